@@ -1,0 +1,182 @@
+"""What is studied: identity groups, attributes, and the associations between them."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation import policies
+from annotation.api.pages import listing, page, page_of
+from annotation.api.resource import Resource
+from annotation.models import Association, Attribute, Axis, IdentityGroup, Region, Source
+
+_TAGS = ["catalogue"]
+
+
+class CataloguedGroupSerializer(serializers.Serializer):
+    """A group of people as named by a resource."""
+
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    axis = serializers.ChoiceField(choices=Axis.choices, help_text="What kind of group it is.")
+    demonym = serializers.CharField(help_text="What its people are called.")
+    country = serializers.CharField()
+    region = serializers.ChoiceField(
+        choices=Region.choices, allow_blank=True, help_text="One of SeeGULL's eight regions."
+    )
+    global_south = serializers.BooleanField(allow_null=True)
+
+
+class AttributeSerializer(serializers.Serializer):
+    """A noun or adjective (phrase), lower case."""
+
+    id = serializers.IntegerField()
+    text = serializers.CharField()
+
+
+class SourceSerializer(serializers.Serializer):
+    """A resource that associations come from."""
+
+    name = serializers.SlugField()
+    title = serializers.CharField()
+    licence = serializers.CharField()
+    citation = serializers.CharField()
+
+
+class AssociationSerializer(serializers.Serializer):
+    """An identity group and an attribute, with the votes behind them. Offensive: handle with care."""
+
+    id = serializers.IntegerField()
+    source = serializers.SlugField(source="source.name", help_text="Where it comes from.")
+    group = serializers.CharField(source="group.name", help_text="Name of the identity group.")
+    group_id = serializers.IntegerField(help_text="Number of the identity group.")
+    attribute = serializers.CharField(source="attribute.text")
+    in_stereotypical = serializers.IntegerField(help_text="In-region annotators who said Stereotypical.")
+    in_nonstereotypical = serializers.IntegerField(help_text="... Non-stereotypical.")
+    in_unsure = serializers.IntegerField(help_text="... Unsure.")
+    out_stereotypical = serializers.IntegerField(
+        allow_null=True, help_text="Out-region annotators (North America); null: not asked."
+    )
+    out_nonstereotypical = serializers.IntegerField(allow_null=True)
+    out_unsure = serializers.IntegerField(allow_null=True)
+    offensiveness = serializers.ListField(
+        child=serializers.FloatField(), help_text="Every single rating, -1 (unsure) to 4."
+    )
+    offensiveness_mean = serializers.FloatField(
+        allow_null=True, help_text="As its source gives it; null where nobody rated."
+    )
+
+
+def _text(words: str, most: int = 200) -> serializers.CharField:
+    return serializers.CharField(required=False, max_length=most, help_text=words)
+
+
+GroupsQuery = listing(
+    "IdentityGroups",
+    orders={"name": "name", "id": "pk"},
+    default="name",
+    axis=serializers.ChoiceField(choices=Axis.choices, required=False, help_text="Only this kind."),
+    region=serializers.ChoiceField(choices=Region.choices, required=False, help_text="Only of this region."),
+    name=_text("Only the group of this name.", 120),
+)
+AttributesQuery = listing(
+    "Attributes",
+    orders={"text": "text", "id": "pk"},
+    default="text",
+    contains=_text("Only attributes with this in their text."),
+)
+AssociationsQuery = listing(
+    "Associations",
+    orders={"id": "pk"},
+    default="id",
+    source=_text("Only of this source, by name.", 80),
+    group=_text("Only of the identity group of this name.", 120),
+    attribute=_text("Only of this attribute, lower case."),
+)
+SourcesQuery = listing("Sources", orders={"name": "name"}, default="name")
+
+
+class Catalogued(Resource):
+    """For who sets studies up or leads one: annotators would be told what others think."""
+
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
+        super().initial(request, *args, **kwargs)
+        if not policies.may_see_catalogue(request.user):
+            raise Http404
+
+
+class IdentityGroups(Catalogued):
+    """Identity groups."""
+
+    @extend_schema(
+        operation_id="identity_groups_list",
+        parameters=[GroupsQuery],
+        responses=page_of(CataloguedGroupSerializer),
+        tags=_TAGS,
+    )
+    def get(self, request: Request) -> Response:
+        query = self.query(GroupsQuery)
+        asked = {key: query[key] for key in ("axis", "region", "name") if key in query}
+        rows = IdentityGroup.objects.filter(**asked)
+        return page(request, rows, query=query, kind=GroupsQuery, row=CataloguedGroupSerializer)
+
+
+class OneIdentityGroup(Catalogued):
+    """An identity group."""
+
+    @extend_schema(operation_id="identity_groups_read", responses=CataloguedGroupSerializer, tags=_TAGS)
+    def get(self, request: Request, number: int) -> Response:
+        return Response(CataloguedGroupSerializer(get_object_or_404(IdentityGroup, pk=number)).data)
+
+
+class Attributes(Catalogued):
+    """Attributes."""
+
+    @extend_schema(
+        operation_id="attributes_list",
+        parameters=[AttributesQuery],
+        responses=page_of(AttributeSerializer),
+        tags=_TAGS,
+    )
+    def get(self, request: Request) -> Response:
+        query = self.query(AttributesQuery)
+        rows: QuerySet[Attribute] = Attribute.objects.all()
+        if "contains" in query:
+            rows = rows.filter(text__contains=query["contains"].lower())
+        return page(request, rows, query=query, kind=AttributesQuery, row=AttributeSerializer)
+
+
+class Sources(Catalogued):
+    """The resources that associations come from."""
+
+    @extend_schema(
+        operation_id="sources_list",
+        parameters=[SourcesQuery],
+        responses=page_of(SourceSerializer),
+        tags=_TAGS,
+    )
+    def get(self, request: Request) -> Response:
+        query = self.query(SourcesQuery)
+        return page(request, Source.objects.all(), query=query, kind=SourcesQuery, row=SourceSerializer)
+
+
+class Associations(Catalogued):
+    """Associations between identity groups and attributes, with their votes."""
+
+    @extend_schema(
+        operation_id="associations_list",
+        parameters=[AssociationsQuery],
+        responses=page_of(AssociationSerializer),
+        tags=_TAGS,
+    )
+    def get(self, request: Request) -> Response:
+        query = self.query(AssociationsQuery)
+        fields = {"source": "source__name", "group": "group__name", "attribute": "attribute__text"}
+        asked = {field: query[key] for key, field in fields.items() if key in query}
+        rows = Association.objects.filter(**asked).select_related("source", "group", "attribute")
+        return page(request, rows, query=query, kind=AssociationsQuery, row=AssociationSerializer)

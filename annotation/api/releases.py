@@ -1,0 +1,204 @@
+"""Publishing a study's data: what a release would tell of people, the bundle, and what was released before.
+For admins (docs/releases.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.http import Http404, StreamingHttpResponse
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation import policies
+from annotation.api.errors import refusals
+from annotation.api.exports import EXPORT_SCOPES
+from annotation.api.pages import listing, page, page_of
+from annotation.api.resource import AnyFile, Body, Query, Resource
+from annotation.models import AuditEvent, Study
+from annotation.services import releases
+from annotation.services.releases.asked import LEAST_K
+from annotation.services.releases.bundle import WHAT
+
+TAGS = ["releases"]
+_MOST_K = 10_000
+_REFUSED = {422: OpenApiResponse(description="It cannot be made as asked: detail says why and what to do.")}
+
+
+def _k() -> serializers.Field:
+    return serializers.IntegerField(
+        min_value=LEAST_K,
+        max_value=_MOST_K,
+        default=5,
+        help_text="How many people each combination of profile values needs.",
+    )
+
+
+class ReportQuery(Query):
+    k = _k()
+    withhold = serializers.CharField(
+        required=False,
+        max_length=2000,
+        help_text="Fields of the profile that are told of nobody, parted by commas.",
+    )
+
+
+class ReleaseBody(Body):
+    """What a release is to hold."""
+
+    k = _k()
+    withhold = serializers.ListField(
+        child=serializers.CharField(max_length=80),
+        default=list,
+        max_length=100,
+        help_text="Fields of the profile that are told of nobody.",
+    )
+    with_text = serializers.BooleanField(
+        default=False, help_text="With what people wrote, screened. Read the texts all the same."
+    )
+    images = serializers.BooleanField(default=False, help_text="With the files of the images.")
+    licence = serializers.CharField(
+        max_length=200, default="", allow_blank=True, help_text="SPDX identifier, or any words."
+    )
+    citation = serializers.CharField(
+        max_length=500, default="", allow_blank=True, help_text="How the data are to be cited."
+    )
+
+
+class FieldReportSerializer(serializers.Serializer):
+    """What becomes of one field of the profile."""
+
+    name = serializers.CharField()
+    level = serializers.IntegerField(
+        help_text="At which everybody's value is told: 0 as it was chosen, each wider than the one before."
+    )
+    levels = serializers.IntegerField(help_text="The last of them.")
+    told = serializers.IntegerField(help_text="Of how many people it is told.")
+    own_words = serializers.IntegerField(help_text="How many said it in their own words, never told.")
+    rare = serializers.IntegerField(help_text="How many are too rare for it.")
+    withheld = serializers.BooleanField()
+
+
+class ReportSerializer(serializers.Serializer):
+    """What a release would tell of people."""
+
+    people = serializers.IntegerField()
+    responses = serializers.IntegerField()
+    profile = FieldReportSerializer(many=True)
+    unpermitted = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Field -> people who do not let it be published."
+    )
+    strata_told = serializers.BooleanField(help_text="Whether it is told for whom places were reserved.")
+    smallest = serializers.IntegerField(
+        allow_null=True, help_text="People of the smallest combination told of; null: nothing is told."
+    )
+    earlier = serializers.IntegerField(help_text="How often the study was released before.")
+
+
+class ReleasedSerializer(serializers.Serializer):
+    """A release that was made. Its file is not kept here: a bundle can be made once, by its own key."""
+
+    id = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    by = serializers.CharField(
+        source="by.username", allow_null=True, default=None, help_text="Whose account; null: a command."
+    )
+    k = serializers.IntegerField(source="details.k")
+    texts = serializers.BooleanField(source="details.texts")
+    images = serializers.BooleanField(source="details.images")
+    withheld = serializers.ListField(child=serializers.CharField(), source="details.withheld")
+    annotators = serializers.IntegerField(source="details.annotators")
+    responses = serializers.IntegerField(source="details.responses")
+    judgements = serializers.IntegerField(source="details.judgements")
+    checksum = serializers.CharField(
+        source="details.checksum", help_text="SHA-256 of the bundle's file of checksums."
+    )
+
+
+ReleasesQuery = listing("Releases", orders={"at": "at", "id": "pk"}, default="-at")
+
+
+class Releases(Resource):
+    """The releases that were made of a study."""
+
+    scopes: ClassVar = EXPORT_SCOPES
+
+    @extend_schema(
+        operation_id="releases_list",
+        parameters=[ReleasesQuery],
+        responses=page_of(ReleasedSerializer),
+        tags=TAGS,
+    )
+    def get(self, request: Request, name: str) -> Response:
+        made = AuditEvent.objects.filter(study=_study(request, name), what=WHAT).select_related("by")
+        query = self.query(ReleasesQuery)
+        return page(request, made, query=query, kind=ReleasesQuery, row=ReleasedSerializer)
+
+
+class Report(Resource):
+    """What a release would tell of people. Nothing is taken out."""
+
+    scopes: ClassVar = EXPORT_SCOPES
+
+    @extend_schema(
+        operation_id="releases_report",
+        parameters=[ReportQuery],
+        responses={200: ReportSerializer, **_REFUSED},
+        tags=TAGS,
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = _study(request, name)
+        asked = self.query(ReportQuery)
+        named = (each.strip() for each in asked.get("withhold", "").split(","))
+        wanted = releases.Wanted(k=asked["k"], withhold=tuple(each for each in named if each))
+        with refusals(releases.ReleaseRefused, status=422):
+            found = releases.preview(study=study, wanted=wanted)
+        cells = found.people.cells()
+        said = {
+            "people": len(found.people),
+            "responses": found.responses,
+            "profile": found.people.coarsened.report,
+            "unpermitted": found.people.unpermitted,
+            "strata_told": found.people.strata_told,
+            "smallest": cells[0] if cells else None,
+            "earlier": found.earlier,
+        }
+        return Response(ReportSerializer(said).data)
+
+
+class Release(Resource):
+    """A release."""
+
+    scopes: ClassVar = EXPORT_SCOPES
+    renderer_classes = (AnyFile,)
+
+    @extend_schema(
+        operation_id="releases_create",
+        request=ReleaseBody,
+        responses={(200, "application/zip"): OpenApiTypes.BINARY, **_REFUSED},
+        tags=TAGS,
+    )
+    def post(self, request: Request, name: str) -> StreamingHttpResponse:
+        """Make a release: a zip archive with the data, their card and checksums. It is noted in the audit
+        trail. No two are alike: each has pseudonyms of its own."""
+        study = _study(request, name)
+        asked: Mapping[str, Any] = self.body(ReleaseBody)
+        wanted = releases.Wanted(**{**asked, "withhold": tuple(asked["withhold"])})
+        with refusals(releases.ReleaseRefused, status=422):
+            archive = releases.stream_zip(study=study, by=request.user, wanted=wanted)
+        return StreamingHttpResponse(
+            archive,
+            content_type="application/zip",
+            headers={"Content-Disposition": f'attachment; filename="{study.name}-release.zip"'},
+        )
+
+
+def _study(request: Request, name: str) -> Study:
+    study = get_object_or_404(Study, name=name)
+    if not policies.may_release(request.user, study):
+        raise Http404
+    return study

@@ -1,0 +1,46 @@
+"""Which code made a number or a picture: stored with each, so that it can be made again years later."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from functools import cache
+from importlib import metadata
+
+from django.conf import settings
+
+PACKAGE = "visage-studies"
+
+
+@cache
+def code_version() -> str:
+    """The installed version, and in a checkout its commit: 'visage-studies 0.1.0 (1a2b3c4d5e6f)'.
+
+    A '+' after the commit says that files of it had been changed.
+    """
+    try:
+        version = metadata.version(PACKAGE)
+    except metadata.PackageNotFoundError:
+        version = "not installed"
+    commit = _commit()
+    return f"{PACKAGE} {version} ({commit})" if commit else f"{PACKAGE} {version}"
+
+
+def _commit() -> str:
+    if settings.CODE_REVISION:
+        return str(settings.CODE_REVISION)
+    git = shutil.which("git")
+    if git is None or not (settings.BASE_DIR / ".git").exists():
+        return ""
+    commit = _git(git, "rev-parse", "--short=12", "HEAD")
+    changed = "+" if commit and _git(git, "status", "--porcelain", "--untracked-files=no") else ""
+    return f"{commit}{changed}"
+
+
+def _git(git: str, *arguments: str) -> str:
+    command = [git, "-C", str(settings.BASE_DIR), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)  # noqa: S603
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+__all__ = ["code_version"]

@@ -1,0 +1,211 @@
+"""Setting a study up: consent and care, and how people come in. See forms_setup.py."""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from annotation.forms_setup import Document, StepForm, languages, lines, paragraphs, put
+from annotation.readers.study_file import CROWD_PARAMETERS
+
+
+class ConsentForm(StepForm):
+    """What people agree to, what they are warned of, and how they are cared for."""
+
+    KEYS = {
+        r"consent\.text": "text",
+        r"consent\.content_warning": "content_warning",
+        r"care\.support_text": "support_text",
+        r"care\.break_after": "break_after",
+        r"care\.session_cap": "session_cap",
+    }
+    text = forms.CharField(
+        label=_("Consent text"),
+        widget=forms.Textarea(attrs={"rows": 10}),
+        help_text=_(
+            "Who asks, what for, what is kept and published, that taking part is voluntary and how to "
+            "withdraw. Empty lines part paragraphs."
+        ),
+    )
+    content_warning = forms.CharField(
+        label=_("Content warning"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("Read first, before the consent text."),
+    )
+    support_text = forms.CharField(
+        label=_("Where people who are upset find help"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("One click away on every page of the study."),
+    )
+    blur_images = forms.BooleanField(label=_("Keep images blurred until they are revealed"), required=False)
+    break_after = forms.IntegerField(
+        label=_("Offer a break after so many minutes"),
+        min_value=0,
+        max_value=600,
+        help_text=_("0: never."),
+    )
+    session_cap = forms.IntegerField(
+        label=_("Most items in one session"),
+        required=False,
+        min_value=1,
+        max_value=1_000_000,
+        help_text=_("Empty: no limit."),
+    )
+
+    def add_fields(self) -> None:
+        for code, name in languages():
+            self.fields[f"text_{code}"] = forms.CharField(
+                label=_("Consent text in %(language)s") % {"language": name},
+                required=False,
+                widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 8}),
+            )
+            self.fields[f"content_warning_{code}"] = forms.CharField(
+                label=_("Content warning in %(language)s") % {"language": name},
+                required=False,
+                widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 4}),
+            )
+
+    def initial_from(self, document: Document) -> dict[str, Any]:
+        consent, care = document.get("consent", {}), document.get("care", {})
+        found = {
+            "text": consent.get("text", ""),
+            "content_warning": consent.get("content_warning", ""),
+            "support_text": care.get("support_text", ""),
+            "blur_images": care.get("blur_images", False),
+            "break_after": care.get("break_after", 30),
+            "session_cap": care.get("session_cap"),
+        }
+        for code, _name in languages():
+            said = consent.get(code, {})
+            found[f"text_{code}"] = said.get("text", "")
+            found[f"content_warning_{code}"] = said.get("content_warning", "")
+        return found
+
+    def clean(self) -> dict[str, Any]:
+        said = self.cleaned_data
+        for code, name in languages():
+            if said.get(f"content_warning_{code}") and not said.get(f"text_{code}"):
+                self.add_error(f"text_{code}", _("Give the consent text in %s as well.") % name)
+        return said
+
+    def applied(self) -> Document:
+        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+        consent, care = changed.setdefault("consent", {}), changed.setdefault("care", {})
+        for key in ("text", "content_warning"):
+            put(consent, key, paragraphs(said[key]))
+        for code, _name in languages():
+            texts = {key: paragraphs(said[f"{key}_{code}"]) for key in ("text", "content_warning")}
+            put(consent, code, {key: text for key, text in texts.items() if text})
+        put(care, "support_text", paragraphs(said["support_text"]))
+        put(care, "session_cap", said["session_cap"])
+        care["blur_images"] = said["blur_images"]
+        care["break_after"] = said["break_after"]
+        return changed
+
+    def by_language(self) -> list[dict[str, Any]]:
+        return [
+            {"code": code, "name": name, "fields": [self[f"text_{code}"], self[f"content_warning_{code}"]]}
+            for code, name in languages()
+        ]
+
+
+class RecruitmentForm(StepForm):
+    """How people come in, what they are asked about themselves, and how a crowd platform is told."""
+
+    SPARE = 2
+    KEYS = {
+        r"recruitment\.completion_url": "completion_url",
+        r"recruitment\.completion_code": "completion_code",
+        r"recruitment\.parameters\.participant": "participant",
+        r"recruitment\.parameters\.study": "study",
+        r"recruitment\.parameters\.session": "session",
+    }
+    _PARAMETER = r"^[A-Za-z0-9_.-]+\Z"
+    self_enrol = forms.BooleanField(
+        label=_("Everybody with an account may take part"),
+        required=False,
+        help_text=_("Otherwise only who has an invitation link or comes from a crowd platform."),
+    )
+    completion_code = forms.CharField(label=_("Completion code"), required=False, max_length=80)
+    completion_url = forms.URLField(
+        label=_("Completion address"),
+        required=False,
+        max_length=300,
+        assume_scheme="https",
+        help_text=_("Where people go at the end, e.g. https://app.prolific.com/submissions/complete?cc=C0DE"),
+    )
+    participant = forms.RegexField(_PARAMETER, label=_("Name of the participant’s parameter"), max_length=80)
+    study = forms.RegexField(_PARAMETER, label=_("Name of the study’s parameter"), max_length=80)
+    session = forms.RegexField(_PARAMETER, label=_("Name of the session’s parameter"), max_length=80)
+
+    def initial_from(self, document: Document) -> dict[str, Any]:
+        recruitment = document.get("recruitment", {})
+        found = {
+            "self_enrol": recruitment.get("self_enrol", True),
+            "completion_code": recruitment.get("completion_code", ""),
+            "completion_url": recruitment.get("completion_url", ""),
+            **CROWD_PARAMETERS,
+            **recruitment.get("parameters", {}),
+        }
+        return found
+
+    def questions(self) -> list[dict[str, Any]]:
+        """The rows of the table of questions, as typed or as kept."""
+        kept = self.document.get("questions", [])
+        rows = []
+        for number in range(len(kept) + self.SPARE):
+            row = kept[number] if number < len(kept) else {}
+            values = {
+                "field": row.get("field", ""),
+                "label": row.get("label", ""),
+                "choices": "\n".join(row.get("choices", [])),
+            }
+            if self.is_bound:
+                values = {key: self.data.get(f"question_{key}_{number}", "") for key in values}
+            rows.append({"number": number, **values, "error": self.question_errors.get(number, "")})
+        return rows
+
+    @property
+    def question_errors(self) -> dict[int, str]:
+        return getattr(self, "_question_errors", {})
+
+    def clean(self) -> dict[str, Any]:
+        self._question_errors: dict[int, str] = {}
+        asked: dict[str, Document] = {}
+        for row in self.questions():
+            number = row["number"]
+            field, label = row["field"].strip(), " ".join(row["label"].split())
+            if not field and not label and not row["choices"].strip():
+                continue
+            if not re.fullmatch(r"[a-z][a-z0-9_]{0,29}", field):
+                self._question_errors[number] = str(
+                    _("The short name begins with a small letter and holds small letters, digits and '_'.")
+                )
+            elif field in asked:
+                self._question_errors[number] = str(_("There is another question of that short name."))
+            elif not label:
+                self._question_errors[number] = str(_("Write the question itself."))
+            else:
+                asked[field] = {"field": field, "label": label[:300], "choices": lines(row["choices"])}
+        if self._question_errors:
+            raise forms.ValidationError(_("Please look at the questions again."))
+        self.cleaned_data["questions"] = [
+            {key: value for key, value in each.items() if value} for each in asked.values()
+        ]
+        return self.cleaned_data
+
+    def applied(self) -> Document:
+        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+        recruitment = changed.setdefault("recruitment", {})
+        recruitment["self_enrol"] = said["self_enrol"]
+        for key in ("completion_code", "completion_url"):
+            put(recruitment, key, said[key])
+        put(recruitment, "parameters", {key: said[key] for key in CROWD_PARAMETERS})
+        put(changed, "questions", said["questions"])
+        return changed

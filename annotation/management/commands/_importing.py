@@ -1,0 +1,152 @@
+"""What the two import commands share: progress on stderr, and the report of what was odd."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, cast
+
+from django.conf import settings
+from django.core.management.base import CommandError, OutputWrapper
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+from rich.text import Text
+
+from annotation.readers.download import DownloadFailed, RemoteFile, fetch
+from annotation.readers.oddities import FileSummary, Oddity
+from annotation.services.imports_catalogue import Imported, Progress
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A bar on stderr; where stderr is no terminal, a line for each finished step instead."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield _line
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bar(*columns, console=console) as bar:
+        tasks: dict[str, Any] = {}
+
+        def advance(step: str, done: int, total: int) -> None:
+            if step not in tasks:
+                tasks[step] = bar.add_task(step, total=total)
+            bar.update(tasks[step], completed=done)
+
+        yield advance
+
+
+def _line(step: str, done: int, total: int) -> None:
+    if done == total:
+        print(f"{step}: {total} of {total}", file=sys.stderr)
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """An import makes several hundred thousand objects that live to its end and form no cycles; looking
+    for cycles among them again and again took a quarter of its time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def downloaded(remote: RemoteFile) -> Path:
+    """The file, fetched into VAR_DIR/downloads if need be. Raises CommandError."""
+    try:
+        return fetch(remote, settings.VAR_DIR / "downloads", told=lambda line: print(line, file=sys.stderr))
+    except DownloadFailed as error:
+        raise CommandError(str(error)) from error
+
+
+def check_report_path(path: Path | None) -> None:
+    """Refuse a report that could not be written *before* anything is imported."""
+    if path is not None and (path.is_dir() or not path.resolve().parent.is_dir()):
+        raise CommandError(f"--report {path} cannot be written. Name a file in a folder that exists.")
+
+
+def answer(
+    stdout: OutputWrapper,
+    *,
+    files: Sequence[FileSummary],
+    imported: Imported,
+    oddities: Sequence[Oddity],
+    report: Path | None,
+) -> None:
+    """Print what was read, created and odd; write the same to `report` as JSON."""
+    for file in files:
+        name = f"{file.name}, sheet {file.sheet}" if file.sheet else file.name
+        where = f"{file.rows_stored} stored + {file.rows_not_stored} not stored"
+        stdout.write(f"{name}: {file.rows_read} rows read = {where}")
+    if oddities:
+        _print_oddities(stdout, oddities)
+    made = ", ".join(f"{count} {what}" for what, count in imported.created.items() if count)
+    if imported.nothing_to_do:
+        stdout.write("Nothing to do: the database holds all of this already (0 rows created).")
+    else:
+        stdout.write(f"Created: {made or 'nothing'}. Groups filled in: {imported.filled}.")
+    if report is not None:
+        try:
+            report.write_text(_json(files, imported, oddities), encoding="utf-8")
+        except OSError as error:
+            raise CommandError(
+                f"The import is done, but the report could not be written: {error}. Run the same command "
+                "again with another --report; it will change nothing else."
+            ) from error
+
+
+def _print_oddities(stdout: OutputWrapper, oddities: Sequence[Oddity]) -> None:
+    # rich asks a stream for no more than write, flush and isatty, which Django's wrapper has.
+    terminal = stdout.isatty()
+    console = Console(file=cast("IO[str]", stdout), width=None if terminal else 130)
+    table = Table(title="Oddities", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("count", justify="right", no_wrap=True)
+    table.add_column("what", ratio=3)
+    table.add_column("what was done", ratio=2)
+    table.add_column("for example", ratio=4, overflow="fold")
+    for item in oddities:
+        # As Text, because rich would read the brackets of coordinates as its own markup.
+        example = f"{item.file}, row {item.row}: {item.example}"
+        table.add_row(*(Text(cell) for cell in (str(item.count), item.what, item.done, example)))
+    console.print(table)
+
+
+def _json(files: Sequence[FileSummary], imported: Imported, oddities: Sequence[Oddity]) -> str:
+    content = {
+        "files": [
+            {
+                "name": file.name,
+                "sheet": file.sheet,
+                "sha256": file.sha256,
+                "rows_read": file.rows_read,
+                "rows_stored": file.rows_stored,
+                "rows_not_stored": file.rows_not_stored,
+            }
+            for file in files
+        ],
+        "created": imported.created,
+        "groups_filled_in": imported.filled,
+        "oddities": [
+            {
+                "code": item.code,
+                "file": item.file,
+                "sheet": item.sheet,
+                "count": item.count,
+                "rows_not_stored": item.not_stored,
+                "what": item.what,
+                "done": item.done,
+                "example_row": item.row,
+                "example": item.example,
+            }
+            for item in oddities
+        ],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,34 @@
+"""manage.py consent FILE.toml: another consent text for a study that runs (docs/operations.md)."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.readers.study_file import StudyFileError, read_study_file
+from annotation.services import consents, studies
+
+
+class Command(BaseCommand):
+    help = (
+        "Publish the consent text of a study file as the study's next version: everybody is asked again "
+        "before their next item. `study_file NAME --out FILE.toml` writes the file; nothing but its consent "
+        "counts here."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE.toml")
+
+    def handle(self, *, file: Path, **options: object) -> None:
+        try:
+            made = consents.publish(file=read_study_file(file), by="consent command")
+        except StudyFileError as error:
+            raise CommandError(str(error)) from error
+        except studies.StudyRefused as error:
+            raise CommandError(f"{file}: {error}") from error
+        if made is None:
+            self.stdout.write("This is what people agree to already; nothing to change.")
+        else:
+            self.stdout.write(
+                f"Version {made.version} is published. Everybody is asked again before their next item."
+            )

@@ -1,0 +1,111 @@
+"""manage.py export STUDY --format FMT --out PATH (docs/exports.md)"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from annotation.models import Pool, Study, TaskKind
+from annotation.services import exports
+
+
+class Command(BaseCommand):
+    help = "Take a study's annotator-level answers out, in one of these formats:\n\n" + "\n".join(
+        f"  {one.name:12} {one.use}" for one in exports.FORMATS.values()
+    )
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.formatter_class = RawDescriptionHelpFormatter
+        return parser
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="the study's name")
+        parser.add_argument(
+            "--format",
+            default="csv",
+            metavar="FMT",
+            help=f"one of: {', '.join(exports.FORMATS)} (default: csv)",
+        )
+        parser.add_argument(
+            "--out",
+            type=Path,
+            required=True,
+            metavar="PATH",
+            help="the file to write; formats of several files make a folder, or with .zip an archive",
+        )
+        parser.add_argument("--force", action="store_true", help="replace what is there already")
+        parser.add_argument(
+            "--task", default="", metavar="KIND", help=f"one of: {', '.join(TaskKind.values)}"
+        )
+        parser.add_argument(
+            "--since", type=_day, metavar="DAY", help="answers from this day (UTC) on: 2026-01-31"
+        )
+        parser.add_argument("--until", type=_day, metavar="DAY", help="answers up to and with this day (UTC)")
+        parser.add_argument("--group", default="", metavar="NAME", help="one identity group, e.g. Mexican")
+        parser.add_argument("--pool", default="", help=f"one of: {', '.join(Pool.values)} (region)")
+        parser.add_argument("--stratum", default="", help="as in the study, e.g. 'origin: Asia'")
+        parser.add_argument("--status", default="", help=f"one of: {', '.join(exports.STATUSES)}")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            study = Study.objects.get(name=options["study"])
+        except Study.DoesNotExist as error:
+            names = ", ".join(Study.objects.order_by("name").values_list("name", flat=True)) or "none yet"
+            raise CommandError(f"There is no study '{options['study']}'. Studies: {names}.") from error
+        filters = exports.Filters(
+            **{
+                name: options[name]
+                for name in ("task", "since", "until", "group", "pool", "stratum", "status")
+            }
+        )
+        try:
+            with self._progress(study, options["format"], filters) as told:
+                written = exports.write(
+                    study=study,
+                    fmt=options["format"],
+                    path=options["out"],
+                    by=None,
+                    filters=filters,
+                    overwrite=options["force"],
+                    progress=told,
+                )
+        except (exports.UnknownFormat, exports.ExportRefused, OSError) as error:
+            raise CommandError(str(error)) from error
+        if exports.FORMATS[options["format"]].ending == exports.FOLDER:
+            what = f"{written.files:,} files of study '{study.name}', with a README.md"
+        else:
+            what = f"{written.rows:,} rows of study '{study.name}'"
+        self.stdout.write(f"{options['out']}: {what}.")
+
+    @contextmanager
+    def _progress(
+        self, study: Study, fmt: str, filters: exports.Filters
+    ) -> Iterator[Callable[[int], None] | None]:
+        """On a terminal, a bar of judgements read so far; else nothing."""
+        console = Console(stderr=True)
+        if not console.is_terminal:
+            yield None
+            return
+        exports.check_request(study=study, fmt=fmt, filters=filters)
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task("judgements", total=exports.total(study=study, fmt=fmt, filters=filters))
+            yield lambda rows: bar.update(task, completed=rows)
+
+
+def _day(text: str) -> date:
+    return date.fromisoformat(text)

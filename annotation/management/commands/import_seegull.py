@@ -1,0 +1,94 @@
+"""manage.py import_seegull: SeeGULL's associations, as released (docs/importing.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.validators import validate_slug
+
+from annotation.management.commands import _importing
+from annotation.models import Axis
+from annotation.readers import download
+from annotation.readers.oddities import FileRefused
+from annotation.readers.seegull import read_associations
+from annotation.services.imports_catalogue import SEEGULL, SEEGULL_STATES, ImportRefused, SourceInfo
+from annotation.services.imports_seegull import import_associations
+
+STATE_AXES = {Axis.US_STATE.value: ("us_state", "us-state"), Axis.INDIAN_STATE.value: ("indian_state",)}
+REMOTE = {
+    Axis.NATIONALITY: download.SEEGULL,
+    Axis.US_STATE: download.SEEGULL_US_STATES,
+    Axis.INDIAN_STATE: download.SEEGULL_INDIAN_STATES,
+}
+
+
+class Command(BaseCommand):
+    help = (
+        "Import SeeGULL's associations between identities and attributes. Importing the same file again "
+        "changes nothing; a file that cannot be read leaves the database as it was."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("csv", type=Path, nargs="?", metavar="CSV", help="stereotypes_global_v2.csv")
+        parser.add_argument("--download", action="store_true", help="fetch the file from GitHub instead")
+        parser.add_argument("--states", action="store_true", help="it is a file of US or Indian states")
+        parser.add_argument(
+            "--axis", choices=list(STATE_AXES), help="which states; guessed from the file's name if left out"
+        )
+        parser.add_argument(
+            "--source", metavar="NAME", help="name to keep the associations under (default: the release's)"
+        )
+        parser.add_argument("--report", type=Path, metavar="FILE.json", help="write the report to this file")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        _importing.check_report_path(options["report"])
+        if (options["csv"] is None) != options["download"]:
+            raise CommandError("Give the path of SeeGULL's CSV file, or --download, and not both.")
+        axis = _axis(options["csv"], options["states"], options["axis"])
+        source = _source(axis, options["source"])
+        path = options["csv"] or _importing.downloaded(REMOTE[axis])
+        try:
+            with _importing.progress_bar() as progress:
+                file = read_associations(path, states=options["states"])
+                imported = import_associations(file=file, source=source, axis=axis, progress=progress)
+        except (FileRefused, ImportRefused) as error:
+            raise CommandError(str(error)) from error
+        _importing.answer(
+            self.stdout,
+            files=[file.summary],
+            imported=imported,
+            oddities=(*file.oddities, *imported.oddities),
+            report=options["report"],
+        )
+
+
+def _axis(path: Path | None, states: bool, asked: str | None) -> Axis:
+    """What kind of identities the file has. Raises CommandError where that is not clear."""
+    if not states:
+        if asked:
+            raise CommandError(f"--axis {asked} goes with --states. Add --states.")
+        return Axis.NATIONALITY
+    if asked:
+        return Axis(asked)
+    name = path.name.lower().replace(" ", "_") if path else ""
+    fitting = [axis for axis, marks in STATE_AXES.items() if any(mark in name for mark in marks)]
+    if len(fitting) != 1:
+        raise CommandError(
+            f"Whether '{name}' has US or Indian states does not show in its name. "
+            "Add --axis us_state or --axis indian_state."
+        )
+    return Axis(fitting[0])
+
+
+def _source(axis: Axis, name: str | None) -> SourceInfo:
+    standard = SEEGULL if axis == Axis.NATIONALITY else SEEGULL_STATES[axis]
+    if name is None or name == standard.name:
+        return standard
+    try:
+        validate_slug(name)
+    except ValidationError as error:
+        raise CommandError(f"--source '{name}': use letters, digits, - and _ only.") from error
+    return SourceInfo(name, f"{standard.title} ({name})", standard.licence, standard.citation)

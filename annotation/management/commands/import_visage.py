@@ -1,0 +1,76 @@
+"""manage.py import_visage: ViSAGe's released annotations as a closed study (docs/importing.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.validators import validate_slug
+
+from annotation.management.commands import _importing
+from annotation.models import Study
+from annotation.readers.download import VISAGE_ANNOTATIONS, VISAGE_ATTRIBUTES
+from annotation.readers.oddities import FileRefused
+from annotation.readers.visage_annotations import read_annotations
+from annotation.readers.visage_attributes import read_attributes
+from annotation.services.imports_catalogue import ImportRefused
+from annotation.services.imports_visage import STUDY_NAME, import_visage
+
+
+class Command(BaseCommand):
+    help = (
+        "Import ViSAGe's released annotations as a closed study named visage. Importing the same files again "
+        "changes nothing; a file that cannot be read leaves the database as it was."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--attributes", type=Path, metavar="XLSX", help="'Visual Attributes_.xlsx'")
+        parser.add_argument("--annotations", type=Path, metavar="XLSX", help="'Image Annotations.xlsx'")
+        parser.add_argument(
+            "--download", action="store_true", help="fetch from GitHub whichever of the two is not given"
+        )
+        parser.add_argument(
+            "--study", default=STUDY_NAME, metavar="NAME", help="name of the study (default: visage)"
+        )
+        parser.add_argument("--report", type=Path, metavar="FILE.json", help="write the report to this file")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        _importing.check_report_path(options["report"])
+        try:
+            validate_slug(options["study"])
+        except ValidationError as error:
+            raise CommandError(f"--study '{options['study']}': use letters, digits, - and _ only.") from error
+        longest = Study._meta.get_field("name").max_length
+        if longest and len(options["study"]) > longest:
+            raise CommandError(
+                f"--study has {len(options['study'])} characters; a name has at most {longest}."
+            )
+        paths: dict[str, Path] = {}
+        for option, remote in (("attributes", VISAGE_ATTRIBUTES), ("annotations", VISAGE_ANNOTATIONS)):
+            given = options[option]
+            if given is None and not options["download"]:
+                raise CommandError(f"Give the path of '{remote.name}' with --{option}, or add --download.")
+            paths[option] = given or _importing.downloaded(remote)
+        try:
+            with _importing.without_garbage_collection(), _importing.progress_bar() as progress:
+                attributes = read_attributes(paths["attributes"])
+                progress("attributes read", attributes.summary.rows_read, attributes.summary.rows_read)
+                annotations = read_annotations(paths["annotations"])
+                progress("annotations read", annotations.summary.rows_read, annotations.summary.rows_read)
+                imported = import_visage(
+                    attributes=attributes,
+                    annotations=annotations,
+                    study_name=options["study"],
+                    progress=progress,
+                )
+        except (FileRefused, ImportRefused) as error:
+            raise CommandError(str(error)) from error
+        _importing.answer(
+            self.stdout,
+            files=[attributes.summary, annotations.summary],
+            imported=imported,
+            oddities=(*attributes.oddities, *annotations.oddities, *imported.oddities),
+            report=options["report"],
+        )

@@ -1,0 +1,84 @@
+"""manage.py release STUDY --out DIR --k 5 (docs/releases.md)"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.models import Study
+from annotation.services import releases
+from annotation.services.releases.about import in_words
+
+
+class Command(BaseCommand):
+    help = (
+        "Make a study's annotator-level data fit to be published: new pseudonyms, profiles coarsened until "
+        "no combination is of fewer than k people, a data card, Croissant metadata, checksums."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="the study's name")
+        parser.add_argument(
+            "--out", type=Path, required=True, metavar="DIR", help="the folder to make; not there yet"
+        )
+        parser.add_argument(
+            "--k", type=int, default=5, help="least people of each combination of profile values (default: 5)"
+        )
+        parser.add_argument(
+            "--withhold",
+            action="append",
+            default=[],
+            metavar="FIELD",
+            help="tell this profile field of nobody; may be given several times",
+        )
+        parser.add_argument(
+            "--with-text", action="store_true", help="include what people wrote, screened; read it first"
+        )
+        parser.add_argument("--images", action="store_true", help="include the files of images")
+        parser.add_argument("--licence", default="", help="SPDX identifier, e.g. CC-BY-4.0, or any words")
+        parser.add_argument("--citation", default="", help="how the data are to be cited")
+        parser.add_argument("--force", action="store_true", help="replace an earlier release")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            study = Study.objects.get(name=options["study"])
+        except Study.DoesNotExist as error:
+            names = ", ".join(Study.objects.order_by("name").values_list("name", flat=True)) or "none yet"
+            raise CommandError(f"There is no study '{options['study']}'. Studies: {names}.") from error
+        wanted = releases.Wanted(
+            k=options["k"],
+            with_text=options["with_text"],
+            images=options["images"],
+            licence=options["licence"],
+            citation=options["citation"],
+            withhold=tuple(options["withhold"]),
+        )
+        try:
+            made = releases.write(
+                study=study, path=options["out"], by=None, wanted=wanted, overwrite=options["force"]
+            )
+        except (releases.ReleaseRefused, OSError) as error:
+            raise CommandError(str(error)) from error
+        for each in made.people.coarsened.report:
+            how = in_words(each.name, each.level, each.levels, each.told)
+            self.stdout.write(
+                f"{each.name}: {how}; told of {each.told} people, own words {each.own_words}, "
+                f"too rare {each.rare}, not permitted {made.people.unpermitted.get(each.name, 0)}"
+            )
+        if not made.people.coarsened.report:
+            self.stdout.write("No profile field is told of anybody.")
+        if not made.people.strata_told:
+            self.stdout.write("Strata are withheld: they would say more of people than their profiles.")
+        if made.screen is not None:
+            self.stdout.write(
+                f"{made.screen.removed} of {made.screen.texts} texts were changed. Read all of them before "
+                "you publish: screening is a net, not a proof."
+            )
+        self.stdout.write(
+            f"{options['out']}: {made.files} files, {made.counts.judgements:,} judgements, "
+            f"{len(made.people):,} annotators. Checksum {made.checksum}. Fill in the blanks of README.md: "
+            "they say 'to be filled in'; then renew the checksums."
+        )

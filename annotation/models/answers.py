@@ -1,0 +1,140 @@
+"""What was said: responses, judgements and boxes. Append-only (DESIGN §3)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models.people import Annotator
+from annotation.models.units import Option, Slot, Unit
+
+
+class Response(models.Model):
+    """One annotator's answer to one unit.
+
+    `slot` is null for a surplus: an answer that came after its slot had gone to somebody else. A change
+    of mind is a new revision; the older one stays, with `current` false. `withdrawn_at` takes a response
+    out of every score and export. `client_key` makes sending it twice the same as sending it once.
+    """
+
+    unit = models.ForeignKey(Unit, on_delete=models.PROTECT, related_name="responses")
+    slot = models.ForeignKey(Slot, on_delete=models.PROTECT, null=True, related_name="responses")
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, null=True, related_name="responses")
+    client_key = models.UUIDField(unique=True)
+    task_version = models.PositiveIntegerField()
+    revision = models.PositiveIntegerField(default=1)
+    current = models.BooleanField(default=True)
+    started_at = models.DateTimeField(null=True)
+    submitted_at = models.DateTimeField(null=True)
+    active_ms = models.PositiveIntegerField(null=True)
+    idle_ms = models.PositiveIntegerField(null=True)
+    language = models.CharField(max_length=10, blank=True, help_text="In which the wording was shown.")
+    withdrawn_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["slot"],
+                condition=Q(current=True, slot__isnull=False),
+                name="response_one_current_per_slot",
+            ),
+            models.UniqueConstraint(
+                fields=["slot", "revision"], condition=Q(slot__isnull=False), name="response_unique_revision"
+            ),
+            models.CheckConstraint(condition=Q(revision__gte=1), name="response_revision_from_one"),
+            models.CheckConstraint(
+                condition=Q(started_at__isnull=True)
+                | Q(submitted_at__isnull=True)
+                | Q(submitted_at__gte=F("started_at")),
+                name="response_submitted_after_started",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["annotator", "submitted_at"], name="response_by_annotator"),
+        ]
+
+    def __str__(self) -> str:
+        return f"response {self.pk} to unit {self.unit_id}"
+
+
+class SkipReason(models.TextChoices):
+    UPSETTING = "upsetting", "upsetting"
+    UNCLEAR = "unclear", "I do not understand it"
+    BROKEN = "broken", "the image is missing or broken"
+    OTHER = "other", "something else"
+
+
+class Skip(models.Model):
+    """That somebody passed over a unit, and why. It costs them nothing; the slot goes to somebody else."""
+
+    unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="skips")
+    annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="skips")
+    client_key = models.UUIDField(unique=True)
+    reason = models.CharField(max_length=10, choices=SkipReason)
+    note = models.TextField(blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["unit", "annotator"], name="skip_unique"),
+            models.CheckConstraint(condition=Q(reason__in=SkipReason.values), name="skip_reason_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reason} by {self.annotator_id}"
+
+
+class Judgement(models.Model):
+    """What a response says of one option: a value of the task's scale (annotation/scales.py)."""
+
+    response = models.ForeignKey(Response, on_delete=models.CASCADE, related_name="judgements")
+    option = models.ForeignKey(Option, on_delete=models.PROTECT, related_name="judgements")
+    value = models.SmallIntegerField()
+    position = models.PositiveSmallIntegerField(
+        help_text="Where the option was shown to this annotator, from 1."
+    )
+    justification = models.TextField(blank=True)
+    whole_image = models.BooleanField(default=False, help_text="Seen in the image as a whole, not in a box.")
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["response", "option"], name="judgement_unique_option"),
+            models.UniqueConstraint(fields=["response", "position"], name="judgement_unique_position"),
+            models.CheckConstraint(condition=Q(position__gte=1), name="judgement_position_from_one"),
+            models.CheckConstraint(condition=Q(value__range=(-1, 5)), name="judgement_value_in_scale"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.value} for option {self.option_id}"
+
+
+class Box(models.Model):
+    """Where in the image a selected attribute shows: pixels of the natural image, clipped to it."""
+
+    judgement = models.ForeignKey(Judgement, on_delete=models.CASCADE, related_name="boxes")
+    x0 = models.FloatField()
+    y0 = models.FloatField()
+    x1 = models.FloatField()
+    y1 = models.FloatField()
+    # The image's own size: kept here so that the database itself can hold boxes to it, and so that a
+    # box stays readable without its image.
+    image_width = models.PositiveIntegerField()
+    image_height = models.PositiveIntegerField()
+
+    class Meta:
+        verbose_name_plural = "boxes"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(x0__lt=F("x1"), y0__lt=F("y1")), name="box_corners_ordered"),
+            models.CheckConstraint(
+                condition=Q(x0__gte=0, y0__gte=0, x1__lte=F("image_width"), y1__lte=F("image_height")),
+                name="box_inside_image",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"({self.x0:.0f}, {self.y0:.0f})-({self.x1:.0f}, {self.y1:.0f})"
+
+
+__all__ = ["Box", "Judgement", "Response", "Skip", "SkipReason"]

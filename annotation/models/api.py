@@ -1,0 +1,150 @@
+"""Programs at the door: tokens of the API, and webhooks with what was sent to them."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.studies import Study
+
+
+class Scope(models.TextChoices):
+    """What a token may do, never more than the account that it stands for."""
+
+    READ = "read", "read studies, progress, scores and figures"
+    MANAGE = "manage", "set studies up, steer runs, invite and block people"
+    ANNOTATE = "annotate", "fetch items and send answers"
+    EXPORT = "export", "take annotator-level data out"
+    ACCOUNTS = "accounts", "see who everybody is, give roles, merge and erase people"
+
+
+class ApiToken(models.Model):
+    """A secret with which a program stands for an account, for a while and for some scopes only.
+
+    Only the SHA-256 of the secret is kept; `prefix` is what its owner knows it by.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=80)
+    prefix = models.CharField(max_length=12)
+    digest = models.CharField(max_length=64, unique=True)
+    scopes = models.JSONField(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=~Q(name=""), name="apitoken_has_name"),
+            models.CheckConstraint(
+                condition=Q(digest__regex=r"^[0-9a-f]{64}$"), name="apitoken_digest_is_sha256"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"
+
+
+class Webhook(models.Model):
+    """An address that is told what happens in a study. `secret` signs each message (HMAC-SHA256).
+
+    Answers are not announced as they come: `seen_response` is the last one that was looked at for this
+    webhook (services/webhook_events.py). `failing_since` is the first try that failed since the last that did
+    not; until `rests_until` nothing is tried.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
+    url = models.URLField(max_length=500)
+    secret = models.CharField(max_length=64)
+    events = models.JSONField(default=list)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    disabled_at = models.DateTimeField(null=True)
+    disabled_why = models.TextField(blank=True, help_text="Why the program itself disabled it.")
+    seen_response = models.BigIntegerField(default=0)
+    failing_since = models.DateTimeField(null=True)
+    rests_until = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["study", "url"], name="webhook_unique_url"),
+            models.CheckConstraint(condition=~Q(secret=""), name="webhook_has_secret"),
+        ]
+
+    def __str__(self) -> str:
+        return self.url
+
+
+class DeliveryState(models.TextChoices):
+    """pending -> claimed -> done | pending again | failed (after its last try)."""
+
+    PENDING = "pending"
+    CLAIMED = "claimed"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class Delivery(models.Model):
+    """One message to one webhook. `key` is the same at every try, so that a receiver can tell repeats."""
+
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    key = models.UUIDField(unique=True, default=uuid.uuid4)
+    event = models.CharField(max_length=40)
+    payload = models.JSONField(default=dict)
+    state = models.CharField(max_length=8, choices=DeliveryState, default=DeliveryState.PENDING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    claim = models.UUIDField(null=True)
+    lease_expires_at = models.DateTimeField(null=True)
+    not_before = models.DateTimeField(null=True, help_text="Not tried again before then.")
+    status = models.PositiveSmallIntegerField(null=True, help_text="HTTP status of the last answer.")
+    error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        verbose_name_plural = "deliveries"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(state__in=DeliveryState.values), name="delivery_state_known"),
+            models.CheckConstraint(condition=~Q(event=""), name="delivery_has_event"),
+            models.CheckConstraint(
+                condition=Q(state=DeliveryState.CLAIMED, claim__isnull=False, lease_expires_at__isnull=False)
+                | (~Q(state=DeliveryState.CLAIMED) & Q(claim__isnull=True, lease_expires_at__isnull=True)),
+                name="delivery_claim_iff_claimed",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=[DeliveryState.DONE, DeliveryState.FAILED], finished_at__isnull=False)
+                | (~Q(state__in=[DeliveryState.DONE, DeliveryState.FAILED]) & Q(finished_at__isnull=True)),
+                name="delivery_finished_iff_done_or_failed",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=DeliveryState.FAILED) | ~Q(error=""), name="delivery_failed_says_why"
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["created_at"],
+                condition=Q(state__in=[DeliveryState.PENDING, DeliveryState.CLAIMED]),
+                name="delivery_waiting",
+            ),
+            # what is watched (visage_app/queries_queues.py), and what is forgotten after a month
+            models.Index(
+                fields=["finished_at"], condition=Q(finished_at__isnull=False), name="delivery_finished"
+            ),
+            models.Index(fields=["webhook"], condition=Q(state=DeliveryState.FAILED), name="delivery_failed"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} to {self.webhook_id}"
+
+
+__all__ = ["ApiToken", "Delivery", "DeliveryState", "Scope", "Webhook"]

@@ -1,0 +1,135 @@
+"""What is studied: identity groups, attributes, and the associations between them (PROTOCOL §1)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower, Trim
+
+
+class Region(models.TextChoices):
+    """The eight regions of SeeGULL (UN SDG groupings; PROTOCOL §1)."""
+
+    SUB_SAHARAN_AFRICA = "Sub-Saharan Africa"
+    MIDDLE_EAST = "Middle East"
+    SOUTH_ASIA = "South Asia"
+    EAST_ASIA = "East Asia"
+    LATIN_AMERICA = "Latin America"
+    AUSTRALIA = "Australia"
+    NORTH_AMERICA = "North America"
+    EUROPE = "Europe"
+
+
+class Axis(models.TextChoices):
+    """What kind of group an identity is."""
+
+    NATIONALITY = "nationality"
+    US_STATE = "us_state", "US state"
+    INDIAN_STATE = "indian_state", "Indian state"
+    OTHER = "other"
+
+
+class Source(models.Model):
+    """A resource that associations come from: a published dataset, a study, a file."""
+
+    name = models.SlugField(max_length=80, unique=True)
+    title = models.CharField(max_length=200)
+    licence = models.CharField(max_length=80, blank=True)
+    citation = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class IdentityGroup(models.Model):
+    """A group of people as named by a resource, e.g. 'Mexican' (PROTOCOL §1)."""
+
+    name = models.CharField(max_length=120)
+    axis = models.CharField(max_length=20, choices=Axis, default=Axis.NATIONALITY)
+    demonym = models.CharField(max_length=120)
+    country = models.CharField(max_length=120, blank=True)
+    region = models.CharField(max_length=30, choices=Region, blank=True)
+    global_south = models.BooleanField(null=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["axis", "name"], name="identitygroup_unique_per_axis"),
+            models.CheckConstraint(condition=~Q(name=""), name="identitygroup_has_name"),
+            models.CheckConstraint(
+                condition=Q(region="") | Q(region__in=Region.values), name="identitygroup_region_known"
+            ),
+            models.CheckConstraint(condition=Q(axis__in=Axis.values), name="identitygroup_axis_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Attribute(models.Model):
+    """A noun or adjective (phrase), lower case, e.g. 'sombrero' (PROTOCOL §1)."""
+
+    text = models.CharField(max_length=200, unique=True)
+
+    class Meta:
+        ordering = ["text"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(text=Lower(Trim("text"))), name="attribute_lower_case_trimmed"
+            ),
+            models.CheckConstraint(condition=~Q(text=""), name="attribute_has_text"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Association(models.Model):
+    """A pair (identity group, attribute) with the votes behind it (PROTOCOL §1, §3, §4).
+
+    In-region counts are always known; out-region counts are all known or all null (the state files of
+    SeeGULL lack them). `offensiveness` lists every single rating (-1..4, halves occur in the release);
+    `offensiveness_mean` is the mean *as its source gives it* and null where nobody rated.
+    """
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="associations")
+    group = models.ForeignKey(IdentityGroup, on_delete=models.CASCADE, related_name="associations")
+    attribute = models.ForeignKey(Attribute, on_delete=models.CASCADE, related_name="associations")
+    in_stereotypical = models.PositiveSmallIntegerField()
+    in_nonstereotypical = models.PositiveSmallIntegerField()
+    in_unsure = models.PositiveSmallIntegerField()
+    out_stereotypical = models.PositiveSmallIntegerField(null=True)
+    out_nonstereotypical = models.PositiveSmallIntegerField(null=True)
+    out_unsure = models.PositiveSmallIntegerField(null=True)
+    offensiveness = models.JSONField(default=list)
+    offensiveness_mean = models.FloatField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["source", "group", "attribute"], name="association_unique_per_source"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    out_stereotypical__isnull=True, out_nonstereotypical__isnull=True, out_unsure__isnull=True
+                )
+                | Q(
+                    out_stereotypical__isnull=False,
+                    out_nonstereotypical__isnull=False,
+                    out_unsure__isnull=False,
+                ),
+                name="association_out_counts_all_or_none",
+            ),
+            models.CheckConstraint(
+                condition=Q(offensiveness_mean__isnull=True) | Q(offensiveness_mean__range=(-1, 4)),
+                name="association_offensiveness_in_scale",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.group_id}:{self.attribute_id}"
+
+
+__all__ = ["Association", "Attribute", "Axis", "IdentityGroup", "Region", "Source"]

@@ -1,0 +1,213 @@
+"""Who judges: annotators, known outside the team by a pseudonym only (PROTOCOL §1, DESIGN §3)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models.studies import ConsentText, Study
+
+
+class ProfileField(models.TextChoices):
+    """What an annotator may say about themselves, each of it voluntary (PROTOCOL §1)."""
+
+    ORIGIN = "origin", "geographic origin"
+    RESIDENCE = "residence", "region of residence"
+    IDENTITY_REGION = "identity_region", "region of identity"
+    GENDER = "gender", "gender"
+    AGE_BAND = "age_band", "age"
+    LANGUAGES = "languages", "languages"
+
+
+class Annotator(models.Model):
+    """A person who judges, or (simulated) a program that stands in for one in a demonstration."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="annotator"
+    )
+    pseudonym = models.CharField(max_length=40, unique=True)
+    simulated = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=~Q(pseudonym=""), name="annotator_has_pseudonym"),
+            # A program has no account: nobody can log in as a simulated annotator.
+            models.CheckConstraint(
+                condition=Q(simulated=False) | Q(user__isnull=True), name="annotator_simulated_has_no_account"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.pseudonym
+
+
+class ProfileAnswer(models.Model):
+    """One field of a self-described profile, with its own consent to be published with the data.
+
+    `value` is what strata compare: what was chosen or, where nothing was, one's own words
+    (`self_described`). `own_words` are those said besides a choice.
+    """
+
+    annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="profile_answers")
+    field = models.CharField(max_length=40)
+    value = models.CharField(max_length=200)
+    own_words = models.CharField(max_length=200, blank=True)
+    self_described = models.BooleanField(default=False)
+    may_publish = models.BooleanField(default=False)
+    answered_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["annotator", "field"], name="profileanswer_unique_field"),
+            models.CheckConstraint(condition=~Q(value=""), name="profileanswer_has_value"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.value}"
+
+
+class Consent(models.Model):
+    """That somebody agreed to one version of a consent text, and when they took it back."""
+
+    annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="consents")
+    text = models.ForeignKey(ConsentText, on_delete=models.PROTECT, related_name="consents")
+    given_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["annotator", "text"],
+                condition=Q(withdrawn_at__isnull=True),
+                name="consent_given_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(withdrawn_at__isnull=True) | Q(withdrawn_at__gte=F("given_at")),
+                name="consent_withdrawn_after_given",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.annotator}: {self.text}"
+
+
+class Invitation(models.Model):
+    """A link that lets people into a study, with a limit and an end."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="invitations")
+    code = models.CharField(max_length=40, unique=True)
+    label = models.CharField(max_length=120, blank=True)
+    max_uses = models.PositiveIntegerField(null=True, blank=True)
+    uses = models.PositiveIntegerField(default=0)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=~Q(code=""), name="invitation_has_code"),
+            models.CheckConstraint(
+                condition=Q(max_uses__isnull=True) | Q(uses__lte=F("max_uses")),
+                name="invitation_uses_within_limit",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.label or self.code
+
+
+class EnrolmentStatus(models.TextChoices):
+    INVITED = "invited"
+    TRAINING = "training"
+    QUALIFIED = "qualified"
+    BLOCKED = "blocked"
+    FINISHED = "finished"
+    SCREENED_OUT = "screened_out", "screened out"
+    WITHDRAWN = "withdrawn"
+
+
+class Enrolment(models.Model):
+    """An annotator in a study.
+
+    `position` is a lower bound in the study's queue: every open slot at or before it is of a unit the
+    annotator has met. It only grows, so *next* never walks the same slots twice (services/slots.py).
+    """
+
+    annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="enrolments")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="enrolments")
+    status = models.CharField(max_length=12, choices=EnrolmentStatus, default=EnrolmentStatus.INVITED)
+    position = models.BigIntegerField(default=0)
+    invitation = models.ForeignKey(
+        Invitation, on_delete=models.SET_NULL, null=True, blank=True, related_name="enrolments"
+    )
+    crowd_participant = models.CharField(max_length=120, blank=True)
+    crowd_session = models.CharField(max_length=120, blank=True)
+    # What the profile matches, kept so that *next* need not work it out; null: not worked out yet
+    strata = models.JSONField(null=True, blank=True)
+    # Counted as answers come in, so that no page has to count them (services/responses.py)
+    answered = models.PositiveIntegerField(default=0, help_text="Units answered, gold and training left out.")
+    golds = models.PositiveIntegerField(default=0, help_text="Gold items and attention checks answered.")
+    session_started_at = models.DateTimeField(null=True, blank=True)
+    session_units = models.PositiveIntegerField(default=0)
+    session_active_ms = models.PositiveBigIntegerField(default=0, help_text="Work since the last break.")
+    joined_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["annotator", "study"], name="enrolment_unique"),
+            models.CheckConstraint(
+                condition=Q(status__in=EnrolmentStatus.values), name="enrolment_status_known"
+            ),
+            models.CheckConstraint(condition=Q(position__gte=0), name="enrolment_position_not_negative"),
+            models.UniqueConstraint(
+                fields=["study", "crowd_participant"],
+                condition=~Q(crowd_participant=""),
+                name="enrolment_unique_crowd_participant",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.annotator} in {self.study}"
+
+
+class AuditEvent(models.Model):
+    """What was done to people and data, by whom: withdrawals, blocks, exports. It names no annotator."""
+
+    what = models.CharField(max_length=40)
+    study = models.ForeignKey(Study, on_delete=models.SET_NULL, null=True, related_name="audit_events")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+    details = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["-at"]
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=~Q(what=""), name="auditevent_says_what"),
+        ]
+        indexes: ClassVar = [
+            # when the last one was made (visage_app/queries_metrics.py)
+            models.Index(fields=["at"], condition=Q(what="backup"), name="auditevent_backup"),
+        ]
+
+    def __str__(self) -> str:
+        return self.what
+
+
+__all__ = [
+    "Annotator",
+    "AuditEvent",
+    "Consent",
+    "Enrolment",
+    "EnrolmentStatus",
+    "Invitation",
+    "ProfileAnswer",
+    "ProfileField",
+]

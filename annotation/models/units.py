@@ -1,0 +1,197 @@
+"""What an annotator sees at once, and the responses wanted of it (DESIGN §3, §4)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.catalogue import Association, Attribute
+from annotation.models.images import Image
+from annotation.models.people import Annotator
+from annotation.models.studies import Study, Task
+
+
+class Purpose(models.TextChoices):
+    """Why a unit is asked. Only data count in scores; the others have no slots, everybody meets them."""
+
+    DATA = "data"
+    TRAINING = "training"
+    GOLD = "gold", "gold item"
+    ATTENTION = "attention", "attention check"
+
+
+class Unit(models.Model):
+    """An attribute, an association, or an image with one page of options.
+
+    `repeat` tells apart units that ask the same thing again: the ViSAGe release rates 'handsome' twice.
+    """
+
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="units")
+    position = models.PositiveIntegerField(help_text="Order within the task, from 1.")
+    attribute = models.ForeignKey(Attribute, on_delete=models.PROTECT, null=True, related_name="units")
+    association = models.ForeignKey(Association, on_delete=models.PROTECT, null=True, related_name="units")
+    image = models.ForeignKey(Image, on_delete=models.PROTECT, null=True, related_name="units")
+    page = models.PositiveIntegerField(default=1)
+    repeat = models.PositiveSmallIntegerField(default=0)
+    purpose = models.CharField(max_length=9, choices=Purpose, default=Purpose.DATA)
+    feedback = models.TextField(blank=True, help_text="What a training item says after it was answered.")
+    source_name = models.CharField(
+        max_length=80, blank=True, help_text="What its source calls it, if imported."
+    )
+
+    class Meta:
+        ordering = ["task", "position"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["task", "position"], name="unit_unique_position"),
+            models.UniqueConstraint(fields=["task", "attribute", "repeat"], name="unit_unique_attribute"),
+            models.UniqueConstraint(fields=["task", "association", "repeat"], name="unit_unique_association"),
+            models.UniqueConstraint(fields=["task", "image", "page"], name="unit_unique_page"),
+            models.CheckConstraint(
+                condition=Q(attribute__isnull=False, association__isnull=True, image__isnull=True)
+                | Q(attribute__isnull=True, association__isnull=False, image__isnull=True)
+                | Q(attribute__isnull=True, association__isnull=True, image__isnull=False),
+                name="unit_exactly_one_stimulus",
+            ),
+            models.CheckConstraint(condition=Q(page__gte=1), name="unit_page_from_one"),
+            models.CheckConstraint(condition=Q(purpose__in=Purpose.values), name="unit_purpose_known"),
+        ]
+        indexes: ClassVar = [
+            # the few that are not data
+            models.Index(
+                fields=["task", "purpose", "position"], condition=~Q(purpose=Purpose.DATA), name="unit_checks"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"unit {self.position} of {self.task_id}"
+
+
+class OptionRole(models.TextChoices):
+    """Why an option is there. `unassigned`: the design is not known (a release that does not say)."""
+
+    STIMULUS = "stimulus", "the stimulus itself"
+    STEREOTYPICAL = "stereotypical"
+    RANDOM = "random"
+    NONE_OF_ABOVE = "none_of_above", "none of the above"
+    UNASSIGNED = "unassigned"
+
+
+class Option(models.Model):
+    """What can be judged on a unit. `position` is its canonical place; where it was shown to somebody
+    stands on their judgement."""
+
+    unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="options")
+    attribute = models.ForeignKey(Attribute, on_delete=models.PROTECT, null=True, related_name="options")
+    role = models.CharField(max_length=13, choices=OptionRole, default=OptionRole.STIMULUS)
+    position = models.PositiveSmallIntegerField(help_text="From 1.")
+    expected = models.JSONField(
+        null=True, help_text="Values that are right, on training, gold and attention items."
+    )
+
+    class Meta:
+        ordering = ["unit", "position"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["unit", "position"], name="option_unique_position"),
+            models.UniqueConstraint(fields=["unit", "attribute"], name="option_unique_attribute"),
+            models.UniqueConstraint(
+                fields=["unit"], condition=Q(role=OptionRole.NONE_OF_ABOVE), name="option_one_none_of_above"
+            ),
+            models.CheckConstraint(
+                condition=Q(role=OptionRole.NONE_OF_ABOVE, attribute__isnull=True)
+                | (~Q(role=OptionRole.NONE_OF_ABOVE) & Q(attribute__isnull=False)),
+                name="option_attribute_unless_none_of_above",
+            ),
+            models.CheckConstraint(condition=Q(role__in=OptionRole.values), name="option_role_known"),
+            models.CheckConstraint(condition=Q(position__gte=1), name="option_position_from_one"),
+        ]
+
+    def __str__(self) -> str:
+        return f"option {self.position} of unit {self.unit_id}"
+
+
+class SlotState(models.TextChoices):
+    OPEN = "open"
+    LEASED = "leased"
+    FILLED = "filled"
+
+
+class Slot(models.Model):
+    """One wanted response of a unit, reserved for a stratum of annotators (DESIGN §4).
+
+    `annotator` holds the slot while it is leased and after it is filled; null on a filled slot means the
+    annotator is not identified (the ViSAGe release names pages, not people). `queue` orders the open
+    slots of a study: a returned slot goes to the end, so that everybody's position passes it once more.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="slots")
+    unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="slots")
+    index = models.PositiveSmallIntegerField(help_text="0 .. overlap-1")
+    stratum = models.CharField(max_length=120, default="any")
+    queue = models.BigIntegerField()
+    state = models.CharField(max_length=6, choices=SlotState, default=SlotState.OPEN)
+    annotator = models.ForeignKey(Annotator, on_delete=models.SET_NULL, null=True, related_name="slots")
+    lease_key = models.UUIDField(null=True, help_text="The idempotency key of the answer this lease expects.")
+    leased_at = models.DateTimeField(null=True)
+    lease_expires_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["study", "queue"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["unit", "index"], name="slot_unique_index"),
+            models.UniqueConstraint(fields=["study", "queue"], name="slot_unique_queue"),
+            models.UniqueConstraint(
+                fields=["unit", "annotator"],
+                condition=Q(annotator__isnull=False),
+                name="slot_one_per_annotator_and_unit",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    state=SlotState.OPEN,
+                    annotator__isnull=True,
+                    lease_key__isnull=True,
+                    leased_at__isnull=True,
+                    lease_expires_at__isnull=True,
+                )
+                | Q(
+                    state=SlotState.LEASED,
+                    annotator__isnull=False,
+                    lease_key__isnull=False,
+                    leased_at__isnull=False,
+                    lease_expires_at__isnull=False,
+                )
+                | Q(
+                    state=SlotState.FILLED,
+                    lease_key__isnull=True,
+                    leased_at__isnull=True,
+                    lease_expires_at__isnull=True,
+                ),
+                name="slot_state_consistent",
+            ),
+        ]
+        indexes: ClassVar = [
+            # *next*: the first open slot of a stratum after a position (services/slots.py)
+            models.Index(
+                fields=["study", "stratum", "queue"],
+                condition=Q(state=SlotState.OPEN),
+                name="slot_open_by_stratum",
+            ),
+            # the sweep that returns expired leases
+            models.Index(
+                fields=["lease_expires_at"], condition=Q(state=SlotState.LEASED), name="slot_leased_by_expiry"
+            ),
+            # What somebody holds, and what they have met. Only slots that are somebody's: SQLite would not
+            # use an index of which it once learnt that all it holds is nobody's (ANALYZE of a new study).
+            models.Index(
+                fields=["annotator", "study", "state"],
+                condition=Q(annotator__isnull=False),
+                name="slot_by_annotator",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"slot {self.index} of unit {self.unit_id}"
+
+
+__all__ = ["Option", "OptionRole", "Purpose", "Slot", "SlotState", "Unit"]

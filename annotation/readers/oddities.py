@@ -1,0 +1,194 @@
+"""How readers speak of a file: what they refuse, what they found odd, and where every row went."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class FileRefused(ValueError):
+    """A file that cannot be read as what it should be. The message names the place and the cure."""
+
+    def __init__(
+        self, file: Path | str, problem: str, cure: str, *, sheet: str = "", row: int = 0, column: str = ""
+    ) -> None:
+        place = [Path(file).name]
+        if sheet:
+            place.append(f"sheet '{sheet}'")
+        if row:
+            place.append(f"row {row}")
+        if column:
+            place.append(f"column '{column}'")
+        super().__init__(f"{', '.join(place)}: {problem} {cure}")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of oddity: what it is, and what is done about it."""
+
+    what: str
+    done: str
+
+
+# Every oddity a reader or an importer can report, in one readable place.
+KINDS: dict[str, Kind] = {
+    # any file
+    "column_ignored": Kind("a column that is not part of the release", "ignored"),
+    "sheet_ignored": Kind("a further sheet, which is not part of the data", "ignored"),
+    "row_blank": Kind("a row with nothing in it", "not stored"),
+    "attribute_normalised": Kind(
+        "an attribute with capitals or spaces around it", "stored trimmed, lower-case"
+    ),
+    "identity_unlisted": Kind(
+        "an identity that annotation/data/identities.csv does not list",
+        "stored under its own name; country, region and Global South left blank",
+    ),
+    "identity_misspelled": Kind(
+        "an identity spelled oddly in SeeGULL and ViSAGe alike",
+        "name kept, so that the two match; demonym and country from the table",
+    ),
+    # SeeGULL
+    "identity_stray_mark": Kind(
+        "an identity with a stray mark before or after it",
+        "stored without the mark, with the others of its name",
+    ),
+    "identity_trimmed": Kind("an identity with spaces around it", "stored trimmed"),
+    "row_repeated": Kind("a row that says again what an earlier row says", "not stored a second time"),
+    "rating_missing": Kind(
+        "nobody rated its offensiveness (NA), yet a mean is printed", "stored with no rating and no mean"
+    ),
+    "rating_partly_missing": Kind("only some of the three offensiveness ratings", "stored as they are"),
+    "rating_decimal": Kind(
+        "an offensiveness rating that is not a whole number (merged rows)", "stored as printed"
+    ),
+    "mean_not_of_ratings": Kind(
+        "the printed mean is not the mean of the three ratings (merged rows)", "mean stored as printed"
+    ),
+    "votes_merged": Kind("more votes than three (rows merged by the authors)", "stored as printed"),
+    "votes_fewer": Kind("fewer votes than three", "stored as printed"),
+    # ViSAGe, visual attributes
+    "attribute_twice": Kind(
+        "an attribute that is rated more than once", "stored as a unit of its own each time"
+    ),
+    "rating_without_reason": Kind(
+        "an 'unsure' rating; the release leaves its justification out", "stored with no justification"
+    ),
+    "mean_not_of_scores": Kind(
+        "the printed mean is not the mean of the three scores", "scores stored, mean not"
+    ),
+    # ViSAGe, image annotations
+    "row_without_image": Kind("a row with neither image nor attribute", "not stored"),
+    "box_clipped": Kind("a box that reaches outside the image", "clipped to the image"),
+    "box_corners_swapped": Kind("a box whose corners come in another order", "stored as x0 < x1, y0 < y1"),
+    "box_without_area": Kind(
+        "a box of which nothing is left inside the image", "box not stored; its 'yes' is stored"
+    ),
+    "box_missing": Kind("a 'yes' without a box", "stored without a box"),
+    "none_of_above_never_yes": Kind("'none of the above' is shown, but is never 'yes'", "stored as shown"),
+    "none_of_above_yes": Kind("'none of the above' is 'yes'", "stored as it is"),
+    "page_judged_once": Kind("a page with one response instead of three", "stored with one response"),
+    "page_judged_twice": Kind("a page with two responses instead of three", "stored with two responses"),
+    "page_judged_more": Kind(
+        "a page with more than three responses in a row", "every further three are a unit of their own"
+    ),
+    "page_repeated": Kind(
+        "a page of the same image with the same attributes as another, elsewhere or by another worker_id",
+        "stored as a unit of its own",
+    ),
+    "worker_names_page": Kind(
+        "a worker_id whose rows are one page judged again and again: it names the page, not a person",
+        "responses stored without an annotator",
+    ),
+    "worker_many_images": Kind(
+        "a worker_id that spans several images", "responses stored without an annotator"
+    ),
+    "image_in_two_folders": Kind(
+        "an image file name that occurs in two folders: perhaps two pictures", "stored as one image"
+    ),
+    "folder_dropped": Kind(
+        "a folder of the authors' own machine before the file name", "only the name is kept"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Oddity:
+    """A kind of oddity in one file: how often, and one example with its row as a spreadsheet counts it."""
+
+    code: str
+    file: str
+    sheet: str
+    count: int
+    row: int
+    example: str
+    not_stored: int = 0
+
+    @property
+    def what(self) -> str:
+        return KINDS[self.code].what
+
+    @property
+    def done(self) -> str:
+        return KINDS[self.code].done
+
+
+class OddityLog:
+    """Counts the oddities of one file; the first of a kind is its example."""
+
+    def __init__(self, file: Path | str, sheet: str = "") -> None:
+        self.file, self.sheet = Path(file).name, sheet
+        self._found: dict[str, Oddity] = {}
+
+    def note(self, code: str, *, row: int, example: str, count: int = 1, not_stored: int = 0) -> None:
+        """`not_stored`: how many rows of the file are left out because of it."""
+        if code not in KINDS:
+            raise KeyError(code)
+        before = self._found.get(code)
+        self._found[code] = Oddity(
+            code=code,
+            file=self.file,
+            sheet=self.sheet,
+            count=count + (before.count if before else 0),
+            row=before.row if before else row,
+            example=before.example if before else example[:200],
+            not_stored=not_stored + (before.not_stored if before else 0),
+        )
+
+    def found(self) -> tuple[Oddity, ...]:
+        return tuple(self._found[code] for code in KINDS if code in self._found)
+
+
+@dataclass(frozen=True)
+class FileSummary:
+    """Where the rows of a file went: rows_read = rows_stored + rows_not_stored, the header not counted."""
+
+    name: str
+    sha256: str
+    sheet: str
+    rows_read: int
+    rows_stored: int
+
+    @property
+    def rows_not_stored(self) -> int:
+        return self.rows_read - self.rows_stored
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_is_file(path: Path) -> None:
+    """Raises FileRefused if `path` is missing, a folder, unreadable or empty."""
+    if path.is_dir():
+        raise FileRefused(path, "this is a folder, not a file.", "Name the file inside it.")
+    if not path.is_file():
+        raise FileRefused(path, f"there is no such file ({path}).", "Check the path, or use --download.")
+    try:
+        with path.open("rb") as file:
+            if not file.read(1):
+                raise FileRefused(path, "the file is empty.", "Fetch it again, for example with --download.")
+    except PermissionError as error:
+        raise FileRefused(path, "the file may not be read.", "Change its permissions.") from error

@@ -1,0 +1,144 @@
+"""One table of a study file, read key by key. Pure: no Django.
+
+Every reader of a key says what it expects; what is not asked for is most likely a typing mistake, and
+`done` says so.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any
+
+HIGHEST_COUNT = 32_767
+LARGEST_SEED = 2**63 - 1
+LANGUAGE = "en"
+"""The language of the texts that stand under no language of their own."""
+
+
+class StudyFileError(ValueError):
+    """A study file that cannot be used. The message names the key, the value and the cure."""
+
+
+class Table:
+    """A TOML table that complains about keys that nobody asked for."""
+
+    def __init__(self, values: dict[str, Any], *, where: str) -> None:
+        self._values = values
+        self._where = where
+        self._asked: set[str] = set()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
+    def name_of(self, key: str) -> str:
+        return f"{self._where}.{key}" if self._where else key
+
+    def raw(self, key: str, default: Any = None) -> Any:
+        self._asked.add(key)
+        return self._values.get(key, default)
+
+    def text(self, key: str, *, required: bool = False, default: str = "", longest: int = 0) -> str:
+        value = self.raw(key, default)
+        if not isinstance(value, str):
+            raise self.error(key, value, "is not a text. Put it in quotation marks.")
+        self._refuse_nul(key, [value])
+        value = value.strip()
+        if required and not value:
+            raise StudyFileError(f'{self.name_of(key)} is missing. Add it, e.g. {key} = "...".')
+        if longest and len(value) > longest:
+            raise self.error(key, value, f"is longer than {longest} characters. Shorten it.")
+        return value
+
+    def prose(self, key: str, *, required: bool = False) -> str:
+        """A text of paragraphs parted by empty lines. Lines that an editor wrapped are joined, so that they
+        wrap again in the reader's window; list entries keep their own line."""
+        text = self.text(key, required=required).replace("\r\n", "\n")
+        return re.sub(r"(?<!\n)\n(?!\n|[-*•]|\d+[.)])[ \t]*", " ", text)
+
+    def whole(self, key: str, *, default: int, least: int, most: int = HIGHEST_COUNT) -> int:
+        value = self.raw(key, default)
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise self.error(key, value, f"is not a whole number from {least} to {most}.")
+        return value
+
+    def whole_or_none(self, key: str, *, least: int, most: int = HIGHEST_COUNT) -> int | None:
+        """TOML has no null: a key that is left out is None."""
+        self._asked.add(key)
+        return self.whole(key, default=least, least=least, most=most) if key in self else None
+
+    def share(self, key: str, *, default: float | None, most: float = 1) -> float | None:
+        value = self.raw(key, default)
+        if value is None:
+            return None
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= most:
+            raise self.error(key, value, f"is not a number from 0 to {most}.")
+        return float(value)
+
+    def flag(self, key: str, *, default: bool) -> bool:
+        value = self.raw(key, default)
+        if not isinstance(value, bool):
+            raise self.error(key, value, "is neither true nor false.")
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.raw(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
+            raise self.error(key, value, f'is not a list of texts. Write {key} = ["...", "..."].')
+        self._refuse_nul(key, value)
+        return tuple(" ".join(item.split()) for item in value)
+
+    def table(self, key: str, *, required: bool = False) -> Table:
+        value = self.raw(key, {})
+        if not isinstance(value, dict) or (required and not value):
+            raise StudyFileError(f"the table [{self.name_of(key)}] is missing. Add it; see docs/studies.md.")
+        return Table(value, where=self.name_of(key))
+
+    def tables(self, key: str) -> list[Table]:
+        value = self.raw(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise self.error(key, value, f"is not a list of tables. Write [[{self.name_of(key)}]].")
+        return [Table(item, where=f"{self.name_of(key)}[{number}]") for number, item in enumerate(value, 1)]
+
+    def by_language(self, *, besides: tuple[str, ...] = ()) -> list[tuple[str, Table]]:
+        """The sub-tables whose key is a language, e.g. [consent.es]; `besides` are the other keys."""
+        found = []
+        for key, value in self._values.items():
+            if key in besides or not isinstance(value, dict):
+                continue
+            if len(key) > 10 or not re.fullmatch(r"[a-z]{2,3}(-[a-z0-9]+)*", key):
+                raise StudyFileError(
+                    f"'{self.name_of(key)}' names no language. Write its code, e.g. 'es' or 'pt-br'."
+                )
+            if key == LANGUAGE:
+                raise StudyFileError(
+                    f"'{self.name_of(key)}': the texts without a language are in English ('{LANGUAGE}') "
+                    "already. Write them there."
+                )
+            found.append((key, self.table(key)))
+        return found
+
+    def done(self) -> None:
+        """Raise for the first key that no reader asked for: most likely a typing mistake."""
+        for key in self._values:
+            if key not in self._asked:
+                near = difflib.get_close_matches(key, self._asked, n=1)
+                hint = (
+                    f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(sorted(self._asked))}."
+                )
+                raise StudyFileError(f"there is no key '{self.name_of(key)}'. {hint}")
+
+    def error(self, key: str, value: Any, message: str) -> StudyFileError:
+        shown = repr(value)
+        shown = shown if len(shown) <= 80 else shown[:77] + "..."
+        return StudyFileError(f"{self.name_of(key)} = {shown} {message}")
+
+    def _refuse_nul(self, key: str, values: list[str]) -> None:
+        for value in values:
+            if "\0" in value:
+                raise self.error(
+                    key, value, "holds the character NUL (\\u0000), which cannot be stored. Remove it."
+                )
+
+
+__all__ = ["HIGHEST_COUNT", "LANGUAGE", "LARGEST_SEED", "StudyFileError", "Table"]

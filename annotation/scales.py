@@ -1,0 +1,64 @@
+"""The scales of the tasks: which values a judgement can have, what they are called, which need a reason.
+
+Pure: no Django models. Values are those of the released files where a release has them (PROTOCOL §2-§5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Label:
+    """One answer of a scale. `explanation` is what the annotator reads beside it."""
+
+    value: int
+    name: str
+    explanation: str = ""
+    needs_justification: bool = False
+
+
+# In the order in which they are shown; keys 1-5 choose them (PROTOCOL §2).
+VISUAL_NATURE = (
+    Label(5, "Strongly agree", "explicitly identifiable: objects, colours, e.g. 'hat', 'sombrero', 'short'"),
+    Label(4, "Agree", "deducible from visual cues, e.g. 'fashionable', 'poor'"),
+    Label(2, "Disagree", "hard to see, inferable in specific contexts"),
+    Label(1, "Strongly disagree", "not inferable, e.g. 'kind', 'talkative'"),
+    Label(3, "Unsure", "please say why", needs_justification=True),
+)
+# PROTOCOL §3
+PREVALENCE = (
+    Label(1, "Stereotypical", "I know of such an opinion in society"),
+    Label(0, "Non-stereotypical", "I do not know of such an opinion"),
+    Label(-1, "Unsure", "please say why", needs_justification=True),
+)
+# PROTOCOL §4
+OFFENSIVENESS = (
+    Label(-1, "Not offensive"),
+    Label(1, "Slightly offensive"),
+    Label(2, "Somewhat offensive"),
+    Label(3, "Moderately offensive"),
+    Label(4, "Extremely offensive"),
+    Label(0, "Unsure", "please say why", needs_justification=True),
+)
+# PROTOCOL §5: selected or not
+DEPICTION = (Label(1, "Depicted"), Label(0, "Not depicted"))
+
+SCALES: dict[str, tuple[Label, ...]] = {
+    "visual_nature": VISUAL_NATURE,
+    "prevalence": PREVALENCE,
+    "offensiveness": OFFENSIVENESS,
+    "depiction": DEPICTION,
+}
+
+VISUAL = frozenset({4, 5})
+"""Values of the visual-nature scale that count as 'visual' (PROTOCOL §2)."""
+
+
+def label_of(kind: str, value: int) -> Label:
+    """The label of a value; raises ValueError if the scale of `kind` has no such value."""
+    for label in SCALES[kind]:
+        if label.value == value:
+            return label
+    allowed = ", ".join(f"{item.value} ({item.name})" for item in SCALES[kind])
+    raise ValueError(f"{value} is not on the scale of a {kind} task. Choose one of: {allowed}.")

@@ -1,0 +1,69 @@
+"""The demonstration's logins. Their passwords are public, so they are never made on a real server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib.auth.models import Permission, User
+from django.db import transaction
+
+
+class DemoRefused(Exception):
+    """The demonstration cannot be loaded here. The message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Login:
+    username: str
+    password: str
+    role: str
+
+
+LOGINS = (
+    Login("annotator", "demo-annotator", "annotator"),
+    Login("annotator2", "demo-annotator2", "annotator"),
+    Login("lead", "demo-lead", "project lead"),
+    Login("admin", "demo-admin", "admin"),
+)
+
+
+@transaction.atomic
+def make_accounts() -> list[str]:
+    """Make the logins that are not there yet; returns their names. Accounts that exist stay untouched.
+
+    Raises DemoRefused on a server reached over HTTPS.
+    """
+    if settings.HTTPS:
+        raise DemoRefused(
+            "HTTPS=yes says that this is a real server, and the demonstration's passwords are public. "
+            "Load it where HTTPS is off, or make accounts with: manage.py createsuperuser"
+        )
+    made = []
+    for login in LOGINS:
+        if User.objects.filter(username=login.username).exists():
+            continue
+        admin = login.role == "admin"
+        user = User.objects.create_user(
+            login.username, password=login.password, is_staff=admin, is_superuser=admin
+        )
+        if login.role == "project lead":
+            # may set up studies of their own
+            user.user_permissions.add(
+                Permission.objects.get(codename="add_study", content_type__app_label="annotation")
+            )
+        made.append(login.username)
+    return made
+
+
+def working_logins() -> list[Login]:
+    """The demonstration's logins that work as printed: neither removed nor given another password."""
+    users = User.objects.in_bulk([login.username for login in LOGINS], field_name="username")
+    return [
+        login
+        for login in LOGINS
+        if (user := users.get(login.username)) and user.is_active and user.check_password(login.password)
+    ]
+
+
+__all__ = ["LOGINS", "DemoRefused", "Login", "make_accounts", "working_logins"]

@@ -1,0 +1,68 @@
+"""Whether the quotas of a study can be filled by who is enrolled: shown before it opens (DESIGN §4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext, ngettext
+
+from annotation import feasibility, queries_fill
+from annotation.models import Study
+from annotation.queries_fill import FillRate
+
+
+@dataclass(frozen=True)
+class Report:
+    """`rates`: the slots of each stratum and who matches it. `people`: how many are enrolled. `shortages`:
+    what cannot be filled, in words; empty if every unit can be."""
+
+    people: int
+    rates: tuple[FillRate, ...]
+    shortages: tuple[str, ...]
+
+    @property
+    def feasible(self) -> bool:
+        return not self.shortages
+
+
+def report(*, study: Study) -> Report:
+    """Compare what the units of `study` want with who is enrolled and not blocked, withdrawn or screened
+    out. Everybody can answer every unit once, so units do not compete with each other: the study can be
+    filled if one unit of each kind can."""
+    profiles = queries_fill.profiles_of_enrolled(study=study)
+    shortages: dict[str, None] = {}
+    for task in study.tasks.order_by("pk"):
+        for wanted in queries_fill.unit_strata(task=task):
+            shortages.update(dict.fromkeys(_shortages(wanted, profiles)))
+    return Report(
+        people=len(profiles),
+        rates=tuple(queries_fill.fill_rates(study=study)),
+        shortages=tuple(shortages),
+    )
+
+
+def _shortages(wanted: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> list[str]:
+    candidates = feasibility.people_for(wanted, profiles)
+    filled = feasibility.match(candidates)
+    if None not in filled:
+        return []
+    people = {text: len(each) for text, each in zip(wanted, candidates, strict=True)}
+    lacking = [
+        ngettext(
+            "a unit needs %(number)d annotator of '%(stratum)s'; %(people)d enrolled",
+            "a unit needs %(number)d annotators of '%(stratum)s'; %(people)d enrolled",
+            number,
+        )
+        % {"number": number, "stratum": text, "people": people[text]}
+        for text, number in Counter(wanted).items()
+        if people[text] < number
+    ]
+    return lacking or [
+        gettext(
+            "a unit needs %(number)d different annotators for %(strata)s; those enrolled can fill "
+            "%(filled)d, because the same people match several of these"
+        )
+        % {"number": len(wanted), "strata": ", ".join(wanted), "filled": len(wanted) - filled.count(None)}
+    ]

@@ -1,0 +1,90 @@
+"""Units that show one association: prevalence and offensiveness (PROTOCOL §3, §4)."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from annotation.models import Association
+from annotation.readers.study_file_tasks import Associations
+from annotation.services.units.planned import (
+    Plan,
+    PlannedOption,
+    PlannedUnit,
+    StudyRefused,
+    listed,
+    refuse_without_region,
+    resolved,
+    source_named,
+)
+
+# axis, name and region of the group, text of the attribute, id of the association
+Row = tuple[str, str, str, str, int]
+
+
+def plan_associations(*, chosen: Associations, strata: Sequence[str], seed: int, key: str) -> Plan:
+    """One unit an association, in an order shuffled by the seed, its strata resolved by its group."""
+    rows = _chosen(chosen, key=key)
+    if chosen.limit is not None:
+        if chosen.limit > len(rows):
+            raise StudyRefused(
+                f"{key}.limit = {chosen.limit}, but there are {len(rows)} associations in all. Lower it."
+            )
+        rows = random.Random(seed).sample(rows, chosen.limit)  # noqa: S311 - a draw to be repeated
+        rows.sort()
+    regions = {name: region for _, name, region, _, _ in rows}
+    refuse_without_region(
+        strata,
+        regions=regions,
+        key=key.rpartition(".")[0],
+        leave_out=f"name the other groups in {key}.groups",
+    )
+    random.Random(seed).shuffle(rows)  # noqa: S311 - an order to be repeated
+    by_region = {region: resolved(strata, region=region) for region in set(regions.values())}
+    return Plan(units=lambda: _units(rows, by_region=by_region))
+
+
+def _units(rows: Sequence[Row], *, by_region: dict[str, tuple[str, ...]]) -> Iterator[PlannedUnit]:
+    for _, _, region, text, pk in rows:
+        yield PlannedUnit(association_id=pk, options=(PlannedOption(text),), strata=by_region[region])
+
+
+def _chosen(chosen: Associations, *, key: str) -> list[Row]:
+    """The rows to show or to draw from, sorted by what they say: databases differ in how they order
+    texts, and primary keys depend on the order of an import."""
+    source = source_named(chosen.source, key=f"{key}.source")
+    everything = Association.objects.filter(source=source)
+    if chosen.groups:
+        known = set(everything.values_list("group__name", flat=True).distinct())
+        for name in chosen.groups:
+            if name not in known:
+                raise StudyRefused(f"{key}.groups: '{chosen.source}' has no association of a group '{name}'.")
+        everything = everything.filter(group__name__in=chosen.groups)
+    fields = ("group__axis", "group__name", "group__region", "attribute__text", "pk")
+    rows: Iterator[Row] = everything.values_list(*fields).iterator(chunk_size=10_000)
+    if chosen.pairs:
+        wanted = set(chosen.pairs)
+        kept = sorted(row for row in rows if (row[1], row[3]) in wanted)
+        _refuse_unless_each_once(chosen, kept, key=key)
+        return kept
+    ordered = sorted(rows)
+    if not ordered:
+        raise StudyRefused(f"{key}.source: '{chosen.source}' has no associations. Import it first.")
+    return ordered
+
+
+def _refuse_unless_each_once(chosen: Associations, kept: Sequence[Row], *, key: str) -> None:
+    there = [(name, text) for _, name, _, text, _ in kept]
+    missing = sorted(set(chosen.pairs) - set(there))
+    if missing:
+        raise StudyRefused(
+            f"{key}.pairs: '{chosen.source}' has no association "
+            f"{listed([f'{group}: {text}' for group, text in missing])}."
+        )
+    if len(there) > len(set(there)):
+        twice = Counter(there).most_common(1)[0][0]
+        raise StudyRefused(
+            f"{key}.pairs: '{chosen.source}' has two groups of the name '{twice[0]}' on different axes. "
+            "Rename one of them in the administration."
+        )

@@ -1,0 +1,143 @@
+"""Strata: for whom a slot is reserved. A small language, parsed here and nowhere else (DESIGN §4).
+
+    any                                   everybody
+    origin: Asia                          whoever's profile says so
+    origin: Asia or Europe                one of several values
+    gender: not male                      whoever says something else; people who did not say do not match
+    residence: Europe and gender: female  all of several clauses
+    in-region, out-region                 by the identity group of each unit (PROTOCOL §3): `resolve`
+    in-region and gender: not male        both
+
+A profile is a mapping from field to value, e.g. {"origin": "Asia", "gender": "woman"}. Comparison
+ignores case. Pure: no Django.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+ANY = "any"
+IN_REGION = "in-region"
+OUT_REGION = "out-region"
+_REGIONAL = frozenset({IN_REGION, OUT_REGION})  # clauses that mean something only with an identity group
+LONGEST = 120
+"""Most characters that a stratum may have, resolved."""
+
+# Words people write for the same gender; 'not male' must not let 'man' through.
+_SYNONYMS = {"man": "male", "men": "male", "woman": "female", "women": "female"}
+_AND = re.compile(r" and ", re.IGNORECASE)
+_FIELD = re.compile(r"\w+ ?:")
+
+
+@dataclass(frozen=True)
+class Clause:
+    field: str
+    values: frozenset[str]
+    negated: bool = False
+
+    def matches(self, profile: Mapping[str, str]) -> bool:
+        # a study's own question is called by its field in strata, too
+        said = profile.get(self.field) or profile.get(f"question:{self.field}")
+        if not said:
+            return False
+        return (_canonical(said) in self.values) != self.negated
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """All clauses must match; no clause means everybody."""
+
+    clauses: tuple[Clause, ...] = ()
+
+    def matches(self, profile: Mapping[str, str]) -> bool:
+        return all(clause.matches(profile) for clause in self.clauses)
+
+
+def by_group(text: str) -> bool:
+    """Whether `text` means something only together with a unit's identity group."""
+    return any(part.lower() in _REGIONAL for part in _parts(text))
+
+
+def resolve(text: str, *, region: str) -> str:
+    """The stratum that `text` means for a unit about a group of `region`: in-region annotators reside in
+    the group's region, out-region ones identify with it and reside in North America (PROTOCOL §3).
+
+    Raises ValueError if the region is needed and not known.
+
+    Examples
+    --------
+    >>> resolve("in-region and gender: not male", region="South Asia")
+    'residence: South Asia and gender: not male'
+    """
+    if not by_group(text):
+        return text
+    if not region:
+        raise ValueError(f"'{text}' needs the region of the identity group, which is not known.")
+    meant = {
+        IN_REGION: f"residence: {region}",
+        OUT_REGION: f"identity_region: {region} and residence: North America",
+    }
+    return " and ".join(meant.get(part.lower(), part) for part in _parts(text))
+
+
+def parse(text: str, *, fields: Iterable[str] | None = None, unresolved: bool = False) -> Stratum:
+    """Read one stratum; raises ValueError naming it and what is allowed.
+
+    `fields`: the profile fields there are; None accepts any. In-region and out-region must have been
+    resolved; `unresolved` leaves them out instead, to look at what else is asked for.
+    """
+    parts = _parts(text)
+    if [part.lower() for part in parts] == [ANY]:
+        return Stratum()
+    if by_group(text) and not unresolved:
+        raise ValueError(f"'{text}' is for units about an identity group; here there is none.")
+    known = None if fields is None else sorted(fields)
+    others = [part for part in parts if part.lower() not in _REGIONAL]
+    return Stratum(tuple(_clause(part, whole=text, known=known) for part in others))
+
+
+def value_of(text: str, field: str) -> str:
+    """The one value, as written, that a stratum asks of `field`; empty if it asks none or leaves a choice."""
+    parts = _parts(text)
+    if [part.lower() for part in parts] == [ANY]:
+        return ""
+    for part in parts:
+        if part.lower() not in _REGIONAL:
+            clause = _clause(part, whole=text, known=None)
+            if clause.field == field and not clause.negated and len(clause.values) == 1:
+                return part.partition(":")[2].strip()
+    return ""
+
+
+def _parts(text: str) -> list[str]:
+    """The clauses of a stratum, as written. ' and ' parts them only before another 'field:' and next to
+    in-region and out-region, since a value may hold the word itself: 'origin: Trinidad and Tobago'."""
+    parts: list[str] = []
+    for piece in _AND.split(" ".join(text.split())):
+        begins = _FIELD.match(piece) or piece.lower() in _REGIONAL
+        if begins or not parts or parts[-1].lower() in _REGIONAL:
+            parts.append(piece)
+        else:
+            parts[-1] += f" and {piece}"
+    return parts
+
+
+def _clause(part: str, *, whole: str, known: list[str] | None) -> Clause:
+    field, colon, rest = part.partition(":")
+    field, rest = field.strip().lower(), rest.strip()
+    if not colon or not field or not rest:
+        raise ValueError(f"'{whole}' is not a stratum. Write 'any', 'origin: Asia' or 'gender: not male'.")
+    if known is not None and field not in known:
+        raise ValueError(f"'{whole}': there is no profile field '{field}'. There are: {', '.join(known)}.")
+    negated = rest.lower().startswith("not ")
+    if negated:
+        rest = rest[4:]
+    values = frozenset(_canonical(value) for value in rest.split(" or ") if value.strip())
+    return Clause(field=field, values=values, negated=negated)
+
+
+def _canonical(value: str) -> str:
+    value = value.strip().lower()
+    return _SYNONYMS.get(value, value)

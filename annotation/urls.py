@@ -1,0 +1,37 @@
+from django.urls import include, path
+
+from annotation.views import accounts, annotate, care, exports, images, join, studies, tokens, work
+
+urlpatterns: list = [
+    path("people/", accounts.people, name="accounts"),
+    path("people/<slug:who>/", accounts.account, name="account"),
+    path("people/<slug:who>/merge/", accounts.merge, name="account_merge"),
+    path("people/<slug:who>/<slug:action>/", accounts.account_action, name="account_action"),
+    path("profile/", studies.profile, name="profile"),
+    path("tokens/", tokens.token_list, name="tokens"),
+    path("tokens/<int:pk>/revoke/", tokens.revoke_token, name="revoke_token"),
+    path("studies/<slug:name>/", studies.study, name="study"),
+    path("studies/<slug:name>/consent/", studies.consent, name="consent"),
+    path("studies/<slug:name>/profile/", studies.profile, name="study_profile"),
+    path("studies/<slug:name>/annotate/", annotate.annotate, name="annotate"),
+    path("studies/<slug:name>/stop/", annotate.stop, name="stop"),
+    path("studies/<slug:name>/thanks/", care.thanks, name="thanks"),
+    path("studies/<slug:name>/withdraw/", care.withdraw, name="withdraw"),
+    path("studies/<slug:name>/come-back/", care.come_back, name="come_back"),
+    path("studies/<slug:name>/enter/", join.enter, name="enter"),
+    path("join/<slug:code>/", join.join, name="join"),
+    path("studies/<slug:name>/desk/items/", work.next_items, name="work_items"),
+    path("studies/<slug:name>/desk/answers/", work.answers, name="work_answers"),
+    path("studies/<slug:name>/desk/skips/", work.skips, name="work_skips"),
+    path("studies/<slug:name>/desk/last/", work.last, name="work_last"),
+    path("studies/<slug:name>/desk/corrections/", work.corrections, name="work_corrections"),
+    path("studies/<slug:name>/desk/token/", work.token, name="work_token"),
+    path("", include("annotation.urls_lead")),
+    path("studies/<slug:name>/export/", exports.export_page, name="export_page"),
+    path("studies/<slug:name>/export/download/", exports.export_download, name="export_download"),
+    path("studies/<slug:name>/export/list/", exports.export_list, name="export_list"),
+    path("studies/<slug:name>/export/<int:pk>/file/", exports.export_file, name="export_file"),
+    path("studies/<slug:name>/export/<int:pk>/<slug:action>/", exports.export_action, name="export_action"),
+    path("studies/<slug:name>/export/annotations.csv", exports.export_annotations, name="export_annotations"),
+    path("images/<int:pk>/", images.image_file, name="image_file"),
+]

@@ -1,0 +1,36 @@
+"""Addresses of the lead's pages."""
+
+from django.urls import path
+
+from annotation.views import audit, exposure, people, releases, webhooks, wizard
+
+urlpatterns = [
+    path("setup/", wizard.setup, name="setup"),
+    path("setup/<slug:name>/study.toml", wizard.setup_file, name="setup_file"),
+    path("setup/<slug:name>/discard/", wizard.setup_discard, name="setup_discard"),
+    path("setup/<slug:name>/<slug:step>/", wizard.setup_step, name="setup_step"),
+    path("studies/<slug:name>/people/", people.people, name="people"),
+    path("studies/<slug:name>/people/<int:pk>/<slug:action>/", people.person_action, name="person_action"),
+    path("studies/<slug:name>/release/", releases.release_page, name="release_page"),
+    path("studies/<slug:name>/release/download/", releases.release_download, name="release_download"),
+    path("studies/<slug:name>/fill-rates/", people.fill_rates, name="fill_rates"),
+    path("studies/<slug:name>/status/", people.study_status, name="study_status"),
+    path("studies/<slug:name>/invitations/", people.invitation_list, name="invitations"),
+    path(
+        "studies/<slug:name>/invitations/<int:pk>/revoke/", people.revoke_invitation, name="revoke_invitation"
+    ),
+    path("studies/<slug:name>/webhooks/", webhooks.webhook_list, name="webhooks"),
+    path("studies/<slug:name>/webhooks/<int:pk>/", webhooks.webhook, name="webhook"),
+    path("studies/<slug:name>/webhooks/<int:pk>/<slug:action>/", webhooks.act, name="webhook_action"),
+    path(
+        "studies/<slug:name>/webhooks/<int:pk>/messages/<int:delivery>/",
+        webhooks.redeliver,
+        name="webhook_redeliver",
+    ),
+    path("studies/<slug:name>/hours/", exposure.exposure, name="exposure"),
+    path("studies/<slug:name>/hours.csv", exposure.exposure_csv, name="exposure_csv"),
+    path("hours/", exposure.exposure, name="exposure_all"),
+    path("hours.csv", exposure.exposure_csv, name="exposure_all_csv"),
+    path("audit/", audit.audit, name="audit"),
+    path("audit.<slug:fmt>", audit.audit_export, name="audit_export"),
+]

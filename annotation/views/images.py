@@ -1,0 +1,70 @@
+"""Image files, for those who work with them only."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import PurePath
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseNotModified,
+    HttpResponseRedirect,
+)
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_safe
+
+from annotation import policies
+from annotation.models import Image
+
+log = logging.getLogger(__name__)
+# Only what a browser shows as a still picture without running anything: SVG can carry scripts.
+CONTENT_TYPES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
+}
+
+
+@login_required
+@require_safe
+def image_file(request: HttpRequest, pk: int) -> HttpResponseBase:
+    image = get_object_or_404(Image, pk=pk)
+    content_type = CONTENT_TYPES.get(PurePath(image.file.name or "").suffix.lower())
+    if content_type is None or not policies.may_see_image(request.user, image):
+        raise Http404
+    if settings.IMAGES_SIGNED_SECONDS:
+        return _sent_to_the_bucket(image)
+    response: HttpResponseBase
+    etag = f'"{image.sha256}"'
+    if request.headers.get("If-None-Match") == etag:
+        response = HttpResponseNotModified()
+    else:
+        try:
+            response = FileResponse(image.file.open("rb"), content_type=content_type)
+        except FileNotFoundError as error:
+            raise Http404 from error
+        except OSError:
+            # a storage that is elsewhere, and does not answer at the moment
+            log.exception("image %s cannot be read", image.pk)
+            return HttpResponse(status=503, headers={"Retry-After": "5", "Cache-Control": "no-store"})
+    response["ETag"] = etag
+    # Private: a shared cache would hand the file on to people who may not see it.
+    response["Cache-Control"] = "private, max-age=3600"
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+def _sent_to_the_bucket(image: Image) -> HttpResponseRedirect:
+    """On to an address that whoever has it can use for some minutes. The browser remembers it for half of
+    them: what it fetched in advance is what the page then shows, and it never follows one too late."""
+    response = HttpResponseRedirect(image.file.url)
+    response["Cache-Control"] = f"private, max-age={settings.IMAGES_SIGNED_SECONDS // 2}"
+    return response

@@ -1,0 +1,76 @@
+"""How an annotator will see a task, in each language, while its wording is being written."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.utils.translation import get_language_info, override
+from django.utils.translation import gettext as _
+
+from annotation import queries_setup
+from annotation.forms_setup import Document, StepForm, default_wording, languages, tasks_of
+from annotation.models import TaskKind
+from annotation.readers.study_file import LANGUAGE
+from annotation.views import work_texts
+
+_PLACES = re.compile(r"(\[attr\]|\[id\])")
+
+
+def previews(document: Document, form: StepForm) -> list[dict[str, Any]]:
+    """For each task: its fields, and what an annotator sees, with the words that are in the form now."""
+    found = []
+    for kind, task in tasks_of(document).items():
+        sample = queries_setup.sample(task, document=document)
+        shown = []
+        for code, name in [(LANGUAGE, "English"), *languages()]:
+            field = f"{kind}_wording" if code == LANGUAGE else f"{kind}_wording_{code}"
+            wording = str(form[field].value() or "") or (default_wording(task) if code == LANGUAGE else "")
+            shown.append(_preview(kind, code, name, wording, sample, written=bool(wording)))
+        found.append(
+            {
+                "kind": kind,
+                "label": _(TaskKind(kind).label),
+                "main": [form[f"{kind}_{part}"] for part in ("strata", "wording", "instructions", "seed")],
+                "languages": [
+                    {
+                        "code": code,
+                        "name": name,
+                        "fields": [form[f"{kind}_wording_{code}"], form[f"{kind}_instructions_{code}"]],
+                        "preview": preview,
+                    }
+                    for (code, name), preview in zip(languages(), shown[1:], strict=True)
+                ],
+                "preview": shown[0],
+            }
+        )
+    return found
+
+
+def _preview(
+    kind: str, code: str, name: str, wording: str, sample: queries_setup.Sample, *, written: bool
+) -> dict[str, Any]:
+    named = {"[attr]": ("attribute", sample.attribute), "[id]": ("identity", sample.identity)}
+    with override(code):
+        labels = work_texts.labels().get(kind, [])
+        note = str(work_texts.NOTES.get(kind, ""))
+    return {
+        "id": f"{kind}-{code}",
+        "code": code,
+        "name": name,
+        "dir": "rtl" if _is_bidi(code) else "ltr",
+        "statement": [named.get(part, ("text", part)) for part in _PLACES.split(wording) if part],
+        "note": note,
+        "labels": labels,
+        "options": sample.options,
+        "attribute": sample.attribute,
+        "identity": sample.identity,
+        "written": written,
+    }
+
+
+def _is_bidi(code: str) -> bool:
+    try:
+        return bool(get_language_info(code)["bidi"])
+    except KeyError:
+        return False

@@ -1,0 +1,182 @@
+"""The page at work talks to the server here: items, answers, skips, one's own last answers, corrections.
+
+JSON in and out, described in docs/annotating.md. Refusals are JSON too, {"error", "field"}: the page tells
+by that what it must not send again. An answer is taken in any state of the study, from whoever it was
+given out to: work done is not thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial, wraps
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.middleware.csrf import get_token
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation import queries, queries_work
+from annotation.queries_work import JSON
+from annotation.services import items, responses, seats
+from annotation.views import work_bodies
+from annotation.views.requests import LoggedIn
+from annotation.views.work_bodies import Refused
+
+AT_HAND = 3
+"""Items that the page keeps: the one on the screen and two that are ready."""
+MOST_AT_HAND = 12
+"""With those whose answers are still under way."""
+
+Door = Callable[[LoggedIn, queries.Seat], JSON]
+Place = Callable[..., AbstractContextManager[queries.Seat | None]]
+
+
+@contextmanager
+def _found(**who: Any) -> Iterator[queries.Seat | None]:
+    yield queries.seat(**who)
+
+
+def door(*, method: str, place: Place = _found) -> Callable[[Door], Callable[..., HttpResponse]]:
+    """A JSON view of somebody who takes part in the study; `place` finds them there."""
+
+    def made(answer: Door) -> Callable[..., HttpResponse]:
+        @login_required
+        @never_cache
+        @require_http_methods([method])
+        @wraps(answer)
+        def view(request: HttpRequest, name: str) -> HttpResponse:
+            assert isinstance(request.user.pk, int)
+            try:
+                # as long as the client takes to send it, and before anything is locked
+                request.body  # noqa: B018
+                with place(user=request.user, study_name=name) as seat:
+                    if seat is None:
+                        raise Refused(_("You do not take part in this study."), status=404)
+                    told = answer(request, seat)  # type: ignore[arg-type]
+                return JsonResponse(told)
+            except Refused as refused:
+                said = {"error": str(refused), "field": refused.field}
+                return JsonResponse(said, status=refused.status)
+
+        return view
+
+    return made
+
+
+@door(method="POST", place=partial(seats.held, for_leases=True))
+def next_items(request: LoggedIn, seat: queries.Seat) -> JSON:
+    """What to show next: items that the page does not have yet."""
+    body = work_bodies.read(request)
+    have = set(work_bodies.keys(body, "have"))
+    wanted = min(work_bodies.whole(body, "wanted", default=AT_HAND, most=1000), MOST_AT_HAND)
+    return work(seat=seat, have=have, wanted=max(1, wanted))
+
+
+@door(method="POST", place=seats.held)
+def answers(request: LoggedIn, seat: queries.Seat) -> JSON:
+    """One answer; sending it again is the same as sending it once."""
+    return _taken(responses.submit, seat, work_bodies.read(request))
+
+
+@door(method="POST")
+def corrections(request: LoggedIn, seat: queries.Seat) -> JSON:
+    """A change of mind about an answer of one's own."""
+    _refuse_if_blocked(seat)
+    return _taken(responses.revise, seat, work_bodies.read(request))
+
+
+@door(method="POST")
+def skips(request: LoggedIn, seat: queries.Seat) -> JSON:
+    """Pass over an item."""
+    _refuse_if_blocked(seat)
+    body = work_bodies.read(request)
+    with work_bodies.refusals():
+        responses.skip(
+            enrolment=seat.enrolment,
+            unit_id=work_bodies.whole(body, "unit", least=1),
+            client_key=work_bodies.key(body, "client_key"),
+            reason=work_bodies.text(body, "reason", most=20),
+            note=work_bodies.text(body, "note", most=2000),
+        )
+    return {"outcome": "skipped"}
+
+
+@door(method="GET")
+def last(request: LoggedIn, seat: queries.Seat) -> JSON:
+    """One's own last answers, each with the key under which a correction is sent."""
+    own = queries_work.last_answers(enrolment=seat.enrolment)
+    keys: dict[int, UUID] = {
+        answer.response.unit_id: responses.correction_key(enrolment=seat.enrolment, earlier=answer.response)
+        for answer in own
+    }
+    units = queries_work.described(study_id=seat.enrolment.study_id, keys=keys, language=get_language() or "")
+    told = []
+    for answer, unit in zip(own, units, strict=True):
+        for option in unit["options"]:  # as they were shown when it was answered
+            option["position"] = answer.said[option["id"]].pop("position")
+        unit["options"].sort(key=lambda option: option["position"])
+        submitted = answer.response.submitted_at
+        told.append({"item": unit, "said": answer.said, "at": submitted.isoformat() if submitted else ""})
+    return {"answers": told}
+
+
+@door(method="GET")
+def token(request: LoggedIn, seat: queries.Seat) -> JSON:
+    """The token that a page needs once somebody has logged in again, and who that was."""
+    return {"token": get_token(request), "desk": seat.enrolment.pk}
+
+
+def work(*, seat: queries.Seat, have: set[UUID] | None = None, wanted: int = AT_HAND) -> JSON:
+    """What the page at work is given: `held` names everything that is in this annotator's hands, `items`
+    describes those of it that are not in `have`."""
+    enrolment = seat.enrolment
+    progress = {"answered": queries.rated(enrolment=enrolment)}
+    if not seat.consented or seat.leads:
+        state = "no_consent" if not seat.consented else "blocked"
+        return {"state": state, "held": [], "items": [], "progress": progress}
+    given = items.next_items(enrolment=enrolment, wanted=wanted)
+    fresh = [item for item in given.items if item.client_key not in (have or ())]
+    return {
+        "state": given.state,
+        "held": [str(item.client_key) for item in given.items],
+        "items": queries_work.described(
+            study_id=enrolment.study_id,
+            keys={item.unit_id: item.client_key for item in fresh},
+            training=[item.unit_id for item in fresh if item.purpose == "training"],
+            language=get_language() or "",
+        )
+        if fresh
+        else [],
+        "progress": progress,
+    }
+
+
+def _refuse_if_blocked(seat: queries.Seat) -> None:
+    """For what somebody who was blocked may not do; an answer to what they had in hand is still taken."""
+    if seat.blocked:
+        raise Refused(_("You cannot give answers in this study any more."), status=403)
+
+
+def _taken(take: Callable[..., responses.Submitted], seat: queries.Seat, body: Mapping[str, Any]) -> JSON:
+    with work_bodies.refusals():
+        submitted = take(
+            enrolment=seat.enrolment,
+            unit_id=work_bodies.whole(body, "unit", least=1),
+            client_key=work_bodies.key(body, "client_key"),
+            answers=work_bodies.answers(body),
+            **work_bodies.times(body),
+            language=work_bodies.text(body, "language", most=10),
+        )
+    told: JSON = {
+        # That something was a check is not told: nobody learns which items are gold.
+        "outcome": "kept" if submitted.outcome in {"filled", "check", "revised"} else submitted.outcome
+    }
+    if submitted.correct is not None or submitted.feedback:
+        told |= {"correct": submitted.correct, "feedback": submitted.feedback}
+    return told

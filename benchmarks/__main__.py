@@ -1,0 +1,19 @@
+"""All benchmarks, one after the other: `make bench`. Those that need the released files say so and go on."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+NAMES = (
+    *("import_release", "open_study", "score", "coverage", "pull", "annotate"),
+    *("jobs", "generate", "export", "release", "backup", "day"),
+)
+
+failed = []
+for name in NAMES:
+    print(f"== {name}", flush=True)
+    if subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], cwd=HERE.parent, check=False).returncode:
+        failed.append(name)
+if failed:
+    sys.exit(f"Not measured: {', '.join(failed)}")

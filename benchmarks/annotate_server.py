@@ -1,0 +1,214 @@
+"""A study of some size behind a web server of its own, and people at work on it (benchmarks/annotate.py)."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+ROOT = Path(__file__).resolve().parent.parent
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+class Served:
+    """A database with a study of `units`, and a web server; both are gone afterwards."""
+
+    def __init__(self, units: int, folder: Path, *, url: str) -> None:
+        self.units, self.url, self.memory_before = units, url, 0.0
+        self.counted: Counter[str] = Counter()
+        folder.mkdir()
+        self._name = f"visage_bench_{secrets.token_hex(4)}"
+        self._log = (folder / "server.log").open("ab")
+        ours = f"{url.rsplit('/', 1)[0]}/{self._name}" if url else ""
+        self._env = {
+            **os.environ,
+            "VAR_DIR": str(folder),
+            "DATABASE_URL": ours,
+            "STATIC_MANIFEST": "no",
+            "DJANGO_SETTINGS_MODULE": "benchmarks.server",
+        }
+
+    def __enter__(self) -> Served:
+        self._sql(f'CREATE DATABASE "{self._name}"')
+        began = time.perf_counter()
+        self.people: list[dict[str, str]] = self.tool("make", str(self.units))
+        self.made_in = time.perf_counter() - began
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        # as visage_app/supervisor.py starts it
+        command = ["-m", "gunicorn", "visage_app.wsgi", "--worker-class", "gthread", "--workers", "2"]
+        options = ["--threads", "4", "--bind", f"127.0.0.1:{self.port}", "--keep-alive", "30"]
+        self._server = subprocess.Popen(
+            [sys.executable, *command, *options], cwd=ROOT, env=self._env, stdout=self._log, stderr=self._log
+        )
+        for _ in range(150):
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._server.terminate()
+        self._server.wait()
+        self._log.close()
+        self._sql(f'DROP DATABASE "{self._name}" WITH (FORCE)')
+
+    def tool(self, *arguments: str) -> Any:
+        """benchmarks/annotate_study.py, in a process of its own."""
+        command = [sys.executable, "-m", "benchmarks.annotate_study", *arguments]
+        done = subprocess.run(command, cwd=ROOT, env=self._env, check=True, stdout=subprocess.PIPE)
+        return json.loads(done.stdout)
+
+    def reset(self) -> None:
+        """Begin anew, once what was answered until now is counted."""
+        self.counted.update(self.tool("reset"))
+
+    def cpu(self) -> dict[int, float]:
+        """Seconds of processor time so far, of each process of the web server and of the database."""
+        return {pid: _cpu_of(pid) for pid in [*self._pids(), *self._backends()]}
+
+    def memory(self) -> float:
+        """Resident megabytes of the web server."""
+        total = 0
+        for pid in self._pids():
+            for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+                total += int(line.split()[1]) if line.startswith("VmRSS:") else 0
+        return round(total / 1024, 1)
+
+    def database_version(self) -> str:
+        if self.url:
+            with psycopg.connect(self.url) as connection:
+                return str(connection.execute("SHOW server_version").fetchone()[0])  # type: ignore[index]
+        import sqlite3
+
+        return sqlite3.sqlite_version
+
+    def _sql(self, statement: str) -> None:
+        if self.url:
+            with psycopg.connect(self.url, autocommit=True) as connection:
+                connection.execute(statement)  # type: ignore[call-overload]
+
+    def _pids(self) -> list[int]:
+        ours = self._server.pid
+        return [ours, *map(int, Path(f"/proc/{ours}/task/{ours}/children").read_text().split())]
+
+    def _backends(self) -> list[int]:
+        if not self.url:
+            return []
+        asked = "SELECT pid FROM pg_stat_activity WHERE datname = %s"
+        with psycopg.connect(self.url) as connection:
+            return [pid for (pid,) in connection.execute(asked, [self._name])]
+
+
+@dataclass
+class Times:
+    """What `work` took: seconds of each request by what it asked, the clock, the servers' processors."""
+
+    taken: dict[str, list[float]]
+    seconds: float
+    cpu: float
+
+    def requests(self) -> int:
+        return sum(map(len, self.taken.values()))
+
+    def rate(self) -> float:
+        """Requests a second."""
+        return self.requests() / self.seconds
+
+    def cpu_ms(self) -> float:
+        """Milliseconds of processor time for one request."""
+        return 1000 * self.cpu / self.requests()
+
+
+class Person(threading.Thread):
+    """Somebody at work until `until`: kind *empty*, *cycle*, or *next* (for whom nothing is left)."""
+
+    def __init__(self, port: int, cookies: dict[str, str], *, kind: str, until: float) -> None:
+        super().__init__()
+        self.kind, self.until = kind, until
+        self.taken: dict[str, list[float]] = {"empty": [], "next": [], "submit": []}
+        self.error: Exception | None = None
+        self.connection = http.client.HTTPConnection("127.0.0.1", port)
+        self.headers = {
+            "Cookie": f"sessionid={cookies['session']}; csrftoken={cookies['token']}",
+            "X-CSRFToken": cookies["token"],
+            "Content-Type": "application/json",
+        }
+
+    def post(self, what: str, path: str, body: dict[str, Any]) -> Any:
+        began = time.perf_counter()
+        self.connection.request("POST", path, json.dumps(body), self.headers)
+        answer = self.connection.getresponse()
+        said = answer.read()
+        self.taken[what].append(time.perf_counter() - began)
+        if answer.status != 200:
+            raise RuntimeError(f"{path}: {answer.status} {said[:300]!r}")
+        return json.loads(said) if what != "empty" else {}
+
+    def run(self) -> None:
+        try:
+            self.connection.connect()
+            self.connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            while time.perf_counter() < self.until:
+                self.once()
+        except Exception as error:  # told where the thread is joined
+            self.error = error
+        finally:
+            self.connection.close()
+
+    def once(self) -> None:
+        if self.kind == "empty":
+            self.post("empty", "/empty/", {})
+            return
+        given = self.post("next", "/studies/load/desk/items/", {"have": [], "wanted": 1})
+        if bool(given["items"]) != (self.kind == "cycle"):
+            raise RuntimeError(f"{self.kind}: {given['state']} with {len(given['items'])} items")
+        for item in given["items"]:
+            option = item["options"][0]
+            body = {
+                "unit": item["unit"],
+                "client_key": item["client_key"],
+                "active_ms": 900,
+                "answers": [{"option": option["id"], "value": 5, "position": option["position"]}],
+            }
+            self.post("submit", "/studies/load/desk/answers/", body)
+
+
+def work(served: Served, people: list[dict[str, str]], *, kind: str, seconds: float) -> Times:
+    """Let `people` work for some seconds. Raises what any of them ran into."""
+    before, began = served.cpu(), time.perf_counter()
+    workers = [Person(served.port, cookies, kind=kind, until=began + seconds) for cookies in people]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    took = time.perf_counter() - began
+    spent = sum(now - before.get(pid, 0) for pid, now in served.cpu().items())
+    for worker in workers:
+        if worker.error:
+            raise worker.error
+    whats = ("empty",) if kind == "empty" else ("next", "submit")
+    return Times({what: [t for w in workers for t in w.taken[what]] for what in whats}, took, spent)
+
+
+def _cpu_of(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:  # it ended meanwhile, or runs on another machine
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / TICK

@@ -1,0 +1,71 @@
+"""The device that models run on: its name, its clock, how busy it is; and what is measured with it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+def rate(number: int, do: Callable[[], object]) -> float:
+    """How many a second: the median of three."""
+    taken = []
+    for _ in range(3):
+        began = clock()
+        do()
+        synchronize()
+        taken.append(clock() - began)
+    return number / statistics.median(taken)
+
+
+def clock() -> float:
+    import torch
+
+    return time.perf_counter() if torch.cuda.is_available() else time.process_time()
+
+
+def synchronize() -> None:
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+@contextmanager
+def busy() -> Iterator[list[float]]:
+    """Fills the list with how busy the GPU is, in percent, five times a second; with nothing without one."""
+    seen: list[float] = []
+    import torch
+
+    if not torch.cuda.is_available():
+        yield seen
+        return
+    command = ["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "-lms", "200"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
+        yield seen
+        watching.terminate()
+        assert watching.stdout is not None
+        seen += [float(line) for line in watching.stdout if line.strip().isdigit()]
+
+
+def device_name() -> str:
+    import torch
+
+    if torch.cuda.is_available():
+        return str(torch.cuda.get_device_name())
+    described = Path("/proc/cpuinfo")
+    named = re.search(r"model name\s*:\s*(.+)", described.read_text()) if described.is_file() else None
+    return f"{named[1] if named else platform.processor()}, {os.cpu_count()} processors, no GPU"
+
+
+def rounded(figure: Any) -> Any:
+    if isinstance(figure, dict):
+        return {name: rounded(value) for name, value in figure.items()}
+    return float(f"{figure:.3g}") if isinstance(figure, float) else figure

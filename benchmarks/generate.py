@@ -1,0 +1,289 @@
+"""What a worker adds to its models: pictures, embeddings and captions a second, against the models alone.
+
+    python -m benchmarks.generate [--only images embeddings captions] [--images N] [--embeddings N] ...
+
+All weights are random, which changes no arithmetic. On a GPU the models have their published sizes: Stable
+Diffusion 1.4 at 512x512 pixels in 50 steps, open_clip ViT-B/32 and ViT-L/14, BLIP. Without a GPU the pictures
+and captions are those of tiny models, which measure only that the plumbing works and what it costs; of the
+encoders ViT-B/32 is measured in its published size. There one thread computes and "a second" is one of the
+processor's time for this process, on both sides of each ratio: other work on the machine then counts little,
+but waiting does not count either.
+
+The worker is services/work.py on a database made for the occasion (SQLite): claim, read and decode or
+generate, encode as PNG, hash, store, complete. It is warm: an earlier run had it load and compile.
+Against it: for pictures diffusers' own loop of one prompt at a time as its documentation has it (single
+precision, saved as PNG), and the best batch of one process that keeps nothing (half precision on a GPU,
+channels last, compiled); for the others the model alone, at its best batch, on inputs that are on the device.
+Prints the figures and writes them to benchmarks/results/ under the device's name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+PROMPT = "a photo of a Mexican person"
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.device import busy, clock, device_name, rate, rounded  # noqa: E402
+
+
+def pictures(root: Path, number: int, gpu: bool) -> dict[str, Any]:
+    """The worker against diffusers' plain loop and against the best batch of one process."""
+    from benchmarks import full_size
+    from generation.recipes import ImageRecipe
+    from generation.services.models_loaded import load, on_device
+    from tests.generation import tiny
+    from tests.generation.work_world import run_of_pictures
+
+    folder = full_size.stable_diffusion_14(root / "sd14") if gpu else tiny.stable_diffusion(root / "tiny")
+    recipe = ImageRecipe(
+        model=str(folder),
+        steps=50 if gpu else 4,
+        width=512 if gpu else 64,
+        height=512 if gpu else 64,
+        dtype="float16" if gpu else "float32",
+        compiled=gpu,
+        safety="off",
+    )
+    found: dict[str, Any] = {
+        "recipe": f"{recipe.width}x{recipe.height}, {recipe.steps} steps, {recipe.dtype}"
+    }
+    model = on_device(load, recipe).result()
+    batch = model.batch
+    number = max(number // batch, 2) * batch
+    finish(run_of_pictures(batch, recipe=recipe))
+    run = run_of_pictures(number, recipe=recipe)
+    with busy() as percent:
+        found["worker"] = finish(run)
+    if percent:
+        found["gpu_busy_percent"] = statistics.mean(percent[2:-2] or percent)
+    found["batch"] = batch
+    found["same_bytes_alone"] = same_alone(model, recipe, batch)
+    found["plain loop"] = plain_loop(folder, recipe, max(2, min(number, 8)), root)
+    tried = [size for size in (4, 8, 16, 32, 64) if size <= 2 * batch] if gpu else [batch]
+    found["best alone, by batch"] = {size: best_alone(folder, recipe, size, gpu) for size in tried}
+    best = max(found["best alone, by batch"].values())
+    found["worker / plain loop"] = found["worker"] / found["plain loop"]
+    found["worker / best alone"] = found["worker"] / best
+    return found
+
+
+def finish(run: Any) -> float:
+    """Do a run's jobs as a worker does; jobs a second. Ends the program if one was left undone."""
+    from generation.services.work import work
+
+    began = clock()
+    done = work(run_id=run.pk)
+    taken = clock() - began
+    run.refresh_from_db()
+    if done != run.jobs.count():
+        raise SystemExit(f"only {done} of {run.jobs.count()} jobs were done: {run.error}")
+    return done / taken
+
+
+def same_alone(model: Any, recipe: Any, batch: int) -> str:
+    """How many pictures of two full batches have the same bytes when they are made alone."""
+    from generation.backends.base import Wanted
+
+    wanted = [Wanted(PROMPT, seed) for seed in range(2 * batch)]
+    together = [one.pixels.tobytes() for one in model.generate(wanted)]
+    looked_at = range(0, 2 * batch, max(1, batch // 4))
+    same = sum(model.generate([wanted[i]])[0].pixels.tobytes() == together[i] for i in looked_at)
+    return f"{same} of {len(looked_at)}"
+
+
+def plain_loop(folder: Path, recipe: Any, number: int, root: Path) -> float:
+    import diffusers
+    import torch
+
+    pipeline = diffusers.StableDiffusionPipeline.from_pretrained(folder)
+    pipeline.to("cuda" if torch.cuda.is_available() else "cpu").set_progress_bar_config(disable=True)
+
+    def loop() -> None:
+        for seed in range(number):
+            generator = torch.Generator("cpu").manual_seed(seed)
+            told = {"num_inference_steps": recipe.steps, "width": recipe.width, "height": recipe.height}
+            pipeline(PROMPT, generator=generator, **told).images[0].save(root / f"{seed}.png")
+
+    loop()
+    return rate(number, loop)
+
+
+def best_alone(folder: Path, recipe: Any, batch: int, gpu: bool) -> float:
+    import diffusers
+    import torch
+
+    dtype = torch.float16 if gpu else torch.float32
+    pipeline = diffusers.StableDiffusionPipeline.from_pretrained(folder, dtype=dtype)
+    pipeline.to("cuda" if gpu else "cpu").set_progress_bar_config(disable=True)
+    if gpu:
+        pipeline.unet.to(memory_format=torch.channels_last)
+        pipeline.vae.to(memory_format=torch.channels_last)
+        pipeline.unet.compile(dynamic=False)
+
+    def once() -> None:
+        seeds = [torch.Generator("cpu").manual_seed(seed) for seed in range(batch)]
+        told = {"num_inference_steps": recipe.steps, "width": recipe.width, "height": recipe.height}
+        pipeline([PROMPT] * batch, generator=seeds, **told)
+
+    once()
+    return rate(batch, once)
+
+
+def stored_images(number: int, name: str) -> list[Any]:
+    """Image rows with files of 512x512 pixels that compress like photographs."""
+    import numpy as np
+    from PIL import Image as PillowImage
+
+    from annotation.models import Image
+    from annotation.services import image_files
+    from generation.services import png
+    from tests import factories
+
+    dice = np.random.default_rng(0)
+    image_set, group = factories.image_set(name), factories.group("Mexican")
+    rows = []
+    for index in range(1, number + 1):
+        coarse = dice.integers(0, 256, (32, 32, 3), dtype=np.uint8)
+        smooth = np.asarray(PillowImage.fromarray(coarse).resize((512, 512), PillowImage.Resampling.BICUBIC))
+        noisy = np.clip(smooth + dice.normal(0, 3, smooth.shape), 0, 255).astype(np.uint8)
+        origin = png.Origin(PROMPT, index, "0" * 64, "noise", "1", {}, "cpu", "benchmark")
+        file, sha256 = image_files.keep(png.encode(PillowImage.fromarray(noisy), origin))
+        rows.append(
+            Image(
+                image_set=image_set, group=group, index=index, width=512, height=512, file=file, sha256=sha256
+            )
+        )
+    return list(Image.objects.bulk_create(rows))
+
+
+def over_images(recipe: Any, number: int, name: str) -> float:
+    """Jobs a second of a warm worker over stored images."""
+    from tests.generation.work_world import run_over
+
+    finish(run_over(stored_images(8, f"{name} warm"), recipe))
+    return finish(run_over(stored_images(number, name), recipe))
+
+
+def embeddings(root: Path, number: int, gpu: bool) -> dict[str, Any]:
+    """The worker, files read and decoded included, against the bare forward pass at its best batch."""
+    import torch
+
+    from benchmarks import full_size
+    from generation.recipes import EmbeddingRecipe
+    from generation.services.models_loaded import load, on_device
+
+    found: dict[str, Any] = {}
+    for name in ("ViT-B-32", "ViT-L-14") if gpu else ("ViT-B-32",):
+        folder = full_size.open_clip_model(root / name, name)
+        recipe = EmbeddingRecipe(model=f"local-dir:{folder}", dtype="float16" if gpu else "float32")
+        worker = over_images(recipe, number, name)
+        model: Any = on_device(load, recipe).result()
+        dtype = torch.float16 if gpu else torch.float32
+        forward: dict[int, float] = {}
+        for size in (64, 128, 256, 512, 1024) if gpu else (1, 8, 32, 64):
+            pixels = torch.randn(size, 3, 224, 224, dtype=dtype, device="cuda" if gpu else "cpu")
+            with torch.inference_mode():
+                model._model.encode_image(pixels)
+                forward[size] = rate(size, partial(model._model.encode_image, pixels))
+        best = max(forward.values())
+        found[name] = {
+            "dtype": recipe.dtype,
+            "worker": worker,
+            "forward alone, by batch": forward,
+            "worker / forward": worker / best,
+        }
+    return found
+
+
+def captions(root: Path, number: int, gpu: bool) -> dict[str, Any]:
+    """The worker against the captioner alone, which is given decoded images."""
+    from PIL import Image as PillowImage
+
+    from benchmarks import full_size
+    from generation.recipes import CaptionRecipe
+    from generation.services.models_loaded import load, on_device
+    from tests.generation import tiny_captions
+
+    folder = full_size.blip(root / "blip") if gpu else tiny_captions.blip(root / "blip")
+    recipe = CaptionRecipe(backend="blip", model=str(folder), count=10, dtype="float16" if gpu else "float32")
+    worker = over_images(recipe, number, "captions")
+    model: Any = on_device(load, recipe).result()
+    images = [PillowImage.effect_noise((512, 512), 40 + i).convert("RGB") for i in range(model.batch)]
+    alone = rate(len(images), lambda: model.caption(images, count=recipe.count, seed=0))
+    return {
+        "count": 10,
+        "dtype": recipe.dtype,
+        "worker": worker,
+        "alone": alone,
+        "worker / alone": worker / alone,
+    }
+
+
+KINDS: dict[str, tuple[Callable[[Path, int, bool], dict[str, Any]], int, int]] = {
+    "images": (pictures, 256, 64),
+    "embeddings": (embeddings, 4096, 128),
+    "captions": (captions, 256, 64),
+}
+"""Kind -> what measures it, how many jobs with a GPU, how many without."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for kind, (_, on_gpu, without) in KINDS.items():
+        parser.add_argument(f"--{kind}", type=int, help=f"how many (with a GPU {on_gpu}, else {without})")
+    parser.add_argument("--only", nargs="+", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="visage-bench-") as folder:
+        os.environ |= {"VAR_DIR": folder, "STATIC_MANIFEST": "no", "CELERY_BROKER_URL": ""}
+        os.environ |= {"DJANGO_SETTINGS_MODULE": "visage_app.settings", "LOG_LEVEL": "ERROR"}
+        os.environ["DATABASE_URL"] = f"sqlite:///{folder}/bench.sqlite3"
+        from generation.backends._torch import library
+        from generation.backends.base import BackendError
+
+        try:
+            torch = library("torch")
+        except BackendError as error:
+            sys.exit(f"NO MODELS: nothing was measured. {error}")
+        import django
+
+        django.setup()
+        from django.core.management import call_command
+
+        call_command("migrate", verbosity=0)
+        gpu = torch.cuda.is_available()
+        if not gpu:
+            torch.set_num_threads(1)  # several wait for one another as soon as the machine has other work
+        figures: dict[str, Any] = {
+            "device": device_name(),
+            "what": "models of published size"
+            if gpu
+            else "no GPU: plumbing only, with tiny models; ViT-B-32 in its published size",
+            "rates": "a second" if gpu else "a second of this process's processor time",
+            "libraries": {name: library(name).__version__ for name in ("torch", "diffusers", "open_clip")},
+        }
+        print(json.dumps(figures, indent=2), flush=True)
+        for kind in options.only:
+            measure, on_gpu, without = KINDS[kind]
+            number = getattr(options, kind) or (on_gpu if gpu else without)
+            figures[kind] = rounded(measure(Path(folder), number, gpu))
+            print(json.dumps({kind: figures[kind]}, indent=2), flush=True)
+    slug = re.sub(r"[^a-z0-9]+", "-", figures["device"].lower()).strip("-")
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / f"generate-{slug}.json").write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""The models that make pictures, captions and embeddings, each behind a small protocol (base.py).
+
+Only the modules of this package import torch, diffusers, transformers or open_clip.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Any
+
+from generation.backends.base import BackendError, Captioner, Encoder, TextToImage
+from generation.recipes import Recipe
+
+_PREFIX = {"images": "image_", "captions": "caption_", "embeddings": "encode_"}
+
+
+def names(kind: str) -> dict[str, str]:
+    """The backends of a kind of run (images, captions, embeddings): name -> the first line of its module."""
+    prefix = _PREFIX[kind]
+    found = {}
+    for module in pkgutil.iter_modules(__path__):
+        if module.name.startswith(prefix):
+            told = importlib.import_module(f"{__name__}.{module.name}").__doc__ or ""
+            found[module.name.removeprefix(prefix)] = told.strip().splitlines()[0] if told else ""
+    return found
+
+
+def check(recipe: Recipe) -> None:
+    """Refuse with BackendError what a backend could not do with any weights: options it does not know, say.
+
+    Needs no libraries. A backend that looks at more than the fields of every recipe has a `check` of its own.
+    """
+    own = getattr(_module(recipe), "check", None)
+    if own is not None:
+        own(recipe)
+
+
+def load(recipe: Recipe, *, device: str = "") -> TextToImage | Captioner | Encoder:
+    """The model of a recipe, on `device` ("" chooses: a GPU if there is one).
+
+    Raises BackendError for an unknown backend, or if its model, its libraries or the device are missing.
+    """
+    loaded: TextToImage | Captioner | Encoder = _module(recipe).load(recipe, device=device)
+    return loaded
+
+
+def _module(recipe: Recipe) -> Any:
+    kind = recipe.kind
+    if recipe.backend not in names(kind):
+        known = ", ".join(names(kind))
+        raise BackendError(f"There is no backend '{recipe.backend}' for {kind}. Choose one of: {known}.")
+    return importlib.import_module(f"{__name__}.{_PREFIX[kind]}{recipe.backend}")
+
+
+__all__ = ["check", "load", "names"]

@@ -1,0 +1,141 @@
+"""What the commands of runs share: finding what is named, and what a plan says before it starts."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from typing import Any, TypeVar
+
+from django.core.management.base import CommandError, DjangoHelpFormatter
+from django.template.defaultfilters import filesizeformat
+
+from annotation.models import ImageSet, Study
+from generation import backends
+from generation.durations import duration
+from generation.models import Run, RunKind, RunState
+from generation.recipes import Recipe, RecipeRefused
+from generation.services import estimates, image_sets, plans
+from generation.services.described import nearest
+from generation.services.plans import Plan
+
+R = TypeVar("R", bound=Recipe)
+
+
+def study_or_set(name: str, *, new_set: bool = False) -> Study | ImageSet | None:
+    """What `name` names, also as study:NAME or set:NAME; None if nothing, and a new set may be made.
+
+    Raises CommandError for what is not there, or is both.
+    """
+    kind, rest = _split(name)
+    study = Study.objects.select_related("stereotype_source").filter(name=rest).first()
+    image_set = ImageSet.objects.filter(name=rest).first()
+    if kind == "study" or (kind == "" and image_set is None):
+        image_set = None
+    elif kind == "set" or study is None:
+        study = None
+    else:
+        raise CommandError(
+            f"'{rest}' is both a study and an image set. Write study:{rest} or set:{rest} to say which."
+        )
+    if study is not None or image_set is not None or (new_set and kind != "study"):
+        return study or image_set
+    studies = sorted(Study.objects.values_list("name", flat=True))
+    sets = sorted(ImageSet.objects.values_list("name", flat=True))
+    raise CommandError(
+        f"There is no study or image set '{rest}'.{nearest(rest, [*studies, *sets])} "
+        f"Studies: {', '.join(studies) or 'none yet'}. Image sets: {', '.join(sets) or 'none yet'}."
+    )
+
+
+def cure(run: Run) -> str:
+    """The command that a refused move of a run asks for."""
+    commands = {
+        RunState.PLANNED: f"manage.py runs start {run.pk}",
+        RunState.PAUSED: f"manage.py runs resume {run.pk}",
+        RunState.DONE: f"manage.py runs retry {run.pk}",
+        RunState.CANCELLED: "manage.py generate, caption or embed, as it was planned before",
+    }
+    command = commands.get(RunState(run.state))
+    return f" ({command})" if command else ""
+
+
+def set_named(name: str) -> str:
+    """The name of a set that may be new, without the set: in front."""
+    return _split(name)[1]
+
+
+def run_numbered(number: int) -> Run:
+    run = Run.objects.select_related("image_set").filter(pk=number).first()
+    if run is None:
+        known = [str(pk) for pk in Run.objects.order_by("-pk").values_list("pk", flat=True)[:10]]
+        raise CommandError(f"There is no run {number}. The latest are: {', '.join(known) or 'none yet'}.")
+    return run
+
+
+def recipe_of(kind: type[R], given: Mapping[str, Any], *, like: R | None = None) -> R:
+    """A recipe of what was given; what was left out (None) is as in `like`, else the recipe's own.
+
+    Raises CommandError naming the field.
+    """
+    known = {one.name for one in fields(kind)}
+    wanted = {name: value for name, value in given.items() if name in known and value is not None}
+    try:
+        base = like or kind()
+        if wanted.get("backend", base.backend) != base.backend:
+            # a model and its weights belong to their backend
+            wanted.setdefault("model", image_sets.FAKE if wanted["backend"] == image_sets.FAKE else "")
+            if "pretrained" in known:
+                wanted.setdefault("pretrained", "")
+        return replace(base, **wanted)
+    except RecipeRefused as error:
+        raise CommandError(f"{error} See --help.") from error
+
+
+class _KeepsLines(DjangoHelpFormatter):
+    """Django's, but a text of several lines keeps them."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if "\n" in text else super()._fill_text(text, width, indent)
+
+
+def tell_backends(parser: ArgumentParser, kind: str) -> None:
+    """Put the backends there are below the options of --help, a line each."""
+    parser.formatter_class = _KeepsLines
+    lines = [f"  {name:<12}{told}" for name, told in backends.names(kind).items()]
+    parser.epilog = "\n".join(["backends:", *lines])
+
+
+def told_before(plan: Plan, preview: plans.Preview) -> Iterable[str]:
+    """What will be made, how many, and what it takes, line by line."""
+    recipe, noun = plan.recipe, RunKind(plan.recipe.kind).label.lower()
+    model = getattr(recipe, "model", "")
+    yield f"Image set   {plan.image_set}"
+    yield f"Recipe      {plan.recipe_hash[:12]}: {recipe.backend}{f', {model}' if model else ''}"
+    for name, count in preview.pictures.items():
+        yield f"            {count:,} {noun} from {name.replace('_', ' ')} prompts"
+    if preview.groups:
+        yield f"Groups      {preview.groups:,}, e.g. '{preview.example}'"
+    there = preview.total - preview.added
+    yield f"To make     {preview.added:,} of {preview.total:,} {_jobs_of(plan)}" + (
+        f"; {there:,} are planned or made already" if there else ""
+    )
+    if preview.added:
+        takes = estimates.estimate(recipe, jobs=preview.added)
+        yield f"Estimate    {duration(takes.seconds)}, {filesizeformat(takes.bytes)} ({takes.basis})"
+    if plan.attach_to is not None:
+        yield (
+            f"Study       the draft '{plan.attach_to.name}' will show this set; its pages are made from its "
+            "file once the pictures are there (manage.py open_study FILE.toml)"
+        )
+    for note in preview.notes:
+        yield f"Note        {note}"
+
+
+def _jobs_of(plan: Plan) -> str:
+    return "pictures" if plan.recipe.kind == RunKind.IMAGES else "images"
+
+
+def _split(name: str) -> tuple[str, str]:
+    kind, colon, rest = name.partition(":")
+    return (kind, rest) if colon and kind in ("study", "set") else ("", name)

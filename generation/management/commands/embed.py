@@ -1,0 +1,36 @@
+"""manage.py embed STUDY|SET: embeddings of a set's images (PROTOCOL §9, §12)."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from generation.management.commands._doing import add_doing, carry_out_reading
+from generation.management.commands._targets import recipe_of, tell_backends
+from generation.recipes import EmbeddingRecipe
+
+
+class Command(BaseCommand):
+    help = (
+        "Embed the images of a set, or those that a study shows, as unit vectors. The same recipe is the "
+        "same run: images that were added since are embedded, and no other again."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        tell_backends(parser, EmbeddingRecipe.kind)
+        parser.add_argument("target", metavar="STUDY|SET")
+        model = parser.add_argument_group("the model")
+        model.add_argument("--backend", metavar="NAME", help="default: open_clip; see below")
+        model.add_argument(
+            "--model", metavar="NAME|local-dir:FOLDER", help=f"default: {EmbeddingRecipe.model}"
+        )
+        model.add_argument(
+            "--pretrained", metavar="TAG|FILE", help=f"its weights, default: {EmbeddingRecipe.pretrained}"
+        )
+        model.add_argument("--dtype", metavar="TYPE", help="float32 (default), float16 or bfloat16")
+        add_doing(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        carry_out_reading(self, recipe_of(EmbeddingRecipe, options), options)

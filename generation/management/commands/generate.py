@@ -1,0 +1,158 @@
+"""manage.py generate STUDY|SET: pictures of identity groups by a text-to-image model (PROTOCOL §5, §9)."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.models import ImageSet, Study
+from generation.management.commands._doing import add_doing, carry_out
+from generation.management.commands._targets import recipe_of, set_named, study_or_set, tell_backends
+from generation.prompts import PromptSet
+from generation.recipes import ImageRecipe
+from generation.services import described, image_sets, plans
+from generation.services.plans import PlanRefused
+
+_PER_PROMPT = {"detection": 5, "pull": 15}
+"""PROTOCOL §5, §9."""
+
+
+class Command(BaseCommand):
+    help = (
+        "Make pictures of the identity groups of a study, or of those named with --groups, into an image "
+        "set. The same recipe is the same run: what is there already is not made again, and a group that is "
+        "added adds only its pictures. What is left out of the options is as the set's pictures were made."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        tell_backends(parser, ImageRecipe.kind)
+        parser.add_argument(
+            "target", metavar="STUDY|SET", help="a study, or an image set (with --groups: a new one too)"
+        )
+        parser.add_argument(
+            "--set", metavar="NAME", help="the image set to fill (default: of model and prompts)"
+        )
+        parser.add_argument("--groups", nargs="+", metavar="GROUP", help="these identity groups only")
+        parser.add_argument("--groups-from", type=Path, metavar="FILE", help="the same, one a line")
+        parser.add_argument(
+            "--prompts",
+            nargs="+",
+            metavar="SET",
+            help=f"{', '.join(PromptSet)}, or pull for the last three (default: detection)",
+        )
+        parser.add_argument(
+            "--images-per-prompt", type=int, metavar="N", help="default: 5 for detection, 15 for pull"
+        )
+        parser.add_argument("--seed", type=int, metavar="N", help="default: 0")
+        model = parser.add_argument_group("the model")
+        model.add_argument("--backend", metavar="NAME", help="default: diffusers; see below")
+        model.add_argument("--model", metavar="ID|FOLDER", help=f"default: {ImageRecipe.model}")
+        model.add_argument("--revision", metavar="REF", help="a branch, tag or commit of the hub's model")
+        model.add_argument(
+            "--scheduler", metavar="CLASS", help="a scheduler of diffusers; default: the model's"
+        )
+        model.add_argument(
+            "--steps", type=_or_own(int), metavar="N|own", help="default: 50; own: the model's"
+        )
+        model.add_argument(
+            "--guidance", type=_or_own(float), metavar="X|own", help="default: 7.5; own: the model's"
+        )
+        model.add_argument("--size", metavar="WxH", help="pixels, default: 512x512")
+        model.add_argument("--dtype", metavar="TYPE", help="float32 (default), float16 or bfloat16")
+        model.add_argument(
+            "--compiled",
+            action="store_const",
+            const=True,
+            help="compile the model first: minutes that pay for themselves in a long run on a GPU",
+        )
+        model.add_argument("--safety", metavar="WHAT", help="safety checker: off, record (default) or block")
+        model.add_argument("--negative-prompt", metavar="TEXT")
+        add_doing(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        names = [*(options["groups"] or []), *_lines(options["groups_from"])]
+        target = study_or_set(options["target"], new_set=bool(names))
+        study = target if isinstance(target, Study) else None
+        if study is None and options["set"]:
+            raise CommandError(f"--set goes with a study; '{options['target']}' is an image set itself.")
+        if study is None:
+            name = set_named(options["target"])
+        else:
+            name = options["set"] or (image_sets.set_shown_by(study) if _for_detection(options) else "")
+        try:
+            if names:
+                groups = described.groups_named(names)
+            elif study is not None:
+                groups = described.groups_of(study)
+            else:
+                groups = described.groups_of_set(cast("ImageSet", target))
+            recipe = _recipe(options, like=image_sets.recipe_of_set(name) if name else None)
+            plan = plans.plan_pictures(recipe=recipe, groups=groups, image_set=name, study=study)
+        except PlanRefused as error:
+            raise CommandError(str(error)) from error
+        carry_out(self, plan, options)
+
+
+def _or_own(kind: type[int | float]) -> Callable[[str], int | float | str]:
+    """A number, or 'own'."""
+
+    def read(text: str) -> int | float | str:
+        return "own" if text == "own" else kind(text)
+
+    read.__name__ = f"{kind.__name__} or 'own'"  # what argparse calls it in its message
+    return read
+
+
+def _for_detection(options: Mapping[str, Any]) -> bool:
+    return options["prompts"] is None or PromptSet.DETECTION in options["prompts"]
+
+
+def _recipe(options: Mapping[str, Any], *, like: ImageRecipe | None) -> ImageRecipe:
+    given = dict(options)
+    if options["prompts"] is not None:
+        sets = _prompt_sets(options["prompts"])
+        given["prompt_sets"] = sets
+        if options["images_per_prompt"] is None and not (like and set(like.prompt_sets) == set(sets)):
+            given["images_per_prompt"] = _PER_PROMPT["detection" if "detection" in sets else "pull"]
+    if options["size"]:
+        given["width"], given["height"] = _size(options["size"])
+    own = [name for name in ("steps", "guidance") if options[name] == "own"]
+    recipe = recipe_of(ImageRecipe, {**given, **dict.fromkeys(own)}, like=like)
+    return replace(
+        recipe,
+        steps=None if "steps" in own else recipe.steps,
+        guidance=None if "guidance" in own else recipe.guidance,
+    )
+
+
+def _prompt_sets(named: Sequence[str]) -> tuple[str, ...]:
+    """In one order, whatever order they were named in: the same prompts are the same recipe."""
+    wanted = {one for name in named for one in (image_sets.PULL if name == "pull" else (name,))}
+    if unknown := sorted(wanted - set(PromptSet)):
+        raise CommandError(f"--prompts '{unknown[0]}': there are {', '.join(PromptSet)}, and pull.")
+    return tuple(one.value for one in PromptSet if one in wanted)
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, _, height = text.lower().partition("x")
+    if not (width.isdigit() and height.isdigit()):
+        raise CommandError(f"--size '{text}': write width and height in pixels, e.g. 512x512.")
+    return int(width), int(height)
+
+
+def _lines(path: Path | None) -> list[str]:
+    if path is None:
+        return []
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"--groups-from {path}: {error}") from error
+    names = [line.strip() for line in lines if line.strip()]
+    if not names:
+        raise CommandError(f"--groups-from {path}: the file names no group. Write one a line.")
+    return names

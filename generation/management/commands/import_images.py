@@ -1,0 +1,52 @@
+"""manage.py import_images: finished images, from a folder or a ZIP with a CSV (docs/generation.md)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from annotation.management.commands import _importing
+from annotation.models import Axis
+from annotation.readers.oddities import FileRefused
+from generation.readers import bundles
+from generation.readers.finished import COLUMNS, read_finished
+from generation.services import uploads
+
+
+class Command(BaseCommand):
+    help = (
+        "Bring finished images into an image set, from a folder or a ZIP with a CSV that has a row for each: "
+        f"{', '.join(COLUMNS)} (file and group are needed). The same again changes nothing; a picture or a "
+        "row that cannot be read leaves everything as it was."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("source", type=Path, metavar="FOLDER|ZIP")
+        parser.add_argument("--set", required=True, metavar="NAME", help="short name of the image set")
+        parser.add_argument(
+            "--csv", type=Path, metavar="FILE", help="the table (default: the one CSV file in the source)"
+        )
+        parser.add_argument("--title", default="", help="title of a new set")
+        parser.add_argument("--licence", default="", help="licence of a new set")
+        parser.add_argument("--axis", choices=Axis.values, default=Axis.NATIONALITY, help="of the groups")
+        parser.add_argument("--new-groups", action="store_true", help="make groups that are not known yet")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        into = uploads.Into(name=options["set"], title=options["title"], licence=options["licence"])
+        try:
+            with bundles.opened(options["source"]) as bundle, _importing.progress_bar() as progress:
+                imported = uploads.import_finished(
+                    bundle=bundle,
+                    finished=read_finished(bundle, table=options["csv"]),
+                    into=into,
+                    by=None,
+                    axis=options["axis"],
+                    new_groups=options["new_groups"],
+                    progress=progress,
+                )
+        except (FileRefused, uploads.UploadRefused) as refused:
+            raise CommandError(str(refused)) from refused
+        for line in imported.told():
+            self.stdout.write(line)

@@ -1,0 +1,7 @@
+"""What models produced, and how: runs and jobs, then what came of them (DESIGN §3, §6)."""
+
+from generation.models.products import Caption, Embedding, Provenance
+from generation.models.runs import Job, JobState, Run, RunKind, RunState
+from generation.models.workers import Worker
+
+__all__ = ["Caption", "Embedding", "Job", "JobState", "Provenance", "Run", "RunKind", "RunState", "Worker"]

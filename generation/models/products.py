@@ -1,0 +1,95 @@
+"""What came of the work: how each image was made, its captions, its embeddings."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from annotation.models import Attribute, Image
+from generation.models.runs import PROMPT_SET_CHOICES, Run
+
+
+class Provenance(models.Model):
+    """How an image came to be: what a repetition needs, and what was known of a finished image.
+
+    For pictures made here `run` and `seed` are set. For finished images that were brought (models behind
+    an API, files of others) `run` is null and the rest is what their CSV said.
+    """
+
+    image = models.OneToOneField(Image, on_delete=models.CASCADE, related_name="provenance")
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, null=True, related_name="provenances")
+    prompt_set = models.CharField(max_length=20, choices=PROMPT_SET_CHOICES, blank=True)
+    attribute = models.ForeignKey(Attribute, on_delete=models.PROTECT, null=True, related_name="+")
+    seed = models.PositiveBigIntegerField(null=True)
+    recipe_hash = models.CharField(max_length=64, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    revision = models.CharField(max_length=80, blank=True)
+    libraries = models.JSONField(default=dict, blank=True, help_text="Name -> version.")
+    device = models.CharField(max_length=120, blank=True)
+    code_revision = models.CharField(max_length=80, blank=True)
+    flagged = models.BooleanField(
+        null=True, help_text="The safety checker's verdict; null: it was not asked."
+    )
+    seconds = models.FloatField(null=True, help_text="Model time, its share of the batch.")
+    made_at = models.DateTimeField(null=True)
+    note = models.TextField(blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(prompt_set="") | Q(prompt_set__in=[name for name, _ in PROMPT_SET_CHOICES]),
+                name="provenance_prompt_set_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(run__isnull=True) | Q(seed__isnull=False, recipe_hash__regex=r"^[0-9a-f]{64}$"),
+                name="provenance_of_a_run_is_whole",
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["prompt_set", "attribute"], name="provenance_by_prompts")]
+
+    def __str__(self) -> str:
+        return f"{self.model} {self.seed}"
+
+
+class Caption(models.Model):
+    """One sentence that a captioner wrote of an image, best first (PROTOCOL §8)."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="captions")
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="captions")
+    rank = models.PositiveSmallIntegerField(help_text="From 1, the captioner's best.")
+    text = models.TextField()
+    score = models.FloatField(null=True, help_text="The captioner's own, higher is better.")
+
+    class Meta:
+        ordering = ["image", "rank"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "image", "rank"], name="caption_unique_rank"),
+            models.CheckConstraint(condition=Q(rank__gte=1), name="caption_rank_from_one"),
+            models.CheckConstraint(condition=~Q(text=""), name="caption_has_text"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Embedding(models.Model):
+    """The unit vector of an image: `dim` little-endian float32, 4 * dim bytes (vectors.py)."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="embeddings")
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="embeddings")
+    dim = models.PositiveIntegerField()
+    vector = models.BinaryField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["run", "image"], name="embedding_unique_image"),
+            models.CheckConstraint(condition=Q(dim__gte=1), name="embedding_dim_from_one"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.image_id} ({self.dim})"
+
+
+__all__ = ["Caption", "Embedding", "Provenance"]

@@ -1,0 +1,175 @@
+"""Wanted work: a run is one recipe over one image set, a job one wanted picture, caption set or embedding."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotation.models import Attribute, IdentityGroup, Image, ImageSet
+from generation.prompts import PromptSet
+
+PROMPT_SET_CHOICES = [(one.value, one.value.replace("_", " ")) for one in PromptSet]
+
+
+class RunKind(models.TextChoices):
+    IMAGES = "images", "pictures"
+    CAPTIONS = "captions"
+    EMBEDDINGS = "embeddings"
+
+
+class RunState(models.TextChoices):
+    """planned -> running <-> paused -> done | cancelled. The moves stand in services/runs.py.
+
+    A run that is done runs again when jobs are added to it or retried.
+    """
+
+    PLANNED = "planned"
+    RUNNING = "running"
+    PAUSED = "paused"
+    DONE = "done"
+    CANCELLED = "cancelled"
+
+
+class JobState(models.TextChoices):
+    """pending -> claimed -> done | pending again | failed (after its third try)."""
+
+    PENDING = "pending"
+    CLAIMED = "claimed"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class Run(models.Model):
+    """One recipe over one image set. The same recipe is the same run (`recipe_hash`, recipes.py).
+
+    `backend` names a module of generation/backends. `batch_size` is what the worker's memory was found to
+    hold: it only ever shrinks; null until a worker had to find out.
+    """
+
+    kind = models.CharField(max_length=12, choices=RunKind)
+    state = models.CharField(max_length=10, choices=RunState, default=RunState.PLANNED)
+    image_set = models.ForeignKey(ImageSet, on_delete=models.PROTECT, related_name="runs")
+    backend = models.CharField(max_length=40)
+    recipe = models.JSONField(help_text="Everything that decides what comes out, but for the jobs.")
+    recipe_hash = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the canonical recipe.")
+    batch_size = models.PositiveIntegerField(null=True, blank=True)
+    error = models.TextField(blank=True, help_text="Why it paused by itself; empty once it runs again.")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(kind__in=RunKind.values), name="run_kind_known"),
+            models.CheckConstraint(condition=Q(state__in=RunState.values), name="run_state_known"),
+            models.CheckConstraint(
+                condition=Q(recipe_hash__regex=r"^[0-9a-f]{64}$"), name="run_recipe_hash_is_sha256"
+            ),
+            models.CheckConstraint(
+                condition=Q(batch_size__isnull=True) | Q(batch_size__gte=1), name="run_batch_size_from_one"
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=RunState.RUNNING) | Q(started_at__isnull=False),
+                name="run_started_at_once_running",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_kind_display()} of {self.image_set} ({self.recipe_hash[:8]})"
+
+
+class Job(models.Model):
+    """One wanted picture (with its group, prompt and seed), or one image to caption or to embed.
+
+    `claim` is the fence: a worker that overslept its lease finds another key there and keeps nothing.
+    `attempts` counts tries that began, so that a job which kills its worker ends as failed.
+    `image` is what a picture job made, or what the others look at.
+    """
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="jobs")
+    state = models.CharField(max_length=8, choices=JobState, default=JobState.PENDING)
+    group = models.ForeignKey(IdentityGroup, on_delete=models.PROTECT, null=True, related_name="+")
+    attribute = models.ForeignKey(
+        Attribute, on_delete=models.PROTECT, null=True, related_name="+", help_text="'described as ...'"
+    )
+    prompt_set = models.CharField(max_length=20, choices=PROMPT_SET_CHOICES, blank=True)
+    prompt = models.CharField(max_length=500, blank=True)
+    number = models.PositiveIntegerField(
+        default=0, help_text="Number among the pictures of one prompt, from 1."
+    )
+    index = models.PositiveIntegerField(
+        default=0, help_text="The picture's number within its set and group, from 1."
+    )
+    seed = models.PositiveBigIntegerField(null=True)
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, null=True, related_name="jobs")
+    attempts = models.PositiveSmallIntegerField(default=0)
+    claim = models.UUIDField(null=True)
+    lease_expires_at = models.DateTimeField(null=True)
+    not_before = models.DateTimeField(null=True, help_text="Not tried again before then.")
+    error = models.TextField(blank=True)
+    worker = models.CharField(max_length=200, blank=True, help_text="Host and process that took it last.")
+    seconds = models.FloatField(null=True, help_text="Model time, its share of the batch.")
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["run", "group", "prompt", "number"],
+                condition=Q(group__isnull=False),
+                name="job_unique_picture",
+            ),
+            models.UniqueConstraint(
+                fields=["run", "group", "index"],
+                condition=Q(group__isnull=False),
+                name="job_unique_index",
+            ),
+            models.UniqueConstraint(
+                fields=["run", "image"],
+                condition=Q(group__isnull=True),
+                name="job_unique_image",
+            ),
+            models.CheckConstraint(condition=Q(state__in=JobState.values), name="job_state_known"),
+            models.CheckConstraint(
+                condition=Q(group__isnull=False, seed__isnull=False, number__gte=1, index__gte=1)
+                & ~Q(prompt="")
+                & Q(prompt_set__in=[name for name, _ in PROMPT_SET_CHOICES])
+                | Q(group__isnull=True, seed__isnull=True, image__isnull=False, prompt=""),
+                name="job_picture_or_image",
+            ),
+            models.CheckConstraint(
+                condition=Q(state=JobState.CLAIMED, claim__isnull=False, lease_expires_at__isnull=False)
+                | (~Q(state=JobState.CLAIMED) & Q(claim__isnull=True, lease_expires_at__isnull=True)),
+                name="job_claim_iff_claimed",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=JobState.DONE) | Q(image__isnull=False, finished_at__isnull=False),
+                name="job_done_has_image",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=JobState.FAILED) | ~Q(error=""), name="job_failed_says_why"
+            ),
+        ]
+        indexes: ClassVar = [
+            # claim (services/jobs.py): the open jobs of one run, and the claimed ones whose lease is over
+            models.Index(fields=["run", "id"], condition=Q(state=JobState.PENDING), name="job_pending"),
+            models.Index(
+                fields=["run", "lease_expires_at"], condition=Q(state=JobState.CLAIMED), name="job_claimed"
+            ),
+            models.Index(fields=["run", "state"], name="job_by_state"),
+            # what is watched (visage_app/queries_queues.py): how many were finished lately, and given up
+            models.Index(fields=["finished_at"], condition=Q(finished_at__isnull=False), name="job_finished"),
+            models.Index(fields=["run"], condition=Q(state=JobState.FAILED), name="job_failed"),
+        ]
+
+    def __str__(self) -> str:
+        return self.prompt or f"image {self.image_id}"
+
+
+__all__ = ["PROMPT_SET_CHOICES", "Job", "JobState", "Run", "RunKind", "RunState"]

@@ -1,0 +1,15 @@
+from django.urls import path
+
+from generation.views import new_run, runs, sets, uploads
+
+urlpatterns = [
+    path("generation/", runs.run_list, name="runs"),
+    path("generation/new/<slug:kind>/", new_run.new_run, name="new_run"),
+    path("generation/runs/<int:pk>/", runs.run, name="run"),
+    path("generation/runs/<int:pk>/progress/", runs.run_progress, name="run_progress"),
+    path("generation/runs/<int:pk>/<slug:action>/", runs.run_action, name="run_action"),
+    path("generation/sets/", sets.set_list, name="image_sets"),
+    path("generation/sets/<slug:name>/", sets.image_set, name="image_set"),
+    path("generation/images/<int:pk>/", sets.image_history, name="image_history"),
+    path("generation/upload/", uploads.upload, name="upload"),
+]

@@ -1,0 +1,30 @@
+"""Unit vectors as stored bytes and back: little-endian float32. Pure: no Django."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+_STORED = np.dtype("<f4")
+
+
+def pack(vector: npt.NDArray[np.floating]) -> bytes:
+    """The bytes of one vector, shape (dim,). Raises ValueError unless it is finite and of length 1."""
+    if vector.ndim != 1 or not np.isfinite(vector).all():
+        raise ValueError(f"An embedding is one finite vector, not an array of shape {vector.shape}.")
+    if abs(float(np.linalg.norm(vector)) - 1) > 1e-3:
+        raise ValueError(f"An embedding has length 1, not {float(np.linalg.norm(vector)):.4f}.")
+    return vector.astype(_STORED).tobytes()
+
+
+def unpack(stored: Sequence[bytes | memoryview], *, dim: int) -> npt.NDArray[np.float32]:
+    """Stored vectors as an array of shape (len(stored), dim). Raises ValueError if one has another size."""
+    whole = b"".join(bytes(one) for one in stored)
+    if len(whole) != len(stored) * dim * _STORED.itemsize:
+        raise ValueError(f"{len(stored)} vectors of {dim} numbers expected; {len(whole)} bytes found.")
+    return np.frombuffer(whole, dtype=_STORED).reshape(len(stored), dim).astype(np.float32)
+
+
+__all__ = ["pack", "unpack"]

@@ -1,0 +1,1 @@
+"""Pages of runs, their images, and how each came to be."""

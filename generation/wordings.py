@@ -1,0 +1,66 @@
+"""Words that the catalogues of translations must hold though no page spells them out (docs/translating.md).
+
+The models keep plain English and the backends know no Django; pages translate both where they show them.
+`makemessages` only finds literals, and here they stand. A test holds them to the models and backends.
+"""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext_noop, pgettext_lazy
+
+RUN_KINDS = (gettext_noop("pictures"), gettext_noop("Captions"), gettext_noop("Embeddings"))
+RUN_STATES = (
+    pgettext_lazy("state of a run", "Planned"),
+    pgettext_lazy("state of a run", "Running"),
+    pgettext_lazy("state of a run", "Paused"),
+    pgettext_lazy("state of a run", "Done"),
+    pgettext_lazy("state of a run", "Cancelled"),
+)
+PROMPT_SETS = (
+    gettext_noop("detection"),
+    gettext_noop("default"),
+    gettext_noop("stereotypical"),
+    gettext_noop("non stereotypical"),
+)
+AXES = (
+    gettext_noop("Nationality"),
+    gettext_noop("US state"),
+    gettext_noop("Indian state"),
+    gettext_noop("Other"),
+)
+ROLES = (gettext_noop("stereotypical"), gettext_noop("random"), gettext_noop("unassigned"))
+"""What an attribute was shown as."""
+
+BACKENDS = (
+    gettext_noop(
+        "BLIP (Li et al. 2022): captions drawn from BlipForConditionalGeneration, by hub id or local folder."
+    ),
+    gettext_noop(
+        "CoCa of open_clip (Yu et al. 2022): captions drawn from its decoder, "
+        "by weights' tag, file or folder."
+    ),
+    gettext_noop(
+        "Fake captions: sentences drawn from a short vocabulary by a hash of the picture, on any machine."
+    ),
+    gettext_noop(
+        "ViSAGe's captioner: CLIP finds the n-grams nearest to an image, BART writes captions of them, CLIP "
+        "ranks."
+    ),
+    gettext_noop(
+        "Fake embeddings: a picture's colours, 4 by 4, and a text's hashed words as unit vectors, on any "
+        "machine."
+    ),
+    gettext_noop(
+        "open_clip: image and text embeddings by any of its models, by weights' tag, weights file or local "
+        "folder."
+    ),
+    gettext_noop(
+        "diffusers: Stable Diffusion 1.x, 2.x, XL and 3, Flux and other pipelines, by hub id or local folder."
+    ),
+    gettext_noop(
+        "Fake pictures: small drawings made from the prompt and the seed, on any machine, in milliseconds."
+    ),
+)
+"""The first lines of the modules of generation/backends that make something."""
+
+__all__ = ["AXES", "BACKENDS", "PROMPT_SETS", "ROLES", "RUN_KINDS", "RUN_STATES"]

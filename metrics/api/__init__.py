@@ -1,0 +1,1 @@
+"""The API's door to scores, figures and progress: parse, call, answer."""

@@ -1,0 +1,122 @@
+"""Figures: what there is, and one as a specification or as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import Http404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.api.errors import Conflict, Refused
+from annotation.api.resource import AnyFile, Resource
+from metrics import figures, queries_pages
+from metrics.api.asked import FigureQuery
+from metrics.api.numbers import finite
+from metrics.api.serializers import FILE_FORMATS, FigureSerializer, FigureSourceSerializer
+from metrics.led import led_study
+
+TAGS = ["figures"]
+_NAME = OpenApiParameter(
+    "figure", str, OpenApiParameter.PATH, enum=list(queries_pages.FIGURES), description="Name of the figure."
+)
+_FORMAT = OpenApiParameter(
+    "file_format", str, OpenApiParameter.PATH, enum=FILE_FORMATS, description="Kind of file."
+)
+_REFUSED = {
+    409: OpenApiResponse(description="The study has no answers yet that it could show."),
+    422: OpenApiResponse(description="The figure has no such option, or the option not that value."),
+}
+
+
+class FigureSourcesSerializer(serializers.Serializer[Any]):
+    results = FigureSourceSerializer(many=True)
+
+
+class Figures(Resource):
+    """Every figure that there is, with its options."""
+
+    @extend_schema(operation_id="figures_list", responses=FigureSourcesSerializer, tags=TAGS)
+    def get(self, request: Request, name: str) -> Response:
+        led_study(request, name)
+        found = [
+            {
+                "name": figure,
+                "title": source.title,
+                "options": [
+                    {"name": option, "meaning": meaning, "choices": source.choices.get(option, ())}
+                    for option, meaning in source.options.items()
+                ],
+                "formats": FILE_FORMATS,
+            }
+            for figure, source in queries_pages.FIGURES.items()
+        ]
+        return Response(FigureSourcesSerializer({"results": found}).data)
+
+
+class OneFigure(Resource):
+    """A figure as a Vega-Lite specification, with the numbers that it shows."""
+
+    @extend_schema(
+        operation_id="figures_read",
+        parameters=[_NAME, FigureQuery],
+        responses={200: FigureSerializer, **_REFUSED},
+        tags=TAGS,
+    )
+    def get(self, request: Request, name: str, figure: str) -> Response:
+        drawing = drawn(request, name, figure, self.query(FigureQuery))
+        said = {
+            **{
+                each: getattr(drawing, each)
+                for each in ("name", "title", "alt", "notes", "columns", "digest")
+            },
+            "rows": finite(drawing.rows),
+            "specification": finite(drawing.spec),
+        }
+        return Response(FigureSerializer(said).data)
+
+
+class FigureFile(Resource):
+    """A figure as a file for a paper, or its numbers as CSV."""
+
+    renderer_classes = (AnyFile,)
+
+    @extend_schema(
+        operation_id="figures_file",
+        parameters=[_NAME, _FORMAT, FigureQuery],
+        responses={
+            **{
+                (200, kind.partition(";")[0]): OpenApiResponse(OpenApiTypes.BINARY)
+                for kind in figures.CONTENT_TYPES.values()
+            },
+            **_REFUSED,
+        },
+        tags=TAGS,
+    )
+    def get(self, request: Request, name: str, figure: str, file_format: str) -> Response:
+        if file_format not in figures.CONTENT_TYPES:
+            raise Http404
+        drawing = drawn(request, name, figure, self.query(FigureQuery))
+        answer = Response(
+            figures.render(drawing, file_format), content_type=figures.CONTENT_TYPES[file_format]
+        )
+        answer["Content-Disposition"] = f'attachment; filename="{name}-{figure}.{file_format}"'
+        return answer
+
+
+def drawn(request: Request, name: str, figure: str, options: Mapping[str, str]) -> figures.Figure:
+    """The figure; a problem says why there is none."""
+    study = led_study(request, name)
+    try:
+        # an option that was left empty chooses nothing, as in the page's form
+        return queries_pages.figure(study, figure, {key: value for key, value in options.items() if value})
+    except queries_pages.UnknownFigure as error:
+        raise Http404 from error
+    except queries_pages.NothingToDraw as error:
+        raise Conflict(str(error)) from error
+    except ValueError as error:
+        raise Refused(str(error)) from error

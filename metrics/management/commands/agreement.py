@@ -1,0 +1,98 @@
+"""manage.py agreement STUDY: how far annotators agree, task by task, within and between groups of them."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from metrics import agreement, frames, scoring
+from metrics.agreement import AgreementRow
+from metrics.management import output
+from metrics.management.output import Cell
+
+COLUMNS = [
+    *("task", "labels", "level", "scope", "group", "other", "units", "ratings", "pairs"),
+    *("percentage", "alpha", "fleiss_kappa", "cross_kappa", "box_iou", "box_pairs"),
+]
+METHOD = "percentile bootstrap over images (or what a unit is about) and annotators, 95 %"
+
+
+def cells(row: AgreementRow, *, per: str | None, intervals: bool) -> dict[str, Cell]:
+    """The columns of `row`; what it is about, and each measure's interval with how many resamples gave no
+    value, at the end."""
+    found: dict[str, Cell] = {name: getattr(row, name) for name in COLUMNS}
+    if per:
+        found[per] = getattr(row, per)
+    for name in agreement.MEASURES if intervals else ():
+        bounds = row.intervals.get(name)
+        found[f"{name}_low"] = bounds.low if bounds else None
+        found[f"{name}_high"] = bounds.high if bounds else None
+        found[f"{name}_undefined"] = bounds.undefined if bounds else None
+    return found
+
+
+class Command(BaseCommand):
+    help = "Print the agreement of a study's annotators: alpha, kappa, percentage, and IoU of boxes."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="name of the study, e.g. visage")
+        parser.add_argument(
+            "--by", choices=frames.BY, help="also within and between these groups of annotators"
+        )
+        parser.add_argument(
+            "--per",
+            choices=agreement.PER,
+            help="also of all annotators, for each attribute or identity group",
+        )
+        parser.add_argument(
+            "--resamples",
+            type=int,
+            default=settings.BOOTSTRAP_RESAMPLES,
+            help=f"bootstrap resamples, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
+        )
+        parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+        parser.add_argument("--format", default="table", choices=output.FORMATS)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = output.study_named(options["study"])
+        by, per, resamples, seed = (options[name] for name in ("by", "per", "resamples", "seed"))
+        try:
+            scoring.check_draw(resamples, seed)
+            with output.working(f"agreement in {study.name} ..."):
+                found = agreement.evaluate(
+                    study=study, by=by, per=(per,) if per else (), resamples=resamples, seed=seed
+                )
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        if not found:
+            raise CommandError(f"Study '{study.name}' has no answers yet, so there is nothing to compare.")
+        rows = [cells(row, per=per, intervals=resamples > 0) for row in found]
+        simulated = frames.holds_simulated(study)
+        if options["format"] == "json":
+            about: dict[str, Any] = {"study": study.name, "simulated": simulated, "by": by, "per": per}
+            about["interval"] = (
+                {"method": METHOD, "resamples": resamples, "seed": seed} if resamples else None
+            )
+            self.stdout.write(output.as_json(about, rows), ending="")
+            return
+        if simulated:
+            (self.stderr if options["format"] == "csv" else self.stdout).write(output.SIMULATED)
+        if options["format"] == "csv":
+            self.stdout.write(output.as_csv(list(rows[0]), rows), ending="")
+            return
+        # what nothing was resampled for would only make the table wider
+        columns = [
+            name for name in rows[0] if name in COLUMNS or any(row[name] not in {None, 0} for row in rows)
+        ]
+        self.stdout.write(output.as_table(columns, rows), ending="")
+        if by == "pool" and any(not frames.has_region(row.task) for row in found):
+            self.stdout.write(
+                "A task that is about no identity group has no pools; it is shown as a whole only."
+            )
+        if by and any(frames.NOT_STATED in (row.group, row.other) for row in found):
+            self.stdout.write(
+                f"'{frames.NOT_STATED}': these annotators did not say; they are compared with nobody."
+            )

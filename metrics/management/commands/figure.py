@@ -1,0 +1,101 @@
+"""manage.py figure STUDY NAME --out FILE.(png|svg|pdf|csv)"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.models import Study
+from metrics import figures, queries_pages
+from metrics.management import output
+
+
+class Command(BaseCommand):
+    help = "Draw a figure of a study, as the dashboards show it, into a file."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="the study's name")
+        parser.add_argument("figure", nargs="?", help=f"one of: {', '.join(queries_pages.FIGURES)}")
+        parser.add_argument(
+            "--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the figure"
+        )
+        parser.add_argument(
+            "--out", type=Path, help="the file; its ending (png, svg, pdf, csv) decides the format"
+        )
+        parser.add_argument(
+            "--list", action="store_true", help="list the figures, with which of them the study can show"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = output.study_named(options["study"])
+        if options["list"]:
+            self._list(study)
+            return
+        if not options["figure"]:
+            raise CommandError(f"Name a figure. See: manage.py figure {study.name} --list")
+        out: Path | None = options["out"]
+        if out is None:
+            raise CommandError(f"Name the file with --out; its ending decides the format: {_endings()}.")
+        file_format = out.suffix.removeprefix(".").lower()
+        try:
+            # before anything is computed
+            figures.check_format(file_format)
+        except figures.UnknownFormat as error:
+            raise CommandError(f"{error} Give the file one of the endings {_endings()}.") from error
+        try:
+            with output.working(f"{options['figure']} of {study.name} ..."):
+                drawing = queries_pages.figure(study, options["figure"], output.settings_of(options["set"]))
+                content = figures.render(drawing, file_format)
+            _write(out, content)
+        except (ValueError, OSError) as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(f"{out}: {drawing.alt}")
+
+    def _list(self, study: Study) -> None:
+        rows = []
+        for name, source in queries_pages.FIGURES.items():
+            with output.working(f"{name} of {study.name} ..."):
+                rows.append(
+                    {
+                        "figure": name,
+                        "title": source.title,
+                        "options": ", ".join(source.options) or "none",
+                        "in this study": _can(study, name),
+                    }
+                )
+        self.stdout.write(output.as_table(list(rows[0]), rows), ending="")
+
+
+def _can(study: Study, name: str) -> str:
+    try:
+        queries_pages.figure(study, name)
+    except queries_pages.NothingToDraw as error:
+        return f"no: {error}"
+    except ValueError as error:
+        return f"with options: {error}"
+    return "yes"
+
+
+def _endings() -> str:
+    return ", ".join(f".{name}" for name in figures.CONTENT_TYPES)
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write beside the name and rename: the whole file is there or, if it cannot be, what was before."""
+    descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        # as readable as any file that is made here: mkstemp lets only this account read
+        mask = os.umask(0)
+        os.umask(mask)
+        Path(beside).chmod(0o666 & ~mask)
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise

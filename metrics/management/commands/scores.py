@@ -1,0 +1,254 @@
+"""manage.py scores STUDY: the scores of a study, with their intervals and where they come from."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.models import Study
+from metrics import frames, registry, scoring
+from metrics.management import output
+from metrics.management.output import Cell
+from metrics.models import Variant
+
+COLUMNS = {
+    "tendency": [
+        "identity",
+        "n_stereotypical",
+        "n_random",
+        *(f"{score}{end}" for score in ("l_stereo", "l_random", "theta") for end in ("", "_low", "_high")),
+    ],
+    "likelihood": ["identity", "attribute", "stereotypical", "k", "n", "likelihood", "low", "high"],
+    "offensiveness": ["identity", "n", "o", "o_low", "o_high", "o_scaled", "unrated"],
+    "visual_nature": ["attribute", "n", "k", "visual", "mean_score"],
+    "consensus": ["label", "n", "k", "percent"],
+}
+
+
+def tendency_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
+    """One row a group, its three scores side by side."""
+    wide: dict[int | None, dict[str, Cell]] = {}
+    for row in rows:
+        of_group = wide.setdefault(row.group_id, {"identity": row.group})
+        of_group |= {row.name: row.value, f"{row.name}_low": row.low, f"{row.name}_high": row.high}
+        if row.name != "theta":
+            of_group["n_stereotypical" if row.name == "l_stereo" else "n_random"] = row.n
+    return list(wide.values())
+
+
+def likelihood_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
+    return [
+        {
+            "identity": row.group,
+            "attribute": row.attribute or "none of the above",
+            "stereotypical": row.stereotypical,
+            "k": row.k,
+            "n": row.n,
+            "likelihood": row.value,
+            "low": row.low,
+            "high": row.high,
+        }
+        for row in rows
+    ]
+
+
+def offensiveness_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
+    wide: dict[int | None, dict[str, Cell]] = {}
+    for row in rows:
+        of_group = wide.setdefault(
+            row.group_id, {"identity": row.group, **dict.fromkeys(COLUMNS["offensiveness"][2:]), "n": 0}
+        )
+        if row.name == "unrated":
+            of_group["unrated"] = int(row.value or 0)
+            continue
+        of_group |= {row.name: row.value, "n": row.n}
+        if row.name == "o":
+            of_group |= {"o_low": row.low, "o_high": row.high}
+    return list(wide.values())
+
+
+def visual_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
+    wide: dict[int | None, dict[str, Cell]] = {}
+    for row in rows:
+        of_attribute = wide.setdefault(row.attribute_id, {"attribute": row.attribute, "n": row.n})
+        of_attribute |= (
+            {"visual": row.value == 1, "k": row.k} if row.name == "visual" else {row.name: row.value}
+        )
+    return list(wide.values())
+
+
+def consensus_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
+    return [{"label": row.name, "n": row.n, "k": row.k, "percent": row.value} for row in rows]
+
+
+LONG = ["identity", "attribute", "part", "score", "n", "k", "value", "low", "high"]
+"""The columns of a metric that has no shape of its own."""
+
+
+def long_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
+    """One row a score."""
+    return [
+        {
+            "identity": row.group,
+            "attribute": row.attribute,
+            "part": row.part,
+            "score": row.name,
+            "n": row.n,
+            "k": row.k,
+            "value": row.value,
+            "low": row.low,
+            "high": row.high,
+        }
+        for row in rows
+    ]
+
+
+SHAPES = {
+    "tendency": tendency_rows,
+    "likelihood": likelihood_rows,
+    "offensiveness": offensiveness_rows,
+    "visual_nature": visual_rows,
+    "consensus": consensus_rows,
+}
+
+
+class Command(BaseCommand):
+    help = "Print the scores of a study: computed from the answers as they stand, with 95 % intervals."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", nargs="?", help="name of the study, e.g. visage")
+        parser.add_argument(
+            "--metric",
+            help=f"one of: {', '.join(metric.name for metric in registry.METRICS)}; by default tendency",
+        )
+        parser.add_argument(
+            "--variant",
+            default=Variant.CORRECTED.value,
+            help="corrected (default), or published: as in the tables of ViSAGe",
+        )
+        parser.add_argument("--format", default="table", choices=output.FORMATS)
+        parser.add_argument(
+            "--resamples",
+            type=int,
+            default=settings.BOOTSTRAP_RESAMPLES,
+            help=f"bootstrap resamples, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
+        )
+        parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+        parser.add_argument(
+            "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the metric"
+        )
+        parser.add_argument("--describe", action="store_true", help="print every metric's definition instead")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["describe"]:
+            self.stdout.write(registry.as_markdown(), ending="")
+            return
+        if not options["study"]:
+            raise CommandError("Name a study, for example: manage.py scores visage")
+        study = output.study_named(options["study"])
+        metric = options["metric"] or registry.METRICS[0].name
+        try:
+            _refuse_without_task(study, registry.get(metric))
+            with output.working(f"{metric} of {study.name} ..."):
+                result = scoring.evaluate(
+                    study=study,
+                    metric=metric,
+                    variant=options["variant"],
+                    resamples=options["resamples"],
+                    seed=options["seed"],
+                    parameters=output.settings_of(options["set"]),
+                )
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        simulated = frames.holds_simulated(study)
+        columns = COLUMNS.get(result.metric, LONG)
+        rows = SHAPES.get(result.metric, long_rows)(result.rows)
+        if options["format"] == "json":
+            self.stdout.write(output.as_json(_about(study.name, simulated, result), rows), ending="")
+            return
+        if simulated:
+            (self.stderr if options["format"] == "csv" else self.stdout).write(output.SIMULATED)
+        if options["format"] == "csv":
+            self.stdout.write(output.as_csv(columns, rows), ending="")
+        else:
+            self.stdout.write(output.as_table(columns, rows), ending="")
+            if not rows:
+                self.stdout.write(
+                    f"There is nothing to score yet: {registry.get(metric).definition} "
+                    f"See how far the study is: manage.py study_file {study.name} --check"
+                )
+            self.stdout.write(_provenance(study.name, len(rows), result))
+
+
+def _refuse_without_task(study: Study, metric: registry.Metric) -> None:
+    """ValueError for a metric of something that the study does not ask, naming what can be asked for."""
+    kinds = list(study.tasks.order_by("kind").values_list("kind", flat=True).distinct())
+    if metric.source != "answers" or metric.task in kinds:
+        return
+    there = [f"manage.py scores {study.name} --metric {each.name}" for each in registry.of_tasks(kinds)]
+    there += [
+        f"manage.py agreement {study.name}",
+        f"manage.py export {study.name} --format csv --out FILE.csv",
+    ]
+    raise ValueError(
+        f"{metric.name} is computed from a task of kind {metric.task}, and the study '{study.name}' has "
+        f"{'tasks of kind ' + ', '.join(kinds) if kinds else 'no tasks'}. There is:\n  " + "\n  ".join(there)
+    )
+
+
+def _method(result: scoring.Evaluation) -> str:
+    return f"95 % percentile interval, {registry.get(result.metric).resampling}"
+
+
+def _lost(result: scoring.Evaluation, name: str) -> int:
+    return sum(getattr(row, name) or 0 for row in result.rows)
+
+
+def _about(study: str, simulated: bool, result: scoring.Evaluation) -> dict[str, Any]:
+    return {
+        "study": study,
+        "simulated": simulated,
+        "metric": result.metric,
+        "version": result.version,
+        "variant": result.variant,
+        "parameters": dict(result.parameters),
+        "rule": result.rule,
+        "digest": result.digest,
+        "interval": None
+        if not result.resamples
+        else {
+            "method": _method(result),
+            "resamples": result.resamples,
+            "seed": result.seed,
+            "infinite": _lost(result, "infinite"),
+            "undefined": _lost(result, "undefined"),
+            "of_each_score": [
+                {
+                    "identity": row.group,
+                    "attribute": row.attribute,
+                    "score": row.name,
+                    "n": row.n,
+                    "infinite": row.infinite,
+                    "undefined": row.undefined,
+                }
+                for row in result.rows
+                if row.infinite or row.undefined
+            ],
+        },
+    }
+
+
+def _provenance(study: str, rows: int, result: scoring.Evaluation) -> str:
+    interval = "no intervals"
+    if result.resamples:
+        interval = (
+            f"{_method(result)}, {result.resamples} resamples, seed {result.seed}, "
+            f"{_lost(result, 'infinite')} infinite and {_lost(result, 'undefined')} undefined values drawn"
+        )
+    return (
+        f"{rows} rows · {study} · {result.metric} version {result.version}, {result.variant} · "
+        f"{result.rule} · {interval} · inputs {result.digest[:12]}"
+    )

@@ -1,0 +1,109 @@
+"""What the commands of this app share: finding a study, and writing rows as a table, CSV or JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.management.base import CommandError
+from rich.console import Console
+
+from annotation.models import Study
+from annotation.services.exports import safe_cell
+from metrics.registry import nearest
+
+FORMATS = ("table", "csv", "json")
+SIMULATED = "SIMULATED: some or all of these answers were made by a program, not by people."
+
+Cell = str | int | float | bool | None
+
+
+def study_named(name: str) -> Study:
+    """The study; CommandError names the nearest one and all there are."""
+    study = Study.objects.select_related("stereotype_source").filter(name=name).first()
+    if study is not None:
+        return study
+    known = list(Study.objects.order_by("name").values_list("name", flat=True))
+    if not known:
+        raise CommandError(
+            f"There is no study '{name}', and no other. Import one (import_visage) or open one (open_study)."
+        )
+    raise CommandError(f"There is no study '{name}'.{nearest(name, known)} There are: {', '.join(known)}.")
+
+
+@contextmanager
+def working(message: str) -> Iterator[None]:
+    """A moving sign on a terminal's error stream while something is computed; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with Console(stderr=True).status(message):
+        yield
+
+
+def exact(value: Cell) -> Cell:
+    """As CSV has it: empty for undefined, `inf` for infinite, every digit otherwise; a text that a
+    spreadsheet would run is defused, as in exports."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return safe_cell(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return repr(value) if isinstance(value, float) else value
+
+
+def short(value: Cell) -> str:
+    """As people read it in a table."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "∞" if value == float("inf") else f"{value:.4f}"
+    return str(value)
+
+
+def as_csv(columns: Sequence[str], rows: Sequence[Mapping[str, Cell]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([exact(row[column]) for column in columns] for row in rows)
+    return out.getvalue()
+
+
+def as_json(about: Mapping[str, Any], rows: Sequence[Mapping[str, Cell]]) -> str:
+    """`about`, with the rows under "rows". JSON has no infinity: it is the string "inf"."""
+    plain = [{key: "inf" if value == float("inf") else value for key, value in row.items()} for row in rows]
+    return json.dumps({**about, "rows": plain}, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def as_table(columns: Sequence[str], rows: Sequence[Mapping[str, Cell]]) -> str:
+    """Columns as wide as their widest cell; text to the left, numbers to the right."""
+    cells = [[short(row[column]) for column in columns] for row in rows]
+    text = [any(isinstance(row[column], str) for row in rows) for column in columns]
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    lines = []
+    for line in [list(columns), *cells]:
+        aligned = [
+            cell.ljust(width) if left else cell.rjust(width)
+            for cell, width, left in zip(line, widths, text, strict=True)
+        ]
+        lines.append("  ".join(aligned).rstrip() + "\n")
+    return "".join(lines)
+
+
+def settings_of(given: Sequence[str]) -> dict[str, str]:
+    """{'name': 'value'} of arguments NAME=VALUE; ValueError for one that is not of that form."""
+    found = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not sign or not name:
+            raise ValueError(f"--set {each}: write --set NAME=VALUE.")
+        found[name] = value
+    return found

@@ -1,0 +1,168 @@
+"""What was computed: runs of a metric, and the scores they gave (DESIGN §3, §7)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import F, Q
+
+from annotation.models import Attribute, IdentityGroup, Study
+
+
+class Variant(models.TextChoices):
+    """How a published formula is read (PROTOCOL §6). Both are offered and always labelled."""
+
+    CORRECTED = "corrected"
+    PUBLISHED = "published"
+
+
+class RunState(models.TextChoices):
+    """pending -> claimed -> done | failed; a claim that failed before its last try is pending again."""
+
+    PENDING = "pending"
+    CLAIMED = "claimed"
+    DONE = "done"
+    FAILED = "failed"
+
+
+class ScoreRun(models.Model):
+    """One computation of a metric over a study, and everything needed to repeat it.
+
+    `digest` names the inputs (metrics/frames.py: `inputs_digest`), `rule` says in words which
+    associations counted as stereotypes. The row is the truth, a queue only the bell: a worker claims it
+    by a conditional update with a lease, and the attempt is counted before the work is begun.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="score_runs")
+    metric = models.CharField(max_length=40)
+    version = models.PositiveIntegerField()
+    variant = models.CharField(max_length=10, choices=Variant)
+    digest = models.CharField(max_length=64)
+    seed = models.PositiveBigIntegerField(default=0)
+    resamples = models.PositiveIntegerField(help_text="Bootstrap resamples; 0 means no intervals.")
+    parameters = models.CharField(
+        max_length=500, default="{}", help_text="What was chosen, as JSON with its keys sorted."
+    )
+    rule = models.TextField(blank=True)
+    state = models.CharField(max_length=7, choices=RunState, default=RunState.PENDING)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    lease_expires_at = models.DateTimeField(null=True)
+    error = models.TextField(blank=True)
+    code_version = models.CharField(max_length=80, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+    confirmed_at = models.DateTimeField(
+        null=True, help_text="When a finished run was last asked for again: its inputs were today's."
+    )
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=[
+                    *("study", "metric", "version", "variant"),
+                    *("parameters", "digest", "seed", "resamples"),
+                ],
+                name="scorerun_unique_inputs",
+            ),
+            models.CheckConstraint(condition=Q(state__in=RunState.values), name="scorerun_state_known"),
+            models.CheckConstraint(condition=Q(variant__in=Variant.values), name="scorerun_variant_known"),
+            models.CheckConstraint(condition=Q(version__gte=1), name="scorerun_version_from_one"),
+            models.CheckConstraint(
+                condition=Q(digest__regex=r"^[0-9a-f]{64}$"), name="scorerun_digest_is_sha256"
+            ),
+            models.CheckConstraint(
+                condition=Q(state=RunState.CLAIMED, lease_expires_at__isnull=False)
+                | (~Q(state=RunState.CLAIMED) & Q(lease_expires_at__isnull=True)),
+                name="scorerun_lease_iff_claimed",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=[RunState.DONE, RunState.FAILED], finished_at__isnull=False)
+                | (~Q(state__in=[RunState.DONE, RunState.FAILED]) & Q(finished_at__isnull=True)),
+                name="scorerun_finished_iff_done_or_failed",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=RunState.FAILED) | ~Q(error=""), name="scorerun_failed_says_why"
+            ),
+        ]
+        indexes: ClassVar = [
+            # the worker's question: what is waiting, or was claimed by somebody who is gone?
+            models.Index(
+                fields=["created_at"],
+                condition=Q(state__in=[RunState.PENDING, RunState.CLAIMED]),
+                name="scorerun_waiting",
+            ),
+            # the page's question: the latest finished run of a metric
+            models.Index(fields=["study", "metric", "variant", "finished_at"], name="scorerun_latest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.metric} v{self.version} ({self.variant}) of {self.study_id}"
+
+
+class Score(models.Model):
+    """One number of a run: of a group, of an attribute, of both, or (both null) of the whole study.
+
+    `part`, where it is not empty, narrows that down: a region, a pool, a threshold, as the registry lists.
+
+    `value` null means undefined; infinity is a value. `low` and `high` are the 95 % interval, both null
+    where there is none. A percentile interval need not contain the point estimate; where it does not, it
+    was widened to (metrics/stats/bootstrap.py), so low <= value <= high always holds. `n` is what the
+    number rests on and `k` how many of them were positive. `infinite` and `undefined` count the
+    resamples that gave an infinite or no value (PROTOCOL §10); null where nothing was resampled.
+    """
+
+    run = models.ForeignKey(ScoreRun, on_delete=models.CASCADE, related_name="scores")
+    group = models.ForeignKey(IdentityGroup, on_delete=models.CASCADE, null=True, related_name="scores")
+    attribute = models.ForeignKey(Attribute, on_delete=models.CASCADE, null=True, related_name="scores")
+    name = models.CharField(max_length=40)
+    part = models.CharField(max_length=160, blank=True)
+    value = models.FloatField(null=True)
+    low = models.FloatField(null=True)
+    high = models.FloatField(null=True)
+    n = models.PositiveIntegerField()
+    k = models.PositiveIntegerField(null=True)
+    infinite = models.PositiveIntegerField(null=True)
+    undefined = models.PositiveIntegerField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            # Four, because SQL holds two nulls to be different.
+            models.UniqueConstraint(
+                fields=["run", "name", "part", "group", "attribute"], name="score_unique_group_and_attribute"
+            ),
+            models.UniqueConstraint(
+                fields=["run", "name", "part", "group"],
+                condition=Q(attribute__isnull=True, group__isnull=False),
+                name="score_unique_group",
+            ),
+            models.UniqueConstraint(
+                fields=["run", "name", "part", "attribute"],
+                condition=Q(attribute__isnull=False, group__isnull=True),
+                name="score_unique_attribute",
+            ),
+            models.UniqueConstraint(
+                fields=["run", "name", "part"],
+                condition=Q(attribute__isnull=True, group__isnull=True),
+                name="score_unique_whole",
+            ),
+            models.CheckConstraint(
+                condition=Q(low__isnull=True, high__isnull=True)
+                | Q(
+                    value__isnull=False,
+                    low__isnull=False,
+                    high__isnull=False,
+                    low__lte=F("value"),
+                    high__gte=F("value"),
+                ),
+                name="score_low_value_high",
+            ),
+            models.CheckConstraint(condition=Q(k__isnull=True) | Q(k__lte=F("n")), name="score_k_at_most_n"),
+            models.CheckConstraint(condition=~Q(name=""), name="score_has_name"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.value}"
+
+
+__all__ = ["RunState", "Score", "ScoreRun", "Variant"]

@@ -1,0 +1,102 @@
+"""One image as it was judged: what was selected in it, by whom and where."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from django.db.models import QuerySet
+
+from annotation.models import Box, Image, Judgement
+
+_CROWD = 15
+
+
+@dataclass(frozen=True)
+class Rect:
+    """A box as SVG wants it, in pixels of the image, and where its number stands."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    label_x: float
+    label_y: float
+    label_size: float
+
+
+@dataclass(frozen=True)
+class Who:
+    """One annotator's selection. `name` is a pseudonym, or which response of the page it was if the source
+    does not identify annotators."""
+
+    name: str
+    simulated: bool
+
+
+@dataclass
+class Selected:
+    """An attribute as judged in one image: selected `k` of the `n` times it was shown.
+
+    `number` ties its boxes to its row. `who` lists who selected it on which page: the release shows some
+    attributes on several pages of an image.
+    """
+
+    number: int
+    text: str
+    stereotypical: bool
+    n: int = 0
+    k: int = 0
+    who: dict[int, list[Who]] = field(default_factory=dict)
+    rects: list[Rect] = field(default_factory=list)
+
+
+@dataclass
+class ImagePage:
+    image: Image
+    selected: list[Selected] = field(default_factory=list)
+    # shown, selected by nobody
+    unselected: list[str] = field(default_factory=list)
+    none_k: int = 0
+    none_n: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.image.reference or f"{self.image.group} {self.image.index}"
+
+    @property
+    def boxes(self) -> int:
+        return sum(len(one.rects) for one in self.selected)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether so many boxes lie over each other that only the chosen ones can be read."""
+        return self.boxes > _CROWD
+
+    @property
+    def shown(self) -> int:
+        """How many attributes were shown with the image."""
+        return len(self.selected) + len(self.unselected)
+
+
+def boxes_of(judgements: QuerySet[Judgement]) -> dict[int, list[Rect]]:
+    """The boxes of those judgements that selected something, by judgement. One query."""
+    rects: dict[int, list[Rect]] = defaultdict(list)
+    boxes = Box.objects.filter(judgement__in=judgements.filter(value=1).order_by()).order_by("pk")
+    for judgement, x0, y0, x1, y1, width, height in boxes.values_list(
+        "judgement", "x0", "y0", "x1", "y1", "image_width", "image_height"
+    ):
+        # the same height to the eye in large and small images
+        size = max(width, height) / 28
+        rects[judgement].append(
+            Rect(
+                x=x0,
+                y=y0,
+                width=x1 - x0,
+                height=y1 - y0,
+                label_x=x0 + 0.25 * size,
+                label_y=min(y0 + size, height),
+                label_size=size,
+            )
+        )
+    return rects

@@ -1,0 +1,65 @@
+"""The metric of how far annotators agree."""
+
+from __future__ import annotations
+
+from metrics.registry.entry import Metric, Parameter
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        name="agreement",
+        version=1,
+        title="Agreement between annotators",
+        task="",
+        unit="-1 to 1 (alpha, fleiss_kappa, cross_kappa), per cent (percentage), 0 to 1 (box_iou)",
+        direction="larger: the same answers more often; disagreement is data, not error",
+        definition=(
+            "For each kind of task and each reading of its scale: Krippendorff's α = 1 − D_o / D_e with "
+            "missing ratings allowed, Fleiss' κ where every unit has the same number of ratings, the share "
+            "of pairs of ratings of a unit that are the same, and for boxes the mean best-match IoU of every "
+            "two annotators of the same attribute of an image. Of the whole study, of each attribute and of "
+            "each identity group; within and between groups of annotators where `by` names some."
+        ),
+        names=(
+            ("alpha", "Krippendorff's α; n: units rated"),
+            ("fleiss_kappa", "Fleiss' κ, nominal; n: units rated"),
+            ("percentage", "percentage of pairs of ratings that are the same; n: pairs, k: those"),
+            (
+                "cross_kappa",
+                "cross-replication reliability κ_x of two groups; n: units that both rated",
+            ),
+            ("box_iou", "mean best-match IoU; n: pairs of annotators of one attribute of an image"),
+        ),
+        interval=True,
+        variants_differ=False,
+        variants_note="the same",
+        section="§10",
+        reference=(
+            "Krippendorff (2011), https://repository.upenn.edu/asc_papers/43; Fleiss (1971), "
+            "doi:10.1037/h0031619; Wong, Paritosh & Aroyo (2021), doi:10.18653/v1/2021.acl-long.548"
+        ),
+        source="ratings",
+        parts=(
+            "`task: KIND; reading: LEVEL`, and where annotators are compared `; within: GROUP` or "
+            "`; between: GROUP and GROUP`. Readings: nominal (every label, Unsure too), ordinal and interval "
+            "(Unsure is missing; of visual nature and offensiveness only)"
+        ),
+        parameters=(
+            Parameter(
+                "by",
+                "none",
+                "groups of annotators: none, gender, origin, or pool (in- and out-region, PROTOCOL §3)",
+            ),
+        ),
+        resampling=(
+            "bootstrap over images (or what a unit is about) and annotators, in which a pair of ratings "
+            "counts as often as its image and its two annotators were drawn, and nobody is paired with "
+            "themselves; "
+            "where annotators are not identified, over images alone; none for a single image"
+        ),
+        caveats=(
+            "α and κ fall when one answer is much more frequent than the others, even where nearly all pairs "
+            "agree. An interval from a handful of annotators says little: resamples without a pair are "
+            "counted as undefined and left out."
+        ),
+    ),
+)

@@ -1,0 +1,153 @@
+"""Scores of stereotypical pull (PROTOCOL §9)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from metrics import frames
+from metrics.scoring.rows import Compute, Inputs, ScoreRow, defined
+from metrics.stats import bootstrap, percentiles, pull
+from metrics.stats.checks import Floats
+
+_X, _Y = pull.COLUMNS.index("x"), pull.COLUMNS.index("s_s_ns")
+# How a group's rows stand, each with the sets whose images it rests on.
+_ROWS = (
+    ("s_d_s", "ds"),
+    ("s_d_ns", "dn"),
+    ("s_s_ns", "sn"),
+    ("s_mean", "dsn"),
+    ("x", "dsn"),
+    ("s_d_d", "d"),
+    ("s_s_s", "s"),
+    ("s_ns_ns", "n"),
+)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """One group: its values, and those of its resamples (B, K), without rows where none were drawn."""
+
+    group_id: int
+    group: str
+    region: str
+    images: dict[str, int]
+    values: Floats
+    samples: Floats = field(repr=False)
+
+
+def _pull(inputs: Inputs) -> list[ScoreRow]:
+    run = frames.embedding_run(inputs.study, inputs.parameters["run"])
+    if run is None:
+        raise ValueError(
+            f"No pictures for pull of '{inputs.study.name}' are embedded yet. Make them: manage.py generate "
+            f"{inputs.study.name} --prompts pull; then embed the set it names: manage.py embed SET"
+        )
+    groups = [
+        _measured(inputs, frame)
+        for frame in frames.embeddings(run)
+        if len(frame.default.vectors)
+        and len(frame.stereotypical.vectors)
+        and len(frame.non_stereotypical.vectors)
+    ]
+    groups.sort(key=lambda group: (group.group, group.group_id))
+    rows = [row for group in groups for row in _of_group(group)]
+    for region in sorted({group.region for group in groups} - {""}):
+        rows += _of_groups(inputs, [group for group in groups if group.region == region], region)
+    return rows + (_of_groups(inputs, groups, "") if groups else [])
+
+
+def _measured(inputs: Inputs, frame: frames.EmbeddingFrame) -> _Group:
+    sets = frame.default, frame.stereotypical, frame.non_stereotypical
+    default, stereotypical, non_stereotypical = (each.vectors for each in sets)
+    point = pull.pull(default, stereotypical, non_stereotypical)
+    samples = np.zeros((0, len(pull.COLUMNS)))
+    if inputs.resamples:
+        samples = pull.resampled(
+            default,
+            stereotypical,
+            non_stereotypical,
+            prompts=(frame.default.prompts, frame.stereotypical.prompts, frame.non_stereotypical.prompts),
+            resamples=inputs.resamples,
+            rng=bootstrap.generator(inputs.seed, frame.group),
+        )
+    return _Group(
+        group_id=frame.group_id,
+        group=frame.group,
+        region=frame.region,
+        images={name: len(each.vectors) for name, each in zip("dsn", sets, strict=True)},
+        values=np.array([getattr(point, name) for name in pull.COLUMNS]),
+        samples=samples,
+    )
+
+
+def _of_group(group: _Group) -> list[ScoreRow]:
+    intervals = _intervals(group.samples, group.values)
+    rows = []
+    for name, sets in _ROWS:
+        place = pull.COLUMNS.index(name)
+        n = sum(group.images[each] for each in sets)
+        rows.append(_row(name, group.values[place], intervals[place], n, group=group))
+        if name == "x":
+            number = group.images["s"] + group.images["n"]
+            rows.append(_row("y", group.values[_Y], intervals[_Y], number, group=group))
+            rows.append(_row("pull", float(group.values[_X] > 0), None, n, group=group))
+    return rows
+
+
+def _of_groups(inputs: Inputs, groups: Sequence[_Group], region: str) -> list[ScoreRow]:
+    """The means over groups, and the share of them that are pulled."""
+    part = f"region: {region}" if region else ""
+    pulled = np.array([[group.values[_X] > 0] for group in groups], dtype=np.float64)
+    values = np.hstack([np.array([group.values for group in groups]), pulled])
+    samples = np.zeros((0, values.shape[1]))
+    if inputs.resamples:
+        each = np.stack([np.column_stack([group.samples, group.samples[:, _X] > 0]) for group in groups])
+        samples = pull.resampled_mean(each, rng=bootstrap.generator(inputs.seed, part))
+    means = values.mean(axis=0)
+    intervals = _intervals(samples, means)
+    n, k = len(groups), int(pulled.sum())
+    rows = []
+    for name, _ in _ROWS:
+        place = pull.COLUMNS.index(name)
+        rows.append(_row(name, means[place], intervals[place], n, part=part))
+        if name == "x":
+            rows.append(_row("y", means[_Y], intervals[_Y], n, part=part))
+            rows.append(_row("pull", means[-1], intervals[-1], n, k=k, part=part))
+    return rows
+
+
+def _intervals(samples: Floats, values: Floats) -> Sequence[percentiles.Interval | None]:
+    if not len(samples):
+        return [None] * len(values)
+    return percentiles.percentile_intervals(samples, values)
+
+
+def _row(
+    name: str,
+    value: float,
+    interval: percentiles.Interval | None,
+    n: int,
+    *,
+    k: int | None = None,
+    group: _Group | None = None,
+    part: str = "",
+) -> ScoreRow:
+    return ScoreRow(
+        name=name,
+        value=defined(value),
+        n=n,
+        k=k,
+        group_id=None if group is None else group.group_id,
+        group="" if group is None else group.group,
+        part=part,
+        low=None if interval is None else defined(interval.low),
+        high=None if interval is None else defined(interval.high),
+        infinite=None if interval is None else interval.infinite,
+        undefined=None if interval is None else interval.undefined,
+    )
+
+
+COMPUTE: dict[str, Compute] = {"pull": _pull}

@@ -1,0 +1,219 @@
+"""Agreement between annotators, within and across groups of them, with intervals (PROTOCOL §10).
+
+All take a table of ratings (`rated_pairs.Ratings`). Missing ratings are simply not counted, and only
+pairs within a unit are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metrics.stats import checks, coincidences, percentiles
+from metrics.stats import rated_pairs as pairs
+from metrics.stats.checks import Floats
+from metrics.stats.coincidences import Level
+from metrics.stats.percentiles import Interval
+from metrics.stats.rated_pairs import Cells, Ratings
+
+Statistics = Callable[[Floats], Floats]
+"""From sums (..., F) to as many numbers as are asked for (..., M)."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, NaN where it is undefined, and its interval, None where nothing was resampled."""
+
+    value: float
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Within:
+    """Agreement of one group of annotators, on `units` that were rated at least once, `ratings` times.
+
+    `share` of `pairs` of ratings that are the same, `agreeing` in number; a unit with m ratings has
+    m (m − 1) / 2 pairs, so units with more ratings weigh more.
+    """
+
+    units: int
+    ratings: int
+    pairs: int
+    agreeing: int
+    share: Estimate
+    alpha: Estimate
+    fleiss_kappa: Estimate
+
+
+@dataclass(frozen=True)
+class Between:
+    """Agreement across two groups of annotators on the `units` that both rated, `ratings` times."""
+
+    units: int
+    ratings: int
+    pairs: int
+    agreeing: int
+    share: Estimate
+    kappa: Estimate
+
+
+def within(
+    table: Ratings,
+    values: Sequence[float],
+    *,
+    level: Level,
+    resamples: int = 0,
+    rng: np.random.Generator | None = None,
+) -> Within:
+    r"""Krippendorff's alpha [1]_, Fleiss' kappa [2]_ and the share of agreeing pairs.
+
+    Parameters
+    ----------
+    table : Ratings
+        `counts` (R, V): how many ratings of each value. Units with one rating tell nothing.
+    values : sequence of float, length V
+        The values in the order of the scale.
+    level : {'nominal', 'ordinal', 'interval'}
+        Of alpha; kappa is nominal.
+    resamples, rng
+        For 95 % percentile intervals over clusters and annotators (`rated_pairs.resampled`); 0 for none.
+
+    Returns
+    -------
+    Within
+        alpha: 1 is perfect, 0 what chance would give, below 0 systematic disagreement; undefined without a
+        pair of ratings, or where one value only was given. kappa: undefined besides where units have
+        different numbers of ratings.
+
+    References
+    ----------
+    .. [1] Krippendorff (2011), Computing Krippendorff's Alpha-Reliability.
+           https://repository.upenn.edu/asc_papers/43
+    .. [2] Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin
+           76(5), 378-382. doi:10.1037/h0031619
+
+    Examples
+    --------
+    >>> found = within(table_of([[2, 0], [0, 2], [2, 0]]), [0, 1], level="nominal")
+    >>> found.alpha.value, found.fleiss_kappa.value, found.share.value
+    (1.0, 1.0, 1.0)
+    """
+    _check_width(table, values)
+    rated = _ratings_of_units(table)
+    cells = pairs.within(table)
+    regular = len(np.unique(rated[rated > 0])) == 1
+
+    def statistics(sums: Floats) -> Floats:
+        square = sums[..., :-2].reshape(*sums.shape[:-1], len(values), len(values))
+        alpha = coincidences.alpha(square, values, level=level)
+        kappa = coincidences.kappa(square) if regular else np.full(alpha.shape, np.nan)
+        return np.stack([_share(sums[..., -2], sums[..., -1]), alpha, kappa], axis=-1)
+
+    share, alpha, kappa = _estimates(cells, statistics, resamples, rng)
+    agreeing, number = cells.total[-2:].round().astype(np.int64).tolist()
+    return Within(int((rated > 0).sum()), int(rated.sum()), number, agreeing, share, alpha, kappa)
+
+
+def between(
+    table: Ratings,
+    second: ArrayLike,
+    values: Sequence[float],
+    *,
+    level: Level,
+    resamples: int = 0,
+    rng: np.random.Generator | None = None,
+) -> Between:
+    """The share of agreeing pairs of one rating of each group, and the cross-replication reliability
+    (`coincidences.cross_kappa`); with one nominal rating of each group that is Cohen's kappa [1]_.
+
+    `second` (R,) says which rows of `table` are of the other group. Units that one did not rate are left out.
+
+    References
+    ----------
+    .. [1] Cohen (1960), A coefficient of agreement for nominal scales, Educational and Psychological
+           Measurement 20(1), 37-46. doi:10.1177/001316446002000104
+
+    Examples
+    --------
+    >>> both = Ratings(np.eye(2, dtype=int)[[0, 0, 1, 1]], np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]),
+    ...                np.array([7, 8, 7, 8]))
+    >>> between(both, [False, True, False, True], [0, 1], level="nominal").kappa.value
+    1.0
+    """
+    _check_width(table, values)
+    v = len(values)
+    cells = pairs.between(table, second)
+
+    def statistics(sums: Floats) -> Floats:
+        square = sums[..., : v * v].reshape(*sums.shape[:-1], v, v)
+        x, y = sums[..., v * v : v * v + v], sums[..., v * v + v :]
+        share = _share(np.trace(square, axis1=-2, axis2=-1), square.sum(axis=(-2, -1)))
+        return np.stack([share, coincidences.cross_kappa(square, x, y, values, level=level)], axis=-1)
+
+    share, kappa = _estimates(cells, statistics, resamples, rng)
+    other = np.asarray(second, dtype=np.bool_)
+    sides = [_ratings_of_units(table, only=side) for side in (~other, other)]
+    shared = (sides[0] > 0) & (sides[1] > 0)
+    square = cells.total[: v * v].reshape(v, v)
+    return Between(
+        units=int(shared.sum()),
+        ratings=int((sides[0] + sides[1])[shared].sum()),
+        pairs=round(float(square.sum())),
+        agreeing=round(float(np.trace(square))),
+        share=share,
+        kappa=kappa,
+    )
+
+
+def mean_over_pairs(cells: Cells, *, resamples: int = 0, rng: np.random.Generator | None = None) -> Estimate:
+    """The mean of a number that pairs of annotators have, such as the IoU of their boxes: `sums` holds the
+    sum of it and the number of pairs.
+
+    Examples
+    --------
+    >>> mean_over_pairs(Cells(np.array([[1.5, 2]]), np.array([0]), np.array([1]), np.array([2]))).value
+    0.75
+    """
+    return _estimates(cells, lambda sums: _share(sums[..., :1], sums[..., 1:]), resamples, rng)[0]
+
+
+def table_of(counts: ArrayLike) -> Ratings:
+    """Ratings of units whose annotators are not known, each unit a cluster of its own: `counts` (U, V)."""
+    table = checks.counts("counts", counts, ndim=2)
+    each = np.arange(len(table))
+    return Ratings(table, each, each, np.full(len(table), pairs.NOBODY))
+
+
+def _estimates(
+    cells: Cells, statistics: Statistics, resamples: int, rng: np.random.Generator | None
+) -> list[Estimate]:
+    """Each of the `statistics` of the sums of `cells`, with its interval."""
+    points = statistics(cells.total)
+    if not resamples:
+        return [Estimate(value) for value in points.tolist()]
+    if rng is None:
+        raise ValueError("An interval needs a random generator: give rng.")
+    if not len(cells.clusters) or bool((cells.clusters == cells.clusters[0]).all()):
+        # one image tells nothing of how others would differ
+        nothing = Interval(float("nan"), float("nan"), 0, resamples)
+        return [Estimate(value, nothing) for value in points.tolist()]
+    drawn = statistics(pairs.resampled(cells, resamples=resamples, rng=rng))
+    intervals = percentiles.percentile_intervals(drawn, points)
+    return [Estimate(value, interval) for value, interval in zip(points.tolist(), intervals, strict=True)]
+
+
+def _share(some: Floats, of: Floats) -> Floats:
+    return np.asarray(np.divide(some, of, out=np.full(np.shape(of), np.nan), where=np.asarray(of) > 0))
+
+
+def _ratings_of_units(table: Ratings, only: ArrayLike = True) -> Floats:
+    """How many ratings each unit of `table` has, of the rows that count."""
+    return np.asarray(np.bincount(table.numbered, weights=table.counts.sum(axis=1) * np.asarray(only)))
+
+
+def _check_width(table: Ratings, values: Sequence[float]) -> None:
+    if table.counts.shape[1] != len(values):
+        raise ValueError(f"counts has {table.counts.shape[1]} columns for {len(values)} values.")

@@ -1,0 +1,102 @@
+"""How scores are written in pages: infinite as ∞, undefined as –, and never a number without its n."""
+
+from __future__ import annotations
+
+import math
+
+from django import template
+from django.utils.translation import gettext, ngettext
+
+from annotation.models import TaskKind
+from metrics import registry
+from metrics.models import Score
+from metrics.queries_pages import Rule
+
+register = template.Library()
+UNDEFINED = "–"
+
+
+@register.filter
+def plain(value: float | None, digits: int = 2) -> str:
+    """A number with `digits` decimals; ∞ for infinity, – for undefined."""
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{value:,.{digits}f}".replace("-", "−")
+
+
+@register.filter
+def per_cent(share: float | None) -> str:
+    """A share from 0 to 1 in per cent; – for undefined."""
+    return UNDEFINED if share is None else f"{100 * share:.0f} %"
+
+
+@register.filter
+def score_value(score: Score | None, digits: int = 2) -> str:
+    return plain(None if score is None else score.value, digits)
+
+
+@register.filter
+def interval(score: Score | None, digits: int = 2) -> str:
+    """The score's 95 % interval, e.g. '[0.12, 0.31]'; nothing where it has none."""
+    if score is None or score.low is None or score.high is None:
+        return ""
+    return f"[{plain(score.low, digits)}, {plain(score.high, digits)}]"
+
+
+@register.filter
+def sort_key(score: Score | None) -> str:
+    """The value in full, for sorting in the browser; nothing for undefined."""
+    return "" if score is None or score.value is None else repr(score.value)
+
+
+@register.filter
+def coordinate(value: float) -> str:
+    """A length in pixels for SVG, where a decimal comma or a thousands separator would break the picture."""
+    return f"{value:.1f}".removesuffix(".0")
+
+
+@register.filter
+def hours(value: float) -> str:
+    """A length of time in words that claim no more than they know."""
+    if value < 1:
+        number = max(1, round(60 * value))
+        return ngettext("about %(n)d minute", "about %(n)d minutes", number) % {"n": number}
+    if value < 48:
+        number = round(value)
+        return ngettext("about %(n)d hour", "about %(n)d hours", number) % {"n": number}
+    number = round(value / 24)
+    return ngettext("about %(n)d day", "about %(n)d days", number) % {"n": number}
+
+
+@register.filter
+def metric_title(name: str) -> str:
+    """What the registry calls a metric."""
+    return registry.get(name).title
+
+
+@register.filter
+def span(value: int) -> str:
+    """A whole number of hours as people say it."""
+    if value % 24:
+        return ngettext("%(n)d hour", "%(n)d hours", value) % {"n": value}
+    return ngettext("%(n)d day", "%(n)d days", value // 24) % {"n": value // 24}
+
+
+@register.filter
+def agreement_part(part: str) -> str:
+    """'task: depiction; reading: nominal' as people say it."""
+    said = dict(each.split(": ", 1) for each in part.split("; "))
+    levels = {"nominal": gettext("nominal"), "ordinal": gettext("ordinal"), "interval": gettext("interval")}
+    return f"{gettext(str(TaskKind(said['task']).label))}, {levels[said['reading']]}"
+
+
+@register.filter
+def rule_words(rule: Rule) -> str:
+    """A rule for 'visual' in words."""
+    if rule.mean is not None:
+        return gettext("mean score of at least %(mean)s") % {"mean": f"{rule.mean:g}"}
+    if rule.least is None:
+        return gettext("all who rated it chose Agree or Strongly agree")
+    return gettext("at least %(least)d of %(of)d did") % {"least": rule.least, "of": rule.of}

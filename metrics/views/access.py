@@ -1,0 +1,8 @@
+"""What stands in an address."""
+
+from __future__ import annotations
+
+
+def whole_number(text: str) -> int:
+    """A number out of an address; 0, which is nobody's key, for anything that is none."""
+    return int(text) if text.isdecimal() and len(text) < 19 else 0

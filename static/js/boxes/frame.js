@@ -1,0 +1,153 @@
+/* The picture in its frame: how large it is shown, which part of it is seen, and where a point of the
+   screen lies in it. Sizes are `width` and `height` attributes and panning is scrolling, so no style is
+   ever set; around the picture lies a margin in which a box can be begun. */
+
+import { html, set, svg } from "./dom.js";
+
+const LARGEST_FIT = 3; // a small picture is not blown up further than this
+const ZOOM_STEP = 1.25;
+const MOST_ZOOM = 10;
+
+export class Frame {
+  #size = { width: 1, height: 1 };
+  #zoom = 1;
+  #fit = 1;
+  #seenWidth = 0;
+  #observer;
+
+  /* `labels`: {editor, helpId} for whoever cannot see it; `resized` is called after every change of scale. */
+  constructor(labels, resized) {
+    this.resized = resized;
+    this.image = html("img", { class: "boxes-image", draggable: "false", decoding: "sync" });
+    this.layer = svg("svg", { class: "boxes-layer", role: "group", "aria-label": labels.editor });
+    this.stage = html("div", { class: "boxes-stage" }, this.image, this.layer);
+    this.view = html(
+      "div",
+      {
+        class: "boxes-view",
+        tabindex: "0",
+        role: "application",
+        "aria-label": labels.editor,
+        "aria-describedby": labels.helpId,
+      },
+      this.stage,
+    );
+    // The view scrolls inside a frame of the fitted height; this gives the frame that height.
+    this.sizer = svg("svg", { class: "boxes-sizer", "aria-hidden": "true", width: "1", height: "1" });
+    this.element = html("div", { class: "boxes-frame" }, this.sizer, this.view);
+    this.#observer = new ResizeObserver(() => requestAnimationFrame(() => this.#follow()));
+    this.#observer.observe(this.element);
+  }
+
+  get size() {
+    return this.#size;
+  }
+
+  /* Screen pixels a natural pixel. */
+  get scale() {
+    return this.#fit * this.#zoom;
+  }
+
+  get failed() {
+    return this.image.complete && !this.loaded;
+  }
+
+  get loaded() {
+    return this.image.complete && this.image.naturalWidth > 0;
+  }
+
+  get zoom() {
+    return this.#zoom;
+  }
+
+  show({ src, width, height, alt }) {
+    this.#size = { width, height };
+    this.#zoom = 1;
+    set(this.layer, { viewBox: `0 0 ${width} ${height}` });
+    set(this.image, { src: null }); // or the last picture would be seen until this one has come
+    set(this.image, { alt, src });
+    this.#measure();
+    this.#draw();
+    this.view.scrollTo(0, 0);
+  }
+
+  /* A point of the screen (clientX, clientY) in image pixels; may lie outside the image. */
+  toImage({ clientX, clientY }) {
+    const seen = this.layer.getBoundingClientRect();
+    return {
+      x: ((clientX - seen.left) / seen.width) * this.#size.width,
+      y: ((clientY - seen.top) / seen.height) * this.#size.height,
+    };
+  }
+
+  /* Zoom to `zoom` times the fitted size so that the image's `point` lies at the screen's `at`; without
+     them the middle of what is seen stays in the middle. */
+  zoomTo(zoom, { point, at } = {}) {
+    const centre = at ?? this.#centre();
+    const kept = point ?? this.toImage(centre);
+    this.#zoom = Math.min(Math.max(zoom, 1), MOST_ZOOM);
+    this.#draw();
+    const seen = this.layer.getBoundingClientRect();
+    this.view.scrollLeft += seen.left + kept.x * this.scale - centre.clientX;
+    this.view.scrollTop += seen.top + kept.y * this.scale - centre.clientY;
+  }
+
+  zoomIn(around) {
+    this.zoomTo(this.#zoom * ZOOM_STEP, around);
+  }
+
+  zoomOut(around) {
+    this.zoomTo(this.#zoom / ZOOM_STEP, around);
+  }
+
+  panBy(right, down) {
+    this.view.scrollLeft += right;
+    this.view.scrollTop += down;
+  }
+
+  /* Scroll no more than is needed to see an image point, with some room around it. */
+  keepInView(point) {
+    const seen = this.layer.getBoundingClientRect();
+    const view = this.view.getBoundingClientRect();
+    const room = 24;
+    const x = seen.left + point.x * this.scale;
+    const y = seen.top + point.y * this.scale;
+    const over = (value, low, high) => Math.min(value - low - room, 0) || Math.max(value - high + room, 0);
+    this.panBy(over(x, view.left, view.right), over(y, view.top, view.bottom));
+  }
+
+  destroy() {
+    this.#observer.disconnect();
+  }
+
+  #centre() {
+    const view = this.view.getBoundingClientRect();
+    return { clientX: view.left + view.width / 2, clientY: view.top + view.height / 2 };
+  }
+
+  #follow() {
+    if (this.element.clientWidth === this.#seenWidth) return;
+    this.#measure();
+    this.#draw();
+  }
+
+  /* The largest scale at which the whole picture is seen. */
+  #measure() {
+    this.#seenWidth = this.element.clientWidth;
+    const margin = 2 * parseFloat(getComputedStyle(this.stage).paddingTop || "0");
+    const room = Math.max(this.#seenWidth - margin, 32);
+    const tall = Math.max(innerHeight * 0.75 - margin, 200);
+    const { width, height } = this.#size;
+    this.#fit = Math.min(room / width, tall / height, LARGEST_FIT);
+    set(this.sizer, { height: Math.ceil(height * this.#fit + margin) });
+  }
+
+  #draw() {
+    const width = Math.floor(this.#size.width * this.scale);
+    const height = Math.floor(this.#size.height * this.scale);
+    set(this.image, { width, height });
+    set(this.layer, { width, height });
+    this.element.classList.toggle("is-zoomed", this.#zoom > 1);
+    this.resized();
+  }
+}

@@ -1,0 +1,48 @@
+/* Every state the boxes were in, so that any step can be taken back. States are never changed in place. */
+
+export class History {
+  #past = [];
+  #future = [];
+  #key = null;
+
+  constructor(present) {
+    this.present = present;
+  }
+
+  get canUndo() {
+    return this.#past.length > 0;
+  }
+
+  get canRedo() {
+    return this.#future.length > 0;
+  }
+
+  /* A step with the same `key` as the one before is the same step going on: an arrow key held down. */
+  commit(next, key = null) {
+    if (key === null || key !== this.#key) this.#past.push(this.present);
+    this.#key = key;
+    this.#future = [];
+    this.present = next;
+  }
+
+  /* Ends a step that could have gone on. */
+  close() {
+    this.#key = null;
+  }
+
+  undo() {
+    return this.#step(this.#past, this.#future);
+  }
+
+  redo() {
+    return this.#step(this.#future, this.#past);
+  }
+
+  #step(from, to) {
+    if (!from.length) return false;
+    to.push(this.present);
+    this.present = from.pop();
+    this.#key = null;
+    return true;
+  }
+}

@@ -1,0 +1,51 @@
+/* What the editor says, in English; the page hands in translations under the same names. Words in braces
+   are filled in. */
+
+export const MESSAGES = {
+  editor: "Picture with boxes",
+  help:
+    "R draws, V selects. To draw by keyboard: arrow keys move the cross by 10 pixels (Shift 1, Ctrl 50), " +
+    "Enter sets a corner, arrow keys size the box, Enter finishes it. Right and left square brackets go " +
+    "through the boxes, arrow keys move the selected box, Alt with arrow keys changes its size, Delete " +
+    "removes it. Ctrl+Z undoes, Ctrl+Shift+Z does it again, Escape cancels. Plus, minus and F zoom, space " +
+    "held down moves the view.",
+  tools: "Box tools",
+  draw: "Draw",
+  select: "Select",
+  pan: "Move view",
+  zoomIn: "Zoom in",
+  zoomOut: "Zoom out",
+  zoomFit: "Whole picture",
+  undo: "Undo",
+  redo: "Redo",
+  remove: "Delete box",
+  reveal: "Reveal image",
+  conceal: "Blur image",
+  retry: "Load the picture again",
+  box: "Box {n} of {label}: left {left}, top {top}, width {width}, height {height} of {imageWidth} by {imageHeight}",
+  armed: "Drawing boxes for {label}.",
+  selecting: "Selecting boxes.",
+  panning: "Moving the view.",
+  noOption: "Choose what you want to draw a box for first.",
+  cross: "Cross at {x}, {y} of {imageWidth} by {imageHeight}",
+  corner: "First corner at {x}, {y}. Set the opposite corner.",
+  sizing: "Left {left}, top {top}, width {width}, height {height}",
+  tooSmall: "Too small: no box was made.",
+  cancelled: "Cancelled.",
+  noBoxes: "There are no boxes here.",
+  deselected: "Nothing selected.",
+  removed: "Deleted. {count} left.",
+  assigned: "Now a box of {label}.",
+  undone: "Undone. Boxes: {count}.",
+  redone: "Done again. Boxes: {count}.",
+  nothingToUndo: "There is nothing to undo.",
+  nothingToRedo: "There is nothing to do again.",
+  zoom: "Zoom {percent} %",
+  revealed: "The image is shown.",
+  concealed: "The image is blurred.",
+  stillBlurred: "Reveal the image first.",
+  failed: "The picture could not be loaded.",
+};
+
+export const fill = (text, values = {}) =>
+  text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));

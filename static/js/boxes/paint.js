@@ -1,0 +1,126 @@
+/* Draws the boxes. Everything lies in the image's own pixels; what must keep its size on the screen (marks,
+   handles) is scaled back. Elements are kept from one painting to the next, so that focus stays. */
+
+import { handles } from "./geometry.js";
+import { set, svg } from "./dom.js";
+
+const PATTERNS = 6;
+const MARK = 20; // height of an option's number, on the screen
+const ROOM = 8; // between box and edge of the image, for a mark that reaches into the margin
+
+const place = (rect, box) =>
+  set(rect, { x: box.x0, y: box.y0, width: box.x1 - box.x0, height: box.y1 - box.y0 });
+
+/* A line in two tones, light on dark, that shows on any picture. */
+const outline = () => [svg("rect", { class: "boxes-halo" }), svg("rect", { class: "boxes-line" })];
+
+export class Painter {
+  #drawn = new Map();
+
+  constructor(layer) {
+    this.shapes = svg("g", { class: "boxes-shapes" });
+    this.handles = svg("g", { class: "boxes-handles", "aria-hidden": "true" });
+    this.draft = svg("g", { class: "boxes-draft", "aria-hidden": "true" }, ...outline());
+    this.cross = svg(
+      "g",
+      { class: "boxes-cross", "aria-hidden": "true" },
+      ...["boxes-halo", "boxes-line"].flatMap((name) => [
+        svg("line", { class: name, "data-axis": "x" }),
+        svg("line", { class: name, "data-axis": "y" }),
+      ]),
+    );
+    layer.append(this.shapes, this.cross, this.draft, this.handles);
+  }
+
+  /* `state`: {boxes, selected, lit, active, mode, scale, size, draft, cross} and, for an option or a box,
+     numberOf(option) and describe(box). */
+  paint(state) {
+    this.#forget(state.boxes);
+    for (const box of state.boxes) this.#box(box, state);
+    this.#draft(state);
+    this.#cross(state);
+    this.#handles(state);
+  }
+
+  element(id) {
+    return this.#drawn.get(id);
+  }
+
+  #forget(boxes) {
+    const left = new Set(boxes.map((box) => box.id));
+    for (const [id, element] of this.#drawn) {
+      if (left.has(id)) continue;
+      element.remove();
+      this.#drawn.delete(id);
+    }
+  }
+
+  #box(box, { selected, lit, active, scale, size, numberOf, describe }) {
+    let group = this.#drawn.get(box.id);
+    if (!group) {
+      const mark = svg("g", { class: "boxes-mark" }, svg("rect"), svg("text", { "text-anchor": "middle" }));
+      group = svg("g", { class: "boxes-box", role: "button" }, ...outline(), mark);
+      this.shapes.append(group);
+      this.#drawn.set(box.id, group);
+    }
+    const number = numberOf(box.option);
+    const belongs = active === null || box.option === active;
+    set(group, {
+      "data-box": box.id,
+      "data-option": box.option,
+      "data-pattern": ((number - 1) % PATTERNS) + 1,
+      "aria-label": describe(box),
+      "aria-pressed": String(box.id === selected),
+      tabindex: belongs ? "0" : "-1",
+    });
+    group.classList.toggle("is-selected", box.id === selected);
+    group.classList.toggle("is-lit", lit !== null && box.option === lit);
+    group.classList.toggle("is-dim", lit !== null && box.option !== lit);
+    const [halo, line, mark] = group.children;
+    place(halo, box);
+    place(line, box);
+    // Beside the box, where it hides nothing of what the box is about; the margin lends a little room.
+    const high = (box.y1 - box.y0) * scale;
+    const below = (size.height - box.y1) * scale;
+    const down = box.y0 * scale >= ROOM ? -MARK - 3 : below >= ROOM ? high + 3 : 7;
+    const across = down === 7 ? 7 : -2;
+    set(mark, { transform: `translate(${box.x0} ${box.y0}) scale(${1 / scale}) translate(${across} ${down})` });
+    const [ground, text] = mark.children;
+    text.textContent = String(number);
+    const wide = 12 + 8 * text.textContent.length;
+    set(ground, { x: 0, y: 0, width: wide, height: MARK });
+    set(text, { x: wide / 2, y: 15 });
+  }
+
+  #draft({ draft, active, numberOf }) {
+    set(this.draft, {
+      visibility: draft ? null : "hidden",
+      "data-pattern": active === null ? null : ((numberOf(active) - 1) % PATTERNS) + 1,
+    });
+    if (draft) for (const rect of this.draft.children) place(rect, draft);
+  }
+
+  #cross({ cross, size }) {
+    set(this.cross, { visibility: cross ? null : "hidden" });
+    if (!cross) return;
+    for (const line of this.cross.children) {
+      if (line.dataset.axis === "x") set(line, { x1: cross.x, x2: cross.x, y1: 0, y2: size.height });
+      else set(line, { x1: 0, x2: size.width, y1: cross.y, y2: cross.y });
+    }
+  }
+
+  #handles({ boxes, selected, mode, scale }) {
+    const box = mode === "select" && boxes.find((each) => each.id === selected);
+    const wanted = box ? handles(box, scale) : [];
+    while (this.handles.childElementCount > wanted.length) this.handles.lastChild.remove();
+    while (this.handles.childElementCount < wanted.length) {
+      this.handles.append(svg("rect", { x: -5, y: -5, width: 10, height: 10 }));
+    }
+    wanted.forEach(({ name, x, y }, index) => {
+      set(this.handles.children[index], {
+        "data-handle": name,
+        transform: `translate(${x} ${y}) scale(${1 / scale})`,
+      });
+    });
+  }
+}

@@ -1,0 +1,52 @@
+/* The buttons above the picture: all that the keys do, for those who do not use them. */
+
+import { html, set } from "./dom.js";
+
+const TOOLS = [
+  { name: "draw", key: "R", mode: true },
+  { name: "select", key: "V", mode: true },
+  { name: "pan", key: "H", mode: true },
+  { name: "zoomOut", sign: "−", key: "-" },
+  { name: "zoomIn", sign: "+", key: "+" },
+  { name: "zoomFit", key: "F" },
+  { name: "undo", key: "Control+Z" },
+  { name: "redo", key: "Control+Shift+Z" },
+  { name: "remove", key: "Delete" },
+  { name: "conceal", key: "I" },
+];
+
+export class Tools {
+  #buttons = new Map();
+
+  /* `act(name)` does what a button says. */
+  constructor(messages, act) {
+    this.element = html("div", { class: "boxes-tools", role: "group", "aria-label": messages.tools });
+    for (const { name, sign, key, mode } of TOOLS) {
+      const button = html("button", {
+        type: "button",
+        class: "boxes-tool",
+        "data-tool": name,
+        "aria-label": sign && messages[name],
+        "aria-keyshortcuts": key,
+        "aria-pressed": mode && "false",
+        title: sign ? messages[name] : key,
+      });
+      button.textContent = sign ?? messages[name];
+      if (!sign && key.length === 1) button.append(" ", html("kbd", { "aria-hidden": "true" }, key));
+      // Not `disabled`: a button that is disabled under one's fingers loses the focus.
+      button.addEventListener("click", () => button.ariaDisabled !== "true" && act(name));
+      this.#buttons.set(name, button);
+      this.element.append(button);
+    }
+  }
+
+  /* `can`: which of undo, redo, remove, zoomIn, zoomOut, draw are possible; `blurs`: is there a blur at all. */
+  show({ mode, can, blurs }) {
+    for (const { name, mode: isMode } of TOOLS) {
+      const button = this.#buttons.get(name);
+      if (isMode) set(button, { "aria-pressed": String(name === mode) });
+      if (name in can) set(button, { "aria-disabled": can[name] ? null : "true" });
+    }
+    this.#buttons.get("conceal").hidden = !blurs;
+  }
+}

@@ -1,0 +1,182 @@
+/* What must not be lost: answers that the server has not acknowledged, and drafts. Kept in IndexedDB, one
+   database for each annotator and study. Where a browser has no storage, kept in this tab's memory, and
+   the page says so.
+
+   A journal entry: {client_key, door, body, item, order, attempts}. `door` names the endpoint. */
+
+const OLD_DRAFT_MS = 14 * 24 * 60 * 60 * 1000;
+
+export class Journal {
+  #database = null;
+  #entries = new Map();
+  #drafts = new Map();
+  #order = 0;
+  /* Entries whose writing has not ended; a page that is left meanwhile puts them where that is quick. */
+  #unwritten = new Map();
+  #left;
+  /* Resolves once the storage is open, or known not to open; what is kept before that is written then. */
+  ready;
+
+  constructor(name) {
+    this.#left = `${name}-left`;
+    this.ready = this.#open(name);
+    addEventListener("pagehide", () => this.#leave());
+  }
+
+  async #open(name) {
+    try {
+      this.#database = await opened(name);
+      await this.#takeUp();
+      await this.#readDrafts();
+    } catch {
+      this.#database = null;
+    }
+  }
+
+  /* Whether a reload would lose what is kept; known once `ready`. */
+  get durable() {
+    return this.#database !== null;
+  }
+
+  /* Keeps an entry unless one with its key is here already: the first answer to an item counts. */
+  async add({ client_key, door, body, item }) {
+    const entry = { client_key, door, body, item, order: Date.now() + this.#order++ / 1000, attempts: 0 };
+    if (this.#entries.has(client_key)) return;
+    this.#entries.set(client_key, entry);
+    this.#unwritten.set(client_key, entry);
+    const written = await this.#write("entries", (store) => store.add(entry));
+    this.#unwritten.delete(client_key);
+    if (written === "taken") this.#entries.delete(client_key);
+  }
+
+  async update(entry) {
+    this.#entries.set(entry.client_key, entry);
+    await this.#write("entries", (store) => store.put(entry));
+  }
+
+  async remove(key) {
+    this.#entries.delete(key);
+    await this.#write("entries", (store) => store.delete(key));
+  }
+
+  /* The server has it: the entry goes together with the draft that it came from. One after the other, a page
+     that is left in between would show the item once more as half answered. */
+  async finish(key) {
+    this.#entries.delete(key);
+    this.#drafts.delete(key);
+    await this.#write(["entries", "drafts"], (entries, drafts) => {
+      entries.delete(key);
+      drafts.delete(key);
+    });
+  }
+
+  /* Entries of this tab and of tabs that were closed, the oldest first. */
+  async pending() {
+    await this.ready;
+    const entries = new Map(this.#entries);
+    const kept = await this.#read("entries", (store) => store.getAll());
+    for (const entry of kept ?? []) if (!entries.has(entry.client_key)) entries.set(entry.client_key, entry);
+    return [...entries.values()].sort((a, b) => a.order - b.order);
+  }
+
+  /* At once, from memory: an item must not wait for its draft. */
+  draft(key) {
+    return this.#drafts.get(key) ?? null;
+  }
+
+  /* The draft of a correction, the last one touched; null if none was left half-way. */
+  correction() {
+    const begun = [...this.#drafts.values()].filter((draft) => draft.item);
+    return begun.sort((a, b) => a.at - b.at).at(-1) ?? null;
+  }
+
+  async keepDraft(key, draft) {
+    const kept = { ...draft, client_key: key, at: Date.now() };
+    this.#drafts.set(key, kept);
+    await this.#write("drafts", (store) => store.put(kept));
+  }
+
+  async dropDraft(key) {
+    this.#drafts.delete(key);
+    await this.#write("drafts", (store) => store.delete(key));
+  }
+
+  #leave() {
+    if (!this.#unwritten.size) return;
+    try {
+      const others = JSON.parse(localStorage.getItem(this.#left) ?? "[]");
+      localStorage.setItem(this.#left, JSON.stringify([...others, ...this.#unwritten.values()]));
+    } catch { /* no storage: nothing more can be done */ }
+  }
+
+  /* What an earlier page left in a hurry. */
+  async #takeUp() {
+    const left = localStorage.getItem(this.#left);
+    if (left === null) return;
+    for (const entry of JSON.parse(left)) await this.#change("entries", (store) => store.add(entry));
+    /* What has been left since then is for the next page. */
+    if (localStorage.getItem(this.#left) === left) localStorage.removeItem(this.#left);
+  }
+
+  async #readDrafts() {
+    const before = Date.now() - OLD_DRAFT_MS;
+    for (const draft of (await this.#read("drafts", (store) => store.getAll())) ?? []) {
+      if (draft.at < before) this.dropDraft(draft.client_key);
+      else if (!this.#drafts.has(draft.client_key)) this.#drafts.set(draft.client_key, draft);
+    }
+  }
+
+  /* The transaction begins at once where the storage is open: what follows cannot come in between. */
+  #write(names, change) {
+    return this.#database ? this.#change(names, change) : this.ready.then(() => this.#change(names, change));
+  }
+
+  /* `change` is given the stores of these names. */
+  #change(names, change) {
+    if (!this.#database) return Promise.resolve();
+    return new Promise((done) => {
+      try {
+        const transaction = this.#database.transaction(names, "readwrite");
+        transaction.oncomplete = () => done();
+        /* An entry that another tab kept first is a constraint error, and no failure of the storage. */
+        transaction.onabort = () => {
+          const taken = transaction.error?.name === "ConstraintError";
+          if (!taken) this.#database = null;
+          done(taken ? "taken" : "failed");
+        };
+        change(...[names].flat().map((name) => transaction.objectStore(name)));
+        transaction.commit?.(); // at once: a page that is being left aborts what is not committed
+      } catch {
+        this.#database = null;
+        done();
+      }
+    });
+  }
+
+  #read(name, question) {
+    if (!this.#database) return Promise.resolve(null);
+    return new Promise((done) => {
+      try {
+        const request = question(this.#database.transaction(name).objectStore(name));
+        request.onsuccess = () => done(request.result);
+        request.onerror = () => done(null);
+      } catch {
+        this.#database = null;
+        done(null);
+      }
+    });
+  }
+}
+
+function opened(name) {
+  return new Promise((done, failed) => {
+    const request = indexedDB.open(name, 1);
+    request.onupgradeneeded = () => {
+      request.result.createObjectStore("entries", { keyPath: "client_key" });
+      request.result.createObjectStore("drafts", { keyPath: "client_key" });
+    };
+    request.onsuccess = () => done(request.result);
+    request.onerror = () => failed(request.error);
+    request.onblocked = () => failed(new Error("blocked"));
+  });
+}

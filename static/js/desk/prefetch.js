@@ -1,0 +1,126 @@
+/* The items at hand: the one on the screen and the next two, with their images decoded, so that the next
+   one is there the moment an answer is given. */
+
+const AT_HAND = 3;
+const MOST = 12;
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 15_000;
+
+export class Shelf extends EventTarget {
+  #api;
+  #journal;
+  #items = [];
+  #done = new Set();
+  #filling = null;
+  #again = false;
+  #timer = 0;
+  #wait = FIRST_WAIT_MS;
+  /* What the server said last: "items", "done", "paused" ... */
+  state = "items";
+
+  constructor({ api, journal, work }) {
+    super();
+    this.#api = api;
+    this.#journal = journal;
+    this.state = work.state;
+    this.#put(work.items);
+    addEventListener("online", () => this.hurry());
+  }
+
+  get current() {
+    return this.#items[0] ?? null;
+  }
+
+  /* Keys of the items at hand. */
+  get keys() {
+    return this.#items.map((item) => item.client_key);
+  }
+
+  /* The item is dealt with, here or in another tab: it never comes back on the screen by itself. */
+  finish(key) {
+    this.#done.add(key);
+    this.#items = this.#items.filter((item) => item.client_key !== key);
+    /* Whoever empties the shelf need not have asked for more. */
+    if (!this.#items.length && this.state === "items" && !this.#filling) this.#later();
+  }
+
+  /* An item whose answer was refused comes again after the one on the screen. */
+  putBack(item) {
+    this.#done.delete(item.client_key);
+    this.#items.splice(1, 0, item);
+    decode(item);
+  }
+
+  hurry() {
+    this.#wait = FIRST_WAIT_MS;
+    return this.refill();
+  }
+
+  /* Ask for as many items as are missing. Dispatches "filled" after every answer of the server. A question
+     that is under way does not know what has been answered since: it is asked once more. */
+  refill() {
+    this.#again = true;
+    this.#filling ??= this.#fill();
+    return this.#filling;
+  }
+
+  async #fill() {
+    try {
+      while (this.#again) {
+        this.#again = false;
+        await this.#ask();
+      }
+    } finally {
+      this.#filling = null; // in the same step as the last look at `again`: nobody's wish falls between
+    }
+  }
+
+  async #ask() {
+    clearTimeout(this.#timer);
+    /* Answers under way still hold their place on the server. */
+    const waiting = (await this.#journal.pending()).map((entry) => entry.client_key);
+    const reply = await this.#api.post("items", {
+      have: [...this.keys, ...waiting],
+      wanted: Math.min(MOST, waiting.length + AT_HAND),
+    });
+    if (reply.state === "ok") {
+      this.#wait = FIRST_WAIT_MS;
+      this.state = reply.data.state;
+      const held = new Set(reply.data.held);
+      /* What another tab gave back is gone; the item on the screen may still be answered. */
+      this.#items = this.#items.filter((item, place) => place === 0 || held.has(item.client_key));
+      this.#put(reply.data.items);
+      if (!this.#items.length && this.state === "items") this.#later();
+    } else if (this.#items.length < AT_HAND) {
+      this.#later();
+    }
+    this.dispatchEvent(new CustomEvent("filled", { detail: reply }));
+  }
+
+  #later() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.refill(), this.#wait);
+    this.#wait = Math.min(LONGEST_WAIT_MS, this.#wait * 2);
+  }
+
+  #put(items) {
+    const units = new Set(this.#items.map((item) => item.unit));
+    for (const item of items) {
+      if (this.#done.has(item.client_key) || units.has(item.unit)) continue;
+      this.#items.push(item);
+      decode(item);
+    }
+  }
+}
+
+/* The image is fetched and decoded before it is needed; the page keeps it alive. */
+const pictures = new Map();
+function decode(item) {
+  const url = item.image?.url;
+  if (!url || pictures.has(url)) return;
+  const picture = new Image();
+  picture.src = url;
+  pictures.set(url, picture);
+  picture.decode().catch(() => pictures.delete(url));
+  for (const old of [...pictures.keys()].slice(0, -2 * AT_HAND)) pictures.delete(old);
+}

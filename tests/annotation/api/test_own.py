@@ -1,0 +1,140 @@
+"""What an annotator says of themselves and takes back, through a front end of one's own."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from annotation.models import (
+    AuditEvent,
+    Consent,
+    Enrolment,
+    EnrolmentStatus,
+    ProfileAnswer,
+    Response,
+    StudyStatus,
+)
+from annotation.services import people, studies
+from tests import factories
+from tests.annotation.api.calls import Program, is_problem
+
+pytestmark = pytest.mark.django_db
+PROFILE = "studies/words/profile"
+PART = "studies/words/part"
+
+
+@pytest.fixture
+def study():
+    questions = [{"field": "tongue", "label": "Your first language", "choices": ["Hindi", "Other"]}]
+    return factories.rating_study(name="words", questions=questions)
+
+
+@pytest.fixture
+def enrolment(study):
+    return factories.enrolment(study, user=factories.user("amal"), consented=True)
+
+
+@pytest.fixture
+def program(enrolment):
+    return Program(enrolment.annotator.user, "annotate")
+
+
+def asked(program, address=PROFILE):
+    return {one["field"]: one for one in program.get(address).json()["questions"]}
+
+
+def test_the_profile_is_asked_answered_and_taken_back_as_on_the_page(program, enrolment):
+    assert [one["value"] for one in asked(program)["gender"]["choices"]] == ["woman", "man", "non-binary"]
+    answers = [
+        {"field": "gender", "choice": "woman", "own_words": "mostly", "may_publish": True},
+        {"field": "origin", "own_words": "the mountains"},
+        {"field": "tongue", "choice": "Hindi"},
+    ]
+    told = {one["field"]: one for one in program("PUT", PROFILE, {"answers": answers}).json()["questions"]}
+    assert (told["gender"]["choice"], told["gender"]["own_words"], told["gender"]["may_publish"]) == (
+        "woman",
+        "mostly",
+        True,
+    )
+    assert (told["origin"]["choice"], told["origin"]["own_words"]) == ("", "the mountains")
+    kept = {one.field: one for one in ProfileAnswer.objects.all()}
+    assert kept["gender"].value == "woman"
+    assert (kept["origin"].self_described, kept["tongue"].value) == (True, "Hindi")
+    program("PUT", "own-profile", {"answers": [{"field": "gender", "choice": "man"}]})
+    assert [(one.field, one.value) for one in ProfileAnswer.objects.all()] == [("gender", "man")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"field": "shoes", "choice": "x"}, "There are: origin"),
+        ({"field": "gender", "choice": "queen"}, "There are: man, non-binary, woman"),
+    ],
+)
+def test_an_answer_to_no_question_is_refused_and_nothing_is_kept(program, answer, said):
+    good = {"field": "origin", "choice": "Asia"}
+    refused = is_problem(program("PUT", PROFILE, {"answers": [good, answer]}), 422)
+    assert refused["detail"].startswith("answers/1/")
+    assert said in refused["detail"]
+    assert not ProfileAnswer.objects.exists()
+
+
+def test_who_has_not_agreed_is_asked_nothing(study):
+    program = Program(factories.user("new"), "annotate")
+    assert is_problem(program.get(PROFILE), 409)["state"] == "no_consent"
+    is_problem(program.get(PART), 404)
+
+
+def test_stopping_keeps_the_answers_and_coming_back_goes_on(program, study, enrolment):
+    factories.response(study.tasks.get().units.earliest("pk"), who=enrolment.annotator)
+    assert program.get(PART).json() == {
+        "study": "words",
+        "status": "qualified",
+        "agreed": True,
+        "answers": 1,
+        "done": False,
+        "completion_code": "",
+        "completion_url": "",
+    }
+    stopped = program.post(f"{PART}/stop").json()
+    assert (stopped["status"], stopped["answers"]) == ("finished", 1)
+    assert is_problem(program.get(PROFILE), 409)["state"] == "finished"
+    assert program.post(f"{PART}/come-back").json()["status"] == "qualified"
+
+
+def test_withdrawing_is_asked_twice_and_takes_everything_back(program, study, enrolment):
+    factories.response(study.tasks.get().units.earliest("pk"), who=enrolment.annotator, justification="mine")
+    is_problem(program.post(f"{PART}/withdraw", {"sure": False}), 422)
+    assert Response.objects.get().withdrawn_at is None
+    for _ in range(2):
+        told = program.post(f"{PART}/withdraw", {"sure": True}).json()
+        assert (told["status"], told["answers"], told["agreed"]) == ("withdrawn", 0, False)
+    assert Response.objects.get().withdrawn_at is not None
+    assert Consent.objects.get().withdrawn_at is not None
+    (event,) = AuditEvent.objects.filter(what="withdrawal")
+    assert event.details["asked_by"] == "the annotator"
+
+
+def test_one_can_withdraw_from_a_study_that_is_closed_or_has_shut_one_out(program, study, enrolment):
+    studies.change_status(study=study, to=StudyStatus.CLOSED, by="user 1")
+    Enrolment.objects.update(status=EnrolmentStatus.BLOCKED)
+    assert program.post(f"{PART}/withdraw", {"sure": True}).json()["status"] == "withdrawn"
+
+
+def test_the_code_for_the_platform_is_given_when_the_part_is_over(program, study, enrolment):
+    study.completion_code, study.completion_url = "C0DE", "https://crowd.example/?cc="
+    study.save()
+    Enrolment.objects.update(crowd_participant="5f9abc")
+    assert program.get(PART).json()["completion_code"] == ""
+    over = program.post(f"{PART}/stop").json()
+    assert (over["completion_code"], over["completion_url"]) == ("C0DE", "https://crowd.example/?cc=C0DE")
+
+
+def test_who_does_not_agree_is_forgotten_and_who_agreed_is_not(program, study, enrolment):
+    is_problem(program("DELETE", "studies/words/consent"), 409)
+    guest = people.newcomer()
+    Enrolment.objects.create(annotator=guest, study=study, status=EnrolmentStatus.INVITED)
+    theirs = Program(guest.user, "annotate")
+    assert theirs("DELETE", "studies/words/consent").status_code == 204
+    assert not get_user_model().objects.filter(pk=guest.user_id).exists()
+    assert Enrolment.objects.get() == enrolment

@@ -1,0 +1,176 @@
+"""Exports in the shape of the releases, read back by our own importers; and Crowd-Kit's."""
+
+import csv
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+from openpyxl import load_workbook
+
+from annotation.models import Box, Judgement, Option, OptionRole, Response, Study, TaskKind, Unit
+from annotation.readers.seegull import read_associations
+from annotation.readers.visage_annotations import read_annotations
+from annotation.readers.visage_attributes import read_attributes
+from annotation.services.imports_visage_check import check_same
+from tests import factories
+from tests.annotation import release_files
+from tests.annotation.export_world import depiction, unpacked, written
+
+pytestmark = pytest.mark.django_db
+RELEASED = ("Visual Attributes_.xlsx", "Image Annotations.xlsx")
+
+
+def scores(study: str) -> str:
+    out = io.StringIO()
+    call_command("scores", study, "--format", "csv", "--resamples", "0", stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def import_visage(folder, *more: str) -> None:
+    call_command(
+        "import_visage", "--attributes", folder / RELEASED[0], "--annotations", folder / RELEASED[1], *more
+    )
+
+
+@pytest.fixture
+def released(tmp_path) -> Study:
+    call_command("import_seegull", release_files.seegull(tmp_path))
+    release_files.attributes(tmp_path)
+    release_files.annotations(tmp_path)
+    import_visage(tmp_path)
+    return Study.objects.get()
+
+
+def test_visage_written_and_read_back_gives_the_same_counts_and_scores(released, tmp_path):
+    folder = written(released, "visage", tmp_path / "again")
+    check_same(
+        study=released,
+        attributes=read_attributes(folder / RELEASED[0]),
+        annotations=read_annotations(folder / RELEASED[1]),
+    )
+    import_visage(folder, "--study", "again")
+    counts = [
+        (
+            Judgement.objects.filter(response__unit__task__study=study).count(),
+            Box.objects.filter(judgement__response__unit__task__study=study).count(),
+            Unit.objects.filter(task__study=study).count(),
+        )
+        for study in Study.objects.order_by("pk")
+    ]
+    assert counts == [(39, 4, 5)] * 2
+    assert scores("visage") == scores("again")
+    assert "Mexican" in scores("again")
+
+
+def test_visage_as_csv_holds_the_same_rows_as_the_sheet(released, tmp_path):
+    folder = written(released, "visage", tmp_path / "again")
+    sheet = load_workbook(folder / RELEASED[1], read_only=True)["full_set_annotations"]
+    rows = [list(row) for row in sheet.iter_rows(values_only=True)]
+    assert list(csv.reader((folder / "ImageAnnotations.csv").read_text().splitlines())) == rows
+    assert rows[0] == list(release_files.ANNOTATIONS_HEADER)
+    assert rows[1] == ["A0", "Mexican5.png", "sombrero", "yes", "['10.5,20.0', '110.25,220.0']"]
+
+
+def test_visage_of_a_live_study_can_be_imported(tmp_path):
+    study = depiction()
+    task = factories.task(study, strata=("origin: Asia", "origin: Europe", "origin: North America"))
+    whole, partly = factories.attribute_unit(task, "hat"), factories.attribute_unit(task, "=kind")
+    for value in (5, 3, 1):
+        factories.response(whole, values=[value])
+    factories.response(partly, values=[5])
+    folder = written(study, "visage", tmp_path / "live")
+    pages = read_annotations(folder / RELEASED[1]).pages
+    assert [(page.worker, page.image, len(page.answers)) for page in pages] == [
+        ("unit 1", "Mexican5.png", 2),
+        ("unit 2", "French2.png", 1),
+    ]
+    assert pages[0].answers[0].boxes[0] == (40, 20, 140, 70)
+    (rated,) = read_attributes(folder / RELEASED[0]).rows
+    assert (rated.attribute, rated.scores) == ("hat", (5, 3, 1))
+    assert (folder / "left_out.csv").read_text().splitlines() == ["attribute,unit", "'=kind,2"]
+
+
+def test_a_sheet_keeps_every_character_that_xml_can_hold(tmp_path):
+    study = factories.study()
+    task = factories.task(study, kind=TaskKind.DEPICTION, image_set=factories.image_set())
+    texts = ('a <b> & "c"', "=1+1", "ünïcödé 🙂", "tab\x0bhere")
+    factories.response(factories.page_unit(task, picture=factories.image(), texts=texts))
+    folder = written(study, "visage", tmp_path / "odd")
+    rows = load_workbook(folder / RELEASED[1])["full_set_annotations"].iter_rows(min_row=2)
+    cells = [row[2] for row in rows]
+    assert [cell.value for cell in cells][:4] == ['a <b> & "c"', "=1+1", "ünïcödé 🙂", "tabhere"]
+    assert {cell.data_type for cell in cells} == {"s"}
+
+
+def test_more_rows_than_a_sheet_holds_are_refused_and_nothing_is_left(released, tmp_path, monkeypatch):
+    monkeypatch.setattr("annotation.services.exports.packing.MOST_ROWS", 3)
+    out = tmp_path / "out"
+    out.mkdir()
+    with pytest.raises(CommandError, match="more rows than an Excel sheet can hold"):
+        call_command("export", "visage", format="visage", out=out / "again")
+    assert list(out.iterdir()) == []
+
+
+def association_unit(task, association) -> Unit:
+    unit = Unit.objects.create(task=task, position=task.units.count() + 1, association=association)
+    Option.objects.create(unit=unit, attribute=association.attribute, role=OptionRole.STIMULUS, position=1)
+    factories.open_slots(unit)
+    return unit
+
+
+def prevalence() -> Study:
+    """Votes on one association by two who reside there, one of its diaspora, one of neither; ratings."""
+    study = factories.study("votes")
+    factories.group("Mexican", region="Latin America")
+    association = factories.association(text="sombrero")
+    asked = association_unit(factories.task(study, kind=TaskKind.PREVALENCE, strata=["any"] * 4), association)
+    for value, profile in (
+        (1, {"residence": "Latin America"}),
+        (0, {"residence": "latin america"}),
+        (1, {"identity_region": "Latin America", "residence": "North America"}),
+        (-1, {"residence": "Europe"}),
+    ):
+        factories.response(asked, values=[value], who=factories.annotator(profile=profile))
+    rated = association_unit(factories.task(study, kind=TaskKind.OFFENSIVENESS), association)
+    for value in (-1, 0, 2):
+        factories.response(rated, values=[value])
+    return study
+
+
+def test_seegull_has_the_votes_of_each_pool_and_is_read_back(tmp_path):
+    path = written(prevalence(), "seegull", tmp_path / "votes.csv")
+    (row,) = read_associations(path, states=False).rows
+    assert (row.identity, row.attribute) == ("Mexican", "sombrero")
+    assert (row.in_votes, row.out_votes) == ((1, 1, 0), (1, 0, 0))
+    assert (row.ratings, row.mean) == ((-1, 2), 0.5)
+    (cells,) = csv.DictReader(path.read_text().splitlines())
+    assert [cells[name] for name in ("other_stereo", "other_nonstereo", "other_unsure")] == ["0", "0", "1"]
+    call_command("import_seegull", path, "--source", "ours")
+    call_command("import_seegull", path, "--source", "ours")
+
+
+@pytest.mark.parametrize(("pool", "votes"), [("in", 2), ("out", 1), ("", 4)])
+def test_answers_of_one_pool_can_be_taken_alone(pool, votes):
+    rows = unpacked(prevalence(), "csv", task="prevalence", pool=pool)["annotations.csv"].decode()
+    assert len(rows.splitlines()) == votes + 1
+
+
+def test_crowdkit_has_a_label_for_each_worker_and_task():
+    rows = list(csv.DictReader(unpacked(depiction(), "crowdkit")["crowdkit.csv"].decode().splitlines()))
+    assert list(rows[0]) == ["task", "worker", "label"]
+    assert rows[0] == {"task": "depiction/1/1/hat", "worker": "a-one", "label": "Depicted"}
+    assert len(rows) == 15
+    assert len({(row["task"], row["worker"]) for row in rows}) == 15
+
+
+def test_crowdkit_counts_answers_of_nobody_known_as_workers_of_their_own(released):
+    rows = list(csv.DictReader(unpacked(released, "crowdkit")["crowdkit.csv"].decode().splitlines()))
+    assert len({row["worker"] for row in rows}) == Response.objects.count()
+
+
+@pytest.mark.parametrize(("fmt", "task"), [("visage", "prevalence"), ("seegull", "visual_nature")])
+def test_a_task_that_the_release_has_not_is_refused(tmp_path, fmt, task):
+    study = prevalence()
+    factories.task(study)
+    with pytest.raises(CommandError, match=f"tasks only, and '{task}' was asked for"):
+        call_command("export", study.name, format=fmt, task=task, out=tmp_path / "x")

@@ -1,0 +1,182 @@
+"""Whether those enrolled can fill a study's quotas, before it opens, and how far they are."""
+
+from io import StringIO
+from itertools import product
+
+import pytest
+from django.core.management import CommandError, call_command
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from annotation import feasibility, queries_fill
+from annotation.models import EnrolmentStatus, ProfileAnswer, Study
+from annotation.readers.study_file import read_study_text
+from annotation.services import feasibility as reports
+from annotation.services import studies
+from tests import factories
+from tests.annotation import study_world
+
+
+@example([[0, 1], [0]])
+@given(st.lists(st.lists(st.integers(0, 5), unique=True, max_size=6), max_size=4))
+def test_as_many_slots_are_matched_as_any_choice_could_match(candidates):
+    filled = feasibility.match(candidates)
+
+    people = [person for person in filled if person is not None]
+    assert len(set(people)) == len(people)
+    assert all(person in each for each, person in zip(candidates, filled, strict=True) if person is not None)
+    # every way of giving each slot one of its people or nobody
+    choices = product(*[[None, *each] for each in candidates])
+    most = max(
+        len(chosen)
+        for chosen in ([person for person in choice if person is not None] for choice in choices)
+        if len(set(chosen)) == len(chosen)
+    )
+    assert len(people) == most
+
+
+@pytest.fixture
+def asked(db) -> Study:
+    return factories.rating_study(
+        texts=("hat", "kind"), strata=("origin: Asia", "origin: Asia", "gender: not male"), status="draft"
+    )
+
+
+def enrol(study: Study, number: int = 1, **profile: str):
+    return [factories.enrolment(study, who=factories.annotator(profile=profile)) for _ in range(number)]
+
+
+def test_nobody_enrolled_is_a_shortage_of_every_stratum(asked):
+    report = reports.report(study=asked)
+    assert report.people == 0
+    assert report.shortages == (
+        "a unit needs 2 annotators of 'origin: Asia'; 0 enrolled",
+        "a unit needs 1 annotator of 'gender: not male'; 0 enrolled",
+    )
+
+
+def test_enough_different_people_are_feasible(asked):
+    enrol(asked, 2, origin="Asia")
+    enrol(asked, gender="woman")
+    report = reports.report(study=asked)
+    assert report.feasible
+    assert {rate.stratum: (rate.wanted, rate.people, rate.open) for rate in report.rates} == {
+        "origin: Asia": (4, 2, 4),
+        "gender: not male": (2, 1, 2),
+    }
+
+
+def test_the_same_people_for_several_strata_are_not_enough(asked):
+    """Each stratum alone has enough people; together they do not (Hall's condition)."""
+    enrol(asked, 2, origin="Asia", gender="woman")
+    report = reports.report(study=asked)
+    assert report.shortages == (
+        "a unit needs 3 different annotators for origin: Asia, origin: Asia, gender: not male; those "
+        "enrolled can fill 2, because the same people match several of these",
+    )
+
+
+def test_people_who_left_do_not_count(asked):
+    enrol(asked, 2, origin="Asia")
+    (other,) = enrol(asked, gender="woman")
+    for status in (EnrolmentStatus.BLOCKED, EnrolmentStatus.WITHDRAWN, EnrolmentStatus.SCREENED_OUT):
+        other.status = status
+        other.save()
+        assert not reports.report(study=asked).feasible
+    other.status = EnrolmentStatus.TRAINING
+    other.save()
+    assert reports.report(study=asked).feasible
+
+
+def test_regions_are_judged_one_by_one(db):
+    study_world.resource()
+    text = study_world.HEAD + study_world.PREVALENCE.replace("seed = 6", 'strata = ["in-region"]')
+    study = studies.from_file(file=read_study_text(text), by="test").study
+    enrol(study, residence="Europe")
+    enrol(study, residence="South Asia")
+    assert reports.report(study=study).shortages == (
+        "a unit needs 1 annotator of 'residence: Latin America'; 0 enrolled",
+    )
+
+
+def test_a_question_of_the_studys_own_can_decide(db):
+    study = factories.rating_study(strata=("diaspora: yes",))
+    (who,) = enrol(study)
+    assert not reports.report(study=study).feasible
+    ProfileAnswer.objects.create(annotator=who.annotator, field="question:diaspora", value="Yes")
+    assert reports.report(study=study).feasible
+
+
+def test_fill_rates_count_what_is_given_and_what_is_held(asked):
+    enrol(asked, 3, origin="Asia")
+    unit = asked.tasks.get().units.first()
+    factories.response(unit)
+    rates = {rate.stratum: rate for rate in queries_fill.fill_rates(study=asked)}
+    assert (rates["origin: Asia"].filled, rates["origin: Asia"].open) == (1, 3)
+    assert (rates["gender: not male"].filled, rates["gender: not male"].people) == (0, 0)
+
+
+FILE = """
+name = "pilot"
+title = "A pilot"
+contact = "studies@example.org"
+[consent]
+text = "What taking part means."
+[[tasks]]
+kind = "visual_nature"
+strata = ["origin: Asia"]
+attributes = ["hat"]
+"""
+
+
+def test_open_study_says_who_is_missing_and_opens_all_the_same(db, tmp_path):
+    (tmp_path / "pilot.toml").write_text(FILE, encoding="utf-8")
+    call_command("open_study", str(tmp_path / "pilot.toml"), draft=True, stdout=(first := StringIO()))
+    assert "0 people are enrolled." in first.getvalue()
+    assert "Not enough people yet: nobody is enrolled." in first.getvalue()
+
+    enrol(Study.objects.get(), origin="Europe")
+    call_command("open_study", str(tmp_path / "pilot.toml"), stdout=(out := StringIO()))
+    assert "1 person is enrolled." in out.getvalue()
+    assert "an attribute, origin: Asia: 0 of 1 answers given; 0 of those enrolled match" in out.getvalue()
+    assert "Not enough people yet: a unit needs 1 annotator of 'origin: Asia'; 0 enrolled." in out.getvalue()
+    assert Study.objects.get().status == "open"
+
+
+def test_open_study_strict_opens_only_what_can_be_filled(db, tmp_path):
+    (tmp_path / "pilot.toml").write_text(FILE, encoding="utf-8")
+    with pytest.raises(CommandError, match=r"(?s)nobody is enrolled.*Nothing was changed"):
+        call_command("open_study", str(tmp_path / "pilot.toml"), strict=True)
+    assert not Study.objects.exists()
+
+    call_command("open_study", str(tmp_path / "pilot.toml"), draft=True, stdout=StringIO())
+    enrol(Study.objects.get(), origin="Asia")
+    call_command("open_study", str(tmp_path / "pilot.toml"), strict=True, stdout=StringIO())
+    assert Study.objects.get().status == "open"
+
+
+def test_study_file_check_fails_while_people_are_missing(asked):
+    out = StringIO()
+    with pytest.raises(CommandError, match="cannot fill the study"):
+        call_command("study_file", asked.name, check=True, stdout=out)
+    assert "Not enough people yet" in out.getvalue()
+    enrol(asked, 2, origin="Asia")
+    enrol(asked, gender="woman")
+    call_command("study_file", asked.name, check=True, stdout=out)
+
+
+def test_a_region_joined_with_a_gender_is_judged_by_both(db):
+    study_world.resource()
+    wanted = 'strata = ["in-region and gender: not male", "in-region"]'
+    study = studies.from_file(
+        file=read_study_text(study_world.HEAD + study_world.PREVALENCE.replace("seed = 6", wanted)), by="test"
+    ).study
+    for region in ("Europe", "South Asia", "Latin America"):
+        enrol(study, residence=region, gender="man")
+        enrol(study, residence=region, gender="non-binary" if region != "Europe" else "man")
+    assert reports.report(study=study).shortages == (
+        "a unit needs 1 annotator of 'residence: Europe and gender: not male'; 0 enrolled",
+    )
+    rates = {rate.stratum: rate.people for rate in queries_fill.fill_rates(study=study)}
+    assert rates["residence: South Asia and gender: not male"] == 1
+    assert rates["residence: South Asia"] == 2

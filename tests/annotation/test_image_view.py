@@ -1,0 +1,97 @@
+"""Image files go to those who work with them, and to nobody else."""
+
+import hashlib
+
+import pytest
+from django.core.files.base import ContentFile
+from django.urls import reverse
+
+from annotation.models import EnrolmentStatus, TaskKind
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+PIXELS = b"\x89PNG\r\n\x1a\nnot really"
+
+
+def picture(name="a.png", **fields):
+    made = factories.image(**fields)
+    made.sha256 = hashlib.sha256(PIXELS).hexdigest()
+    made.file.save(name, ContentFile(PIXELS))
+    return made
+
+
+def study_showing(image, **fields):
+    study = factories.study(**fields)
+    factories.task(study, kind=TaskKind.DEPICTION, image_set=image.image_set)
+    return study
+
+
+def url_of(image):
+    return reverse("image_file", args=[image.pk])
+
+
+def test_a_lead_sees_the_file_privately_and_as_what_it_is(client):
+    image, lead = picture(), factories.user()
+    study_showing(image, leads=[lead])
+    client.force_login(lead)
+    answer = client.get(url_of(image))
+    assert answer.getvalue() == PIXELS
+    assert answer["Content-Type"] == "image/png"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["Cache-Control"].startswith("private")
+
+
+def test_an_unchanged_file_is_not_sent_twice(client):
+    image = picture()
+    client.force_login(factories.user(admin=True))
+    first = client.get(url_of(image))
+    first.getvalue()
+    again = client.get(url_of(image), headers={"If-None-Match": first["ETag"]})
+    assert again.status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [(EnrolmentStatus.QUALIFIED, 200), (EnrolmentStatus.INVITED, 404), (EnrolmentStatus.BLOCKED, 404)],
+)
+def test_an_annotator_sees_the_images_of_a_study_they_are_in(client, status, expected):
+    image, user = picture(), factories.user()
+    enrolled = factories.enrolment(study_showing(image), user=user)
+    enrolled.status = status
+    enrolled.save()
+    client.force_login(user)
+    answer = client.get(url_of(image))
+    answer.getvalue()
+    assert answer.status_code == expected
+
+
+def test_strangers_and_leads_of_other_studies_do_not(client):
+    image, stranger, other = picture(), factories.user(), factories.user()
+    study_showing(image)
+    factories.study(leads=[other])
+    assert client.get(url_of(image)).status_code == 302
+    for user in (stranger, other):
+        client.force_login(user)
+        assert client.get(url_of(image)).status_code == 404
+
+
+def test_an_image_kept_elsewhere_lost_or_able_to_run_scripts_is_not_found(client):
+    elsewhere, lost, vector = factories.image(index=1), picture(index=2), picture("a.svg", index=3)
+    lost.file.storage.delete(lost.file.name)
+    client.force_login(factories.user(admin=True))
+    for image in (elsewhere, lost, vector):
+        assert client.get(url_of(image)).status_code == 404
+
+
+def test_one_person_who_is_shut_out_takes_the_images_from_nobody_else(client):
+    image, amal, other = picture(), factories.user(), factories.user()
+    study = study_showing(image)
+    factories.enrolment(study, who=factories.annotator(user=amal))
+    shut_out = factories.enrolment(study, who=factories.annotator(user=other))
+    for status in (EnrolmentStatus.BLOCKED, EnrolmentStatus.WITHDRAWN, EnrolmentStatus.SCREENED_OUT):
+        shut_out.status = status
+        shut_out.save()
+        client.force_login(other)
+        assert client.get(url_of(image)).status_code == 404
+        client.force_login(amal)
+        assert client.get(url_of(image)).getvalue() == PIXELS

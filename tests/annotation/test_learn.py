@@ -1,0 +1,46 @@
+"""PostgreSQL's planner knows of what was just imported, so that the first score does not take an hour."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+
+from annotation.models import Attribute
+from annotation.services.statistics import LEAST_ROWS, learn
+
+pytestmark = pytest.mark.django_db
+
+
+def believed() -> float:
+    """What PostgreSQL knows of how many different texts there are; 0 if nothing."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT n_distinct FROM pg_stats WHERE tablename = 'annotation_attribute' AND attname = 'text'"
+        )
+        found = cursor.fetchone()
+    return found[0] if found else 0
+
+
+@pytest.fixture
+def attributes():
+    Attribute.objects.bulk_create([Attribute(text=f"word {number}") for number in range(LEAST_ROWS)])
+
+
+def test_much_is_learnt_of(attributes):
+    if connection.vendor != "postgresql":
+        pytest.skip("NOT POSTGRESQL: there is nothing to learn")
+    learn(Attribute, rows=LEAST_ROWS)
+    # -1: as many different texts as there are rows
+    assert believed() == -1
+
+
+def test_little_costs_nothing(attributes, django_assert_num_queries):
+    with django_assert_num_queries(0):
+        learn(Attribute, rows=LEAST_ROWS - 1)
+
+
+def test_sqlite_is_not_asked(attributes, django_assert_num_queries):
+    if connection.vendor != "sqlite":
+        pytest.skip("NOT SQLITE: there is something to learn")
+    with django_assert_num_queries(0):
+        learn(Attribute, rows=10 * LEAST_ROWS)

@@ -1,0 +1,113 @@
+"""k-anonymity of what a release tells of people: whatever they say of themselves."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annotation import profiles
+from annotation.services.releases.coarsening import Person, coarsen, field_of
+
+FIELDS = [field_of(name, [value for value, _ in choices]) for name, choices in profiles.CHOICES.items()]
+QUESTION = field_of("diaspora", ["yes", "no"], own_question=True)
+BY_NAME = {field.name: field for field in [*FIELDS, QUESTION]}
+
+said = st.fixed_dictionaries(
+    {},
+    optional={
+        name: st.one_of(st.sampled_from(field.choices or ("Hindi",)), st.just("in my own words"))
+        for name, field in BY_NAME.items()
+    },
+)
+crowds = st.lists(st.builds(Person, simulated=st.booleans(), said=said), max_size=60)
+
+
+@settings(max_examples=150, deadline=None)
+@given(crowd=crowds, k=st.integers(1, 8))
+def test_every_combination_that_is_told_is_that_of_k_people(crowd, k):
+    found = coarsen(crowd, list(BY_NAME.values()), k=k)
+    cells = Counter((one.simulated, row) for one, row in zip(crowd, found.values, strict=True))
+    assert all(number >= k for (_, row), number in cells.items() if any(row))
+    # and so of every part of a combination: what somebody knows of somebody may be any of the fields
+    for place in range(len(found.fields)):
+        part = Counter(
+            (one.simulated, row[place]) for one, row in zip(crowd, found.values, strict=True) if row[place]
+        )
+        assert all(number >= k for number in part.values())
+
+
+@settings(max_examples=100, deadline=None)
+@given(crowd=crowds, k=st.integers(1, 8))
+def test_what_is_told_is_true_and_never_somebodys_own_words(crowd, k):
+    found = coarsen(crowd, list(BY_NAME.values()), k=k)
+    for one, row in zip(crowd, found.values, strict=True):
+        for name, value in zip(found.fields, row, strict=True):
+            if value is None:
+                continue
+            field = BY_NAME[name]
+            chosen = field.offered(one.said[name])
+            assert chosen is not None
+            assert value in {chosen, *(step[chosen] for step in field.steps)}
+
+
+def crowd_of(*groups):
+    return [Person(False, said) for said, number in groups for _ in range(number)]
+
+
+def told(found):
+    return Counter(found.values)
+
+
+def test_enough_people_are_told_of_as_they_are():
+    found = coarsen(crowd_of(({"origin": "Asia"}, 5), ({"origin": "Europe"}, 5)), FIELDS[:1], k=5)
+    assert told(found) == {("Asia",): 5, ("Europe",): 5}
+
+
+def test_regions_are_widened_before_they_are_withheld():
+    crowd = crowd_of(*(({"origin": name}, 3) for name in ("Asia", "Africa", "Europe", "North America")))
+    found = coarsen(crowd, FIELDS[:1], k=5)
+    assert told(found) == {("Global South",): 6, ("Global North",): 6}
+    assert (found.report[0].level, found.report[0].told) == (1, 12)
+
+
+def test_age_bands_are_merged():
+    ages = [field for field in FIELDS if field.name == "age_band"]
+    crowd = crowd_of(*(({"age_band": value}, 3) for value in ("18-24", "25-34", "35-44", "45-54")))
+    assert told(coarsen(crowd, ages, k=5)) == {("18-34",): 6, ("35-54",): 6}
+
+
+def test_one_who_stands_out_is_withheld_and_the_others_are_not():
+    gender = [field for field in FIELDS if field.name == "gender"]
+    found = coarsen(crowd_of(({"gender": "woman"}, 9), ({"gender": "non-binary"}, 1)), gender, k=5)
+    assert told(found) == {("woman",): 9, (None,): 1}
+    assert (found.report[0].told, found.report[0].rare) == (9, 1)
+
+
+def test_a_rare_combination_of_common_values_loses_one_of_them():
+    fields = [field for field in FIELDS if field.name in ("origin", "gender")]
+    crowd = crowd_of(
+        ({"origin": "Asia", "gender": "woman"}, 6),
+        ({"origin": "Asia", "gender": "man"}, 1),
+        ({"origin": "Europe", "gender": "man"}, 6),
+    )
+    found = coarsen(crowd, fields, k=5)
+    assert all(number >= 5 for row, number in told(found).items() if any(row))
+    assert found.values[0] == ("Asia", "woman")
+
+
+def test_programs_do_not_hide_people():
+    gender = [field for field in FIELDS if field.name == "gender"]
+    crowd = [Person(True, {"gender": "woman"})] * 20 + [Person(False, {"gender": "woman"})]
+    assert coarsen(crowd, gender, k=5).values[-1] == (None,)
+
+
+def test_case_does_not_matter_and_nobody_at_all_is_no_error():
+    assert coarsen(crowd_of(({"origin": "asia"}, 5)), FIELDS[:1], k=5).values[0] == ("Asia",)
+    assert coarsen([], FIELDS, k=5).values == ()
+    assert coarsen(crowd_of(({}, 1)), [], k=5).values == ((),)
+
+
+def test_k_is_a_number_of_people():
+    with pytest.raises(ValueError, match="k is 0"):
+        coarsen([], FIELDS, k=0)

@@ -1,0 +1,116 @@
+"""A place in a study that is found and locked at once, on PostgreSQL. SQLite has one writer at a time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import psycopg
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from annotation.models import Enrolment, EnrolmentStatus, Response, Unit
+from annotation.services import items, responses, seats
+from tests import connections, factories
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(
+        "connection.vendor != 'postgresql'", reason="NOT POSTGRESQL: a place is found there without a lock"
+    ),
+]
+
+
+@pytest.fixture
+def enrolment():
+    study = factories.study("words")
+    task = factories.task(study, strata=["any"])
+    for word in ("hat", "scarf"):
+        factories.attribute_unit(task, word)
+    who = factories.annotator(user=factories.user("amal"))
+    return factories.enrolment(study, who=who, consented=True)
+
+
+@pytest.fixture
+def somebody_else():
+    with connections.another() as theirs:
+        yield theirs
+
+
+def waits_for_disk() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW synchronous_commit")
+        return cursor.fetchone()[0] != "off"
+
+
+def sent(seat, item, *, value: int = 4) -> responses.Submitted:
+    option = item_option(item.unit_id)
+    return responses.submit(
+        enrolment=seat.enrolment,
+        unit_id=item.unit_id,
+        client_key=item.client_key,
+        answers=[responses.Answer(option_id=option, value=value, position=1)],
+    )
+
+
+def item_option(unit_id: int) -> int:
+    return Unit.objects.get(pk=unit_id).options.get().pk
+
+
+def test_nobody_else_changes_it_until_the_end(enrolment, somebody_else):
+    lock = "SELECT 1 FROM annotation_enrolment WHERE id = %s FOR UPDATE NOWAIT"
+    with seats.held(user=enrolment.annotator.user, study_name="words") as seat:
+        assert seat.enrolment == enrolment
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            somebody_else.execute(lock, [enrolment.pk])
+        somebody_else.rollback()
+    assert somebody_else.execute(lock, [enrolment.pk]).fetchone() == (1,)
+
+
+def test_only_leases_do_not_wait_for_the_disk(enrolment):
+    who = {"user": enrolment.annotator.user, "study_name": "words"}
+    with seats.held(**who, for_leases=True):
+        assert not waits_for_disk()
+    with seats.held(**who):
+        assert waits_for_disk()
+    with transaction.atomic():
+        with seats.held(**who, for_leases=True):
+            pass
+        assert waits_for_disk()  # what else is done there may not be lost
+    assert waits_for_disk()
+
+
+def test_what_is_refused_leaves_nothing_and_the_next_one_goes_on(enrolment):
+    who = {"user": enrolment.annotator.user, "study_name": "words"}
+    with seats.held(**who, for_leases=True) as seat:
+        [item] = items.next_items(enrolment=seat.enrolment).items
+    with pytest.raises(responses.AnswerRefused), seats.held(**who) as seat:
+        sent(seat, item, value=77)
+    assert not Response.objects.exists()
+    with seats.held(**who) as seat:
+        assert sent(seat, item).outcome == "filled"
+    with seats.held(**who) as seat:
+        assert sent(seat, item).outcome == "repeat"
+    assert Response.objects.get().slot.state == "filled"
+    assert Enrolment.objects.get().answered == 1
+
+
+def test_it_counts_for_its_own_transaction_only(enrolment):
+    """What was read then may be out of date later: it is read again, and locked."""
+    with seats.held(user=enrolment.annotator.user, study_name="words") as seat:
+        [item] = items.next_items(enrolment=seat.enrolment).items
+    Enrolment.objects.update(status=EnrolmentStatus.WITHDRAWN)
+    with pytest.raises(responses.AnswerRefused):
+        sent(seat, item)
+
+
+def test_a_cap_of_the_session_is_kept_in_the_same_transaction(enrolment):
+    type(enrolment.study).objects.update(session_cap=1)
+    Enrolment.objects.update(session_started_at=timezone.now() - timedelta(minutes=1), session_units=1)
+    with seats.held(user=enrolment.annotator.user, study_name="words", for_leases=True) as seat:
+        assert items.next_items(enrolment=seat.enrolment).state == "cap"
+
+
+def test_a_stranger_has_none(enrolment):
+    with seats.held(user=factories.user("stranger"), study_name="words") as seat:
+        assert seat is None

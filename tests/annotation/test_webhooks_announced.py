@@ -1,0 +1,64 @@
+"""What the apps above announce: scores that were computed, runs that came to their end."""
+
+import pytest
+
+from annotation.models import Delivery, TaskKind
+from annotation.services import webhooks
+from generation.models import JobState, RunState
+from generation.services import jobs
+from metrics.services import score_runs
+from tests import factories
+from tests.generation.work_world import run_of_pictures
+from tests.metrics.cast import depiction_study
+
+pytestmark = pytest.mark.django_db
+
+
+def listen(study, event):
+    return webhooks.add(study=study, url="https://hooks.example.org/", events=[event], by=factories.user())
+
+
+def test_scores_that_are_computed_are_announced_and_those_that_failed_are_not(monkeypatch):
+    study = depiction_study()
+    listen(study, "scores.finished")
+    run = score_runs.request(study=study, metric="tendency", variant="corrected", resamples=100)
+    with monkeypatch.context() as broken:
+        broken.setattr(score_runs.scoring, "evaluate", lambda **asked: 1 / 0)
+        score_runs.compute(run_id=run.pk)
+    assert not Delivery.objects.exists()
+    score_runs.compute(run_id=run.pk)
+    message = Delivery.objects.get()
+    assert message.payload == {
+        "run": run.pk,
+        "metric": "tendency",
+        "variant": "corrected",
+        "scores": run.scores.count(),
+    }
+    assert run.scores.count() > 0
+    score_runs.compute(run_id=run.pk)
+    assert Delivery.objects.count() == 1
+
+
+def test_a_run_that_ends_is_announced_to_each_study_that_shows_its_images():
+    run = run_of_pictures(2)
+    shows, other = factories.study("shows"), factories.study("other")
+    factories.task(shows, kind=TaskKind.DEPICTION, image_set=run.image_set)
+    mine = listen(shows, "run.finished")
+    listen(other, "run.finished")
+    assert not jobs.close(run_id=run.pk)
+    first, second = run.jobs.order_by("pk")
+    now = run.created_at
+    type(first).objects.filter(pk=first.pk).update(state=JobState.FAILED, error="x", finished_at=now)
+    second.delete()
+    assert jobs.close(run_id=run.pk)
+    assert not jobs.close(run_id=run.pk)
+    run.refresh_from_db()
+    assert run.state == RunState.DONE
+    message = Delivery.objects.get()
+    assert (message.webhook, message.event) == (mine, "run.finished")
+    assert message.payload == {
+        "run": run.pk,
+        "kind": run.kind,
+        "image_set": run.image_set_id,
+        "failed_jobs": 1,
+    }

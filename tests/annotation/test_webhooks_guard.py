@@ -1,0 +1,264 @@
+"""Calling an address that somebody else chose: nothing inside is reached (annotation/http_guard.py)."""
+
+import asyncio
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+
+from annotation import http_guard
+from annotation.http_guard import AddressRefused, NotDelivered, Rules
+
+LAB = Rules(allow_http=True, hosts=frozenset({"127.0.0.1", "receiver.lab"}))
+
+
+def apart(coroutine):
+    """Run it in a thread of its own: a browser of other tests may keep a loop running in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, coroutine).result()
+
+
+def resolving(*addresses: str):
+    return lambda host, port: list(addresses)
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://example.org/", "must begin with https://"),
+        ("ftp://example.org/", "begins with https://"),
+        ("file:///etc/passwd", "begins with https://"),
+        ("gopher://example.org/", "begins with https://"),
+        ("//example.org/", "begins with https://"),
+        ("https://", "begins with https://"),
+        ("example.org", "begins with https://"),
+        ("https://me:secret@example.org/", "user name or a password"),
+        ("https://me@example.org/", "user name or a password"),
+        ("https://:@example.org/", "user name or a password"),
+        ("https://example.org:22/", "Port 22 is not called"),
+        ("https://example.org:80/", "Port 80 is not called"),
+        ("https://example.org:0/", "Port 0 is not called"),
+        ("https://example.org:99999/", "not an address"),
+        ("https://example.org:x/", "not an address"),
+        ("https://[::1/", "not an address"),
+        ("https://example.org/#part", "after #"),
+        ("https://example.org/a b", "blanks"),
+        (" https://example.org/", "blanks"),
+        ("https://example.org/\r\nX-Injected: yes", "blanks"),
+        ("https://example.org\\@127.0.0.1/", "blanks"),
+        ("https://example.org/\x00", "blanks"),
+    ],
+)
+def test_what_is_no_address_to_be_called_is_refused(url, words):
+    with pytest.raises(AddressRefused, match=words):
+        http_guard.checked(url, Rules())
+
+
+@pytest.mark.parametrize("url", ["https://example.org", "https://example.org:8443/hook?key=1"])
+def test_a_public_address_over_https_is_taken(url):
+    assert http_guard.checked(url, Rules()).host == "example.org"
+
+
+def test_a_laboratory_may_use_http_and_its_own_hosts_any_port():
+    assert http_guard.checked("http://example.org:8080/", LAB).port == 8080
+    assert http_guard.checked("http://Receiver.lab.:9000/", LAB).host == "receiver.lab"
+    with pytest.raises(AddressRefused, match="Port 9000"):
+        http_guard.checked("http://elsewhere.lab:9000/", LAB)
+
+
+INSIDE = [
+    *("127.0.0.1", "127.8.8.8", "::1", "0.0.0.0", "::", "10.0.0.1", "172.16.5.4", "192.168.1.1"),
+    *("169.254.169.254", "fe80::1", "fe80::1%eth0", "fd00:ec2::254", "fc00::1", "100.64.0.1"),
+    *("100.100.100.200", "192.0.0.192", "168.63.129.16", "192.88.99.1", "198.18.0.1", "203.0.113.9"),
+    *("224.0.0.1", "239.1.1.1", "ff02::1", "ff0e::1", "240.0.0.1", "255.255.255.255", "2001:db8::1"),
+    # an IPv4 address in the clothes of an IPv6 one
+    *("::ffff:127.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe"),
+    *("2002:7f00:1::", "2002:a00:1::1", "2001:0:4136:e378:8000:63bf:80ff:fffe"),
+    *("nonsense", "", "127.1"),
+]
+
+
+@pytest.mark.parametrize("address", INSIDE)
+def test_an_address_inside_is_not_public_and_a_name_that_leads_there_is_not_called(address):
+    assert not http_guard.is_public(address)
+    target = http_guard.checked("https://hooks.example.org/", Rules())
+    with pytest.raises(AddressRefused, match="not on the public internet") as refused:
+        http_guard.address_of(target, Rules(), resolving(address))
+    assert not address or address not in str(refused.value), "the answer must not be a look inside"
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"])
+def test_a_public_address_is_public_in_whatever_clothes(address):
+    assert http_guard.is_public(address)
+
+
+def test_one_address_inside_among_public_ones_is_enough_to_refuse():
+    target = http_guard.checked("https://hooks.example.org/", Rules())
+    with pytest.raises(AddressRefused):
+        http_guard.address_of(target, Rules(), resolving("8.8.8.8", "10.0.0.1"))
+    with pytest.raises(AddressRefused):
+        http_guard.address_of(target, Rules(), resolving("10.0.0.1", "8.8.8.8"))
+
+
+@pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "017700000001", "127.1", "localhost", "0"])
+def test_numbers_that_the_system_reads_as_loopback_are_refused_by_what_they_resolve_to(host):
+    with pytest.raises((AddressRefused, NotDelivered)):
+        http_guard.address_of(http_guard.checked(f"https://{host}/", Rules()), Rules())
+
+
+def test_a_name_without_an_address_is_not_delivered_to():
+    with pytest.raises(NotDelivered, match="no address"):
+        http_guard.address_of(http_guard.checked("https://example.org/", Rules()), Rules(), resolving())
+    with pytest.raises(NotDelivered, match="cannot be resolved"):
+        http_guard.resolve("no-such-host.invalid", 443)
+
+
+class _Inner(httpx.AsyncBaseTransport):
+    """Takes down what would go over the wire."""
+
+    def __init__(self):
+        self.requests = []
+
+    async def handle_async_request(self, request):
+        self.requests.append(request)
+        return httpx.Response(204)
+
+
+@pytest.mark.parametrize(
+    ("address", "connected"), [("8.8.8.8", "8.8.8.8"), ("2606:4700::1111", "2606:4700::1111")]
+)
+def test_the_connection_goes_to_the_checked_address_under_the_name_that_was_asked_for(address, connected):
+    asked = []
+
+    def rebinding(host, port):
+        """Public at the first look, inside at the second."""
+        asked.append(host)
+        return [address] if len(asked) == 1 else ["127.0.0.1"]
+
+    transport = http_guard.Pinned(Rules(), rebinding)
+    transport._inner = inner = _Inner()
+    status = apart(http_guard._post("https://hooks.example.org:8443/a?b=1", b"{}", {}, transport))
+    (sent,) = inner.requests
+    assert status == 204
+    assert asked == ["hooks.example.org"], "it was resolved once, and that answer was used"
+    assert sent.url.host == connected
+    assert sent.headers["Host"] == "hooks.example.org:8443"
+    assert sent.extensions["sni_hostname"] == "hooks.example.org"
+    assert sent.url.raw_path == b"/a?b=1"
+
+
+class _Receiver(BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.server.got.append(
+            (self.path, dict(self.headers), self.rfile.read(int(self.headers["Content-Length"])))
+        )
+        if self.path == "/silent":
+            self.server.release.wait(20)
+            return
+        if self.path == "/drip":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+            while not self.server.release.wait(0.05):
+                try:
+                    self.wfile.write(b"X-More: yes\r\n")
+                except OSError:
+                    return
+            return
+        self.send_response(int(self.path.strip("/") or 200))
+        if self.path == "/302":
+            self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/200")
+        self.end_headers()
+        if self.path == "/201":
+            while not self.server.release.is_set():  # an answer without an end
+                try:
+                    self.wfile.write(b"x" * 65536)
+                except OSError:
+                    return
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def receiver():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Receiver)
+    server.daemon_threads = True
+    server.got, server.release = [], threading.Event()
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.release.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def call(receiver, path, *, seconds=5.0, rules=LAB):
+    url = f"http://127.0.0.1:{receiver.server_port}{path}"
+    return http_guard.post(url, body=b'{"a":1}', headers={"X-A": "b"}, rules=rules, seconds=seconds)
+
+
+def test_a_message_arrives_with_its_headers_and_its_body(receiver):
+    assert call(receiver, "/200") == 200
+    ((path, headers, body),) = receiver.got
+    assert (path, headers["X-A"], body) == ("/200", "b", b'{"a":1}')
+    assert headers["Host"] == f"127.0.0.1:{receiver.server_port}"
+
+
+def test_no_redirect_is_followed(receiver):
+    assert call(receiver, "/302") == 302
+    assert [path for path, _, _ in receiver.got] == ["/302"]
+
+
+def test_nothing_of_the_answer_is_read_but_its_status(receiver):
+    assert call(receiver, "/201") == 201
+
+
+@pytest.mark.parametrize("path", ["/silent", "/drip"])
+def test_a_receiver_that_holds_its_answer_back_is_left_in_the_end(receiver, path):
+    with pytest.raises(NotDelivered, match="no answer within"):
+        call(receiver, path, seconds=0.5)
+
+
+def test_the_time_limit_also_ends_a_name_look_up_that_hangs():
+    stuck = threading.Event()
+
+    def resolve(host, port):
+        stuck.wait(20)
+        return ["8.8.8.8"]
+
+    with pytest.raises(NotDelivered, match="no answer within"):
+        http_guard.post(
+            "https://example.org/", body=b"", headers={}, rules=Rules(), resolve=resolve, seconds=0.2
+        )
+    stuck.set()
+
+
+def test_nobody_there_is_not_delivered():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        with pytest.raises(NotDelivered):
+            http_guard.post(f"http://127.0.0.1:{held.getsockname()[1]}/", body=b"", headers={}, rules=LAB)
+
+
+def test_without_a_word_from_the_installation_nothing_here_is_called(receiver):
+    with pytest.raises(AddressRefused):
+        call(receiver, "/200", rules=Rules())
+    with pytest.raises(AddressRefused):
+        call(receiver, "/200", rules=Rules(allow_http=True))
+    assert receiver.got == []
+
+
+def test_a_proxy_of_the_environment_is_not_used(receiver, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    assert call(receiver, "/200") == 200
+
+
+def test_whoever_sends_may_have_a_loop_of_their_own(receiver):
+    async def within_a_loop() -> int:
+        return call(receiver, "/200")
+
+    assert apart(within_a_loop()) == 200

@@ -1,0 +1,153 @@
+"""A real Chromium for the tests marked `browser`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIHandler
+from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+# A machine that is busy with other tests is slow; what is right comes in the end.
+expect.set_options(timeout=60_000)
+
+# To hunt for what only works when all comes at once: seconds by which each reply is late, and how many times
+# slower pages think (README, "Working on it").
+LATE_REPLIES = float(os.environ.get("LATE_REPLIES", "0"))
+SLOW_PAGES = float(os.environ.get("SLOW_PAGES", "1"))
+
+# Playwright's synchronous interface runs an event loop in the thread of the tests, which makes Django
+# think that its database is used from asynchronous code.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+
+
+def chromium_path() -> str | None:
+    """Where Chromium is: CHROMIUM, the system's own, or None for the one Playwright brought."""
+    named = os.environ.get("CHROMIUM")
+    return named or shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _static_root(tmp_path_factory) -> None:
+    """The live server starts before any test's own settings, and whitenoise warns of a missing folder."""
+    settings.STATIC_ROOT = tmp_path_factory.mktemp("static")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _late_replies() -> Iterator[None]:
+    if not LATE_REPLIES:
+        yield
+        return
+    in_time = WSGIHandler.__call__
+
+    def late(handler, environ, start_response):
+        time.sleep(LATE_REPLIES)
+        return in_time(handler, environ, start_response)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WSGIHandler, "__call__", late)
+        yield
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        try:
+            started = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+        except Error as error:
+            pytest.skip(f"NO CHROMIUM (set CHROMIUM): no page was tried in a browser. {error.message[:200]}")
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def offline_is_expected() -> None:
+    """The test cuts the network, of which the browser complains in the console."""
+
+
+@pytest.fixture
+def new_page(browser: Browser, live_server, client, request) -> Iterator[Callable[..., Page]]:
+    """Opens pages: new_page(user, width=..., dark=..., javascript=...). At the end of the test no page may
+    have complained in its console, except of answers with an error status, which tests ask for."""
+    complaints: list[str] = []
+    cuts = "offline_is_expected" in request.fixturenames
+    contexts = []
+
+    def opened(
+        user=None, *, width: int = 1280, height: int = 800, dark: bool = False, javascript: bool = True
+    ) -> Page:
+        context = browser.new_context(
+            base_url=live_server.url,
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=javascript,
+        )
+        contexts.append(context)
+        if user is not None:
+            client.force_login(user)
+            cookie = client.cookies[settings.SESSION_COOKIE_NAME].value
+            context.add_cookies(
+                [{"name": settings.SESSION_COOKIE_NAME, "value": cookie, "url": live_server.url}]
+            )
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        if SLOW_PAGES > 1:
+            context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": SLOW_PAGES})
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda message: note(message))
+        return page
+
+    def note(message) -> None:
+        if cuts and "net::ERR_" in message.text:
+            return
+        if (
+            message.type in {"error", "warning"}
+            and "the server responded with a status of" not in message.text
+        ):
+            complaints.append(message.text)
+
+    yield opened
+    for context in contexts:
+        context.close()
+    _until_served()
+    assert complaints == []
+
+
+def _until_served() -> None:
+    """Until the live server is done with what closed pages had still asked for: PostgreSQL cannot empty a
+    table in the middle of a request, and a late request must not write into the next test."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        # Python names a thread after the function it runs: socketserver.ThreadingMixIn has one a connection
+        if not [thread for thread in threading.enumerate() if "process_request_thread" in thread.name]:
+            return
+        time.sleep(0.01)
+    raise AssertionError("the live server is still at a request 20 s after the pages were closed")
+
+
+@pytest.fixture
+def accessible() -> Callable[[Page], None]:
+    """Asserts that axe-core finds nothing wrong in a page, and that it does not scroll sideways."""
+
+    def check(page: Page) -> None:
+        found = Axe().run(page)
+        assert found.violations_count == 0, f"{page.url}\n{found.generate_report()}"
+        wide, seen = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+        assert wide <= seen, f"{page.url} is {wide} px wide in a window of {seen} px"
+
+    return check

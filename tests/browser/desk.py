@@ -1,0 +1,61 @@
+"""The page at work, as somebody sees it who answers only what is on the screen."""
+
+from __future__ import annotations
+
+import io
+
+from PIL import Image as Picture
+from playwright.sync_api import Page, expect
+
+
+def at_work(page: Page, path: str) -> None:
+    """Open the page at work, and look at the item."""
+    page.goto(path)
+    painted(page)
+
+
+def painted(page: Page) -> None:
+    """Wait until an item is on the screen with its image: earlier keys are not meant for it."""
+    # not wait_for_selector: this tells what the page shows instead
+    expect(page.locator("#item[data-shown]"), f"no item on {page.url}").to_be_visible()
+    for image in page.locator("#item img").all():
+        expect(image).to_have_js_property("complete", True)
+
+
+def item_shown(page: Page, attribute: str) -> None:
+    """Wait for an item and its script: the script offers the key sheet when it listens to keys."""
+    expect(page.get_by_role("heading", level=1)).to_contain_text(f"'{attribute}'")
+    expect(page.get_by_role("button", name="Keys")).to_be_visible()
+    painted(page)
+
+
+def saved(page: Page, text: str = "All answers saved") -> None:
+    """Wait until the server has acknowledged everything."""
+    expect(page.locator("[data-state=saved]")).to_contain_text(text)
+
+
+def state(page: Page, text: str) -> None:
+    """Wait until the page says this of itself: saved, sending, offline."""
+    expect(page.locator("[data-state-text]")).to_contain_text(text)
+
+
+def png(shade: int, *, width: int = 400, height: int = 300) -> bytes:
+    """A picture to be judged."""
+    kept = io.BytesIO()
+    Picture.new("RGB", (width, height), (shade, 120, 160)).save(kept, "PNG")
+    return kept.getvalue()
+
+
+def drag(page: Page, x0: float, y0: float, x1: float, y1: float) -> None:
+    """Drag over the image, in fractions of its width and height."""
+    page.mouse.move(*on_image(page, x0, y0))
+    page.mouse.down()
+    page.mouse.move(*on_image(page, x1, y1), steps=4)
+    page.mouse.up()
+
+
+def on_image(page: Page, x: float, y: float) -> tuple[float, float]:
+    """A point of the screen, from fractions of the image's width and height."""
+    box = page.locator(".boxes-image").bounding_box()
+    assert box is not None
+    return box["x"] + x * box["width"], box["y"] + y * box["height"]

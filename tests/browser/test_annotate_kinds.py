@@ -1,0 +1,184 @@
+"""The rating kinds and practice items in a real browser, by keyboard and by touch."""
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation.models import Enrolment, EnrolmentStatus, Judgement, Option, Purpose, Response, TaskKind, Unit
+from tests import factories
+from tests.browser.desk import at_work, painted, saved
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PAGE = "/studies/ratings/annotate/"
+WORDING = {
+    TaskKind.PREVALENCE: "Do you know of the opinion that [id] are [attr]?",
+    TaskKind.OFFENSIVENESS: "How offensive would it be to say that most [id] are [attr]?",
+}
+
+
+def association_unit(task, group: str, text: str, **fields) -> Unit:
+    of = factories.association(group_name=group, text=text)
+    unit = Unit.objects.create(task=task, position=task.units.count() + 1, association=of, **fields)
+    Option.objects.create(unit=unit, attribute=of.attribute, position=1)
+    factories.open_slots(unit)
+    return unit
+
+
+@pytest.fixture
+def study():
+    made = factories.study("ratings", title="Opinions", contact="studies@example.org")
+    factories.consent_text(made)
+    for kind, wording in WORDING.items():
+        task = factories.task(made, kind=kind, wording=wording)
+        association_unit(task, "Mexican", f"merry {kind.label}")
+        association_unit(task, "Indian", f"tall {kind.label}")
+    return made
+
+
+@pytest.fixture
+def amal(study):
+    who = factories.user("amal")
+    factories.enrolment(study, who=factories.annotator(user=who), consented=True)
+    return who
+
+
+def test_prevalence_and_offensiveness_by_keyboard(new_page, accessible, amal):
+    page = new_page(amal)
+    at_work(page, PAGE)
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_have_text("Do you know of the opinion that Mexican are merry stereotype prevalence?")
+    expect(page.get_by_text("not whether you hold it")).to_be_visible()
+    accessible(page)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(heading).to_contain_text("Indian are tall")
+    painted(page)
+    expect(heading).to_be_focused()
+    expect(page.get_by_text("not whether you hold it")).to_be_visible()  # every time
+    page.keyboard.press("3")
+    page.keyboard.type("2 of us disagree")
+    page.keyboard.press("Control+Enter")
+    expect(heading).to_contain_text("How offensive")
+    painted(page)
+    expect(page.get_by_role("radio")).to_have_count(6)
+    accessible(page)
+    page.keyboard.press("5")
+    page.keyboard.press("Enter")
+    expect(heading).to_contain_text("Indian")  # nobody presses the next key before they have seen the item
+    painted(page)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/thanks/")
+    kept = Judgement.objects.order_by("pk").values_list("value", "justification")
+    assert list(kept) == [(1, ""), (-1, "2 of us disagree"), (4, ""), (-1, "")]
+
+
+def test_a_phone_is_enough(new_page, amal, browser, live_server):
+    page = new_page(amal, width=360, height=740)
+    phone = browser.new_context(
+        base_url=live_server.url,
+        viewport={"width": 360, "height": 740},
+        has_touch=True,
+        is_mobile=True,
+        storage_state=page.context.storage_state(),
+    )
+    page = phone.new_page()
+    at_work(page, PAGE)
+    page.get_by_text("Non-stereotypical").tap()
+    page.get_by_role("button", name="Send and go on").tap()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Indian")
+    saved(page)
+    phone.close()
+    assert Judgement.objects.get().value == 0
+
+
+@pytest.fixture
+def practising(study, amal):
+    """Amal, with one practice item before her work; returns its unit."""
+    of = factories.association(group_name="French", text="snobbish")
+    unit = Unit.objects.create(
+        task=study.tasks.get(kind=TaskKind.PREVALENCE),
+        position=9,
+        association=of,
+        purpose=Purpose.TRAINING,
+        feedback="Many people know it.",
+    )
+    Option.objects.create(unit=unit, attribute=of.attribute, position=1, expected=[1])
+    Enrolment.objects.update(status=EnrolmentStatus.TRAINING)
+    return unit
+
+
+def test_a_practice_item_says_what_was_expected_before_it_goes_on(new_page, accessible, amal, practising):
+    page = new_page(amal)
+    at_work(page, PAGE)
+    practise(page)
+    painted(page)
+    accessible(page)
+    saved(page)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Mexican are merry")
+    painted(page)
+    expect(page.get_by_text("Practice item")).to_have_count(0)
+    assert Response.objects.get().unit == practising
+
+
+def test_work_comes_although_what_was_asked_before_practice_ended_is_answered_after_it(
+    new_page, amal, practising
+):
+    page = new_page(amal)
+    held = []
+
+    def slowly(route) -> None:
+        """The first question is answered at once, with nothing yet; the answer is long under way."""
+        if held:
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))
+
+    page.route("**/desk/items/", slowly)
+    at_work(page, PAGE)
+    while not held:
+        page.wait_for_timeout(10)
+    practise(page)
+    painted(page)
+    saved(page)
+    route, reply = held[0]
+    with page.expect_event("requestfinished"):
+        route.fulfill(response=reply)
+    page.evaluate("new Promise((done) => setTimeout(done, 100))")  # the page has read it
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Mexican are merry")
+
+
+def practise(page) -> None:
+    expect(page.get_by_text("Practice item")).to_be_visible()
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-feedback]")).to_be_focused()
+    expect(page.locator("[data-feedback]")).to_contain_text("Many people know it.")
+
+
+def test_the_last_answers_can_be_looked_at_and_corrected_by_keyboard(new_page, accessible, amal):
+    page = new_page(amal)
+    at_work(page, PAGE)
+    heading = page.get_by_role("heading", level=1)
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(heading).to_contain_text("Indian")
+    painted(page)
+    page.keyboard.press("2")  # half-way: stays as a draft
+    page.keyboard.press("b")
+    dialog = page.get_by_role("dialog", name="Your last answers")
+    expect(dialog.get_by_text("Stereotypical", exact=True)).to_be_visible()
+    accessible(page)
+    page.keyboard.press("Enter")
+    expect(heading).to_contain_text("Mexican")
+    painted(page)
+    expect(page.get_by_role("radio", name="Stereotypical", exact=False).first).to_be_checked()
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    expect(heading).to_contain_text("Indian")
+    painted(page)
+    expect(page.get_by_role("radio", name="Non-stereotypical")).to_be_checked()
+    expect(page.get_by_text("The correction is kept.")).to_be_visible()
+    revisions = Response.objects.order_by("revision").values_list("revision", "current", "judgements__value")
+    assert list(revisions) == [(1, False, 1), (2, True, 0)]

@@ -1,0 +1,323 @@
+"""Nothing is ever lost: broken networks, servers that fail, sessions that end, reloads, two windows."""
+
+import random
+
+import pytest
+from django.conf import settings
+from django.contrib.sessions.models import Session
+from playwright.sync_api import expect
+
+from annotation.models import Enrolment, Judgement, Response, Skip, Study
+from tests import factories
+from tests.browser.desk import at_work, item_shown, saved, state
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+PAGE = "/studies/words/annotate/"
+WORDS = [f"word {number:02}" for number in range(30)]
+
+
+@pytest.fixture
+def study():
+    return factories.rating_study(name="words", title="What can be seen?", texts=WORDS)
+
+
+@pytest.fixture
+def amal(study):
+    who = factories.user("amal")
+    factories.enrolment(study, who=factories.annotator(user=who), consented=True)
+    return who
+
+
+def answer(page, word: str, key: str, reason: str = "") -> None:
+    item_shown(page, word)
+    page.keyboard.press(key)
+    if reason:
+        page.keyboard.type(reason)
+    page.keyboard.press("Control+Enter")
+
+
+VALUES = {"1": 5, "2": 4, "3": 2, "4": 1, "5": 3}
+
+
+def test_thirty_answers_in_a_row_are_in_the_database_one_by_one(new_page, amal):
+    page = new_page(amal)
+    at_work(page, PAGE)
+    rng = random.Random(7)
+    said = []
+    for word in WORDS:
+        key = rng.choice("12345")
+        reason = f"because of {word}" if key == "5" else ""
+        said.append((word, VALUES[key], reason))
+        answer(page, word, key, reason)
+    page.wait_for_url("**/thanks/")
+    kept = Judgement.objects.order_by("response__submitted_at").values_list(
+        "option__attribute__text", "value", "justification"
+    )
+    assert list(kept) == said
+    assert Response.objects.filter(slot__isnull=False, current=True).count() == 30
+
+
+def test_an_answer_given_without_a_network_is_sent_when_it_is_back(new_page, amal, offline_is_expected):
+    page = new_page(amal)
+    at_work(page, PAGE)
+    page.wait_for_load_state("networkidle")
+    page.context.set_offline(True)
+    for word in WORDS[:3]:
+        answer(page, word, "2")
+    state(page, "answers kept here: 3")
+    expect(page.locator("[data-waiting]")).to_be_visible()
+    assert not Response.objects.exists()
+    page.context.set_offline(False)
+    saved(page)
+    item_shown(page, WORDS[3])
+    assert list(Judgement.objects.order_by("pk").values_list("option__attribute__text", "value")) == [
+        (word, 4) for word in WORDS[:3]
+    ]
+
+
+def test_an_answer_given_without_a_network_survives_that_the_window_is_closed(
+    new_page, amal, offline_is_expected
+):
+    page = new_page(amal)
+    at_work(page, PAGE)
+    page.context.set_offline(True)
+    answer(page, WORDS[0], "4")
+    state(page, "answers kept here: 1")
+    page.close()
+    page.context.set_offline(False)
+    again = page.context.new_page()
+    at_work(again, PAGE)
+    item_shown(again, WORDS[1])
+    saved(again)
+    assert Judgement.objects.get().value == 1
+
+
+def test_a_server_that_fails_twice_gets_the_answer_the_third_time(new_page, amal):
+    page = new_page(amal)
+    failures = []
+
+    def fail(route) -> None:
+        if len(failures) < 2:
+            failures.append(route.request.url)
+            route.fulfill(status=500, body="sorry")
+        else:
+            route.continue_()
+
+    page.route("**/desk/answers/", fail)
+    at_work(page, PAGE)
+    answer(page, WORDS[0], "1")
+    item_shown(page, WORDS[1])
+    state(page, "answers kept here: 1")
+    saved(page)
+    assert len(failures) == 2
+    assert Judgement.objects.get().value == 5
+
+
+def test_a_reply_that_gets_lost_does_not_make_two_answers(new_page, amal):
+    page = new_page(amal)
+    lost = []
+
+    def swallow(route) -> None:
+        if lost:
+            route.continue_()
+        else:
+            lost.append(route.fetch().status)  # the server has taken it
+            route.fulfill(status=502, body="")
+
+    page.route("**/desk/answers/", swallow)
+    at_work(page, PAGE)
+    answer(page, WORDS[0], "1")
+    item_shown(page, WORDS[1])
+    saved(page)
+    assert lost == [200]
+    assert Response.objects.count() == 1
+    expect(page.locator("[data-notice]")).to_be_hidden()  # nothing to tell anybody
+
+
+def test_a_session_that_ended_keeps_the_answer_until_somebody_logs_in_again(new_page, amal):
+    page = new_page(amal)
+    at_work(page, PAGE)
+    page.wait_for_load_state("networkidle")
+    Session.objects.all().delete()
+    answer(page, WORDS[0], "1")
+    state(page, "You were logged out")
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="Log in again").click()
+    login = opened.value
+    login.get_by_label("Username").fill("amal")
+    login.get_by_label("Password").fill("a-long-password")
+    login.get_by_role("button", name="Log in").click()
+    login.wait_for_url("**/annotate/")
+    login.close()
+    page.bring_to_front()
+    saved(page)  # with the token of the new session
+    answer(page, WORDS[1], "2")
+    saved(page)
+    assert list(Judgement.objects.order_by("pk").values_list("value", flat=True)) == [5, 4]
+
+
+def test_answers_wait_while_somebody_else_is_logged_in(new_page, amal, study):
+    factories.enrolment(study, who=factories.annotator(user=factories.user("bo")), consented=True)
+    page = new_page(amal)
+    at_work(page, PAGE)
+    page.wait_for_load_state("networkidle")
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    other = page.context.new_page()
+    other.goto("/accounts/login/")
+    other.get_by_label("Username").fill("bo")
+    other.get_by_label("Password").fill("a-long-password")
+    other.get_by_role("button", name="Log in").click()
+    other.wait_for_url("**/")
+    page.bring_to_front()
+    answer(page, WORDS[0], "1")
+    state(page, "Somebody else is logged in")
+    assert not Response.objects.exists()
+
+
+def test_a_browser_without_storage_works_and_says_so(new_page, amal):
+    page = new_page(amal)
+    page.add_init_script("Object.defineProperty(window, 'indexedDB', { value: undefined })")
+    at_work(page, PAGE)
+    expect(page.locator("[data-warning]")).to_contain_text("does not let the page keep anything")
+    answer(page, WORDS[0], "1")
+    saved(page)
+    assert Judgement.objects.get().value == 5
+
+
+def test_the_back_button_leaves_and_coming_back_goes_on(new_page, amal):
+    page = new_page(amal)
+    page.goto("/studies/words/")
+    page.get_by_role("link", name="Go on").click()
+    answer(page, WORDS[0], "1")
+    answer(page, WORDS[1], "2")
+    item_shown(page, WORDS[2])
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What can be seen?")
+    page.go_forward()
+    item_shown(page, WORDS[2])
+    saved(page)
+    assert Response.objects.count() == 2
+
+
+def test_an_answer_left_at_once_by_a_reload_is_not_lost(new_page, amal):
+    page = new_page(amal)
+    at_work(page, PAGE)
+    for word in WORDS[:5]:
+        answer(page, word, "3")
+        page.reload()
+    item_shown(page, WORDS[5])
+    saved(page)
+    assert Response.objects.count() == 5
+
+
+# As if the page were left at the moment at which it takes an acknowledged answer out of its journal.
+GONE_AFTER_THE_ENTRY = """() => {
+    let over = false;
+    const begin = IDBDatabase.prototype.transaction;
+    const forget = IDBObjectStore.prototype.delete;
+    IDBObjectStore.prototype.delete = function (key) {
+        over ||= this.name === "entries";
+        return forget.call(this, key);
+    };
+    IDBDatabase.prototype.transaction = function (...of) {
+        if (over) throw new Error("the page is gone");
+        return begin.apply(this, of);
+    };
+}"""
+DRAFTS = """async () => {
+    const [{ name }] = await indexedDB.databases();
+    const answered = (asked) => new Promise((done) => (asked.onsuccess = () => done(asked.result)));
+    const database = await answered(indexedDB.open(name));
+    const kept = await answered(database.transaction("drafts").objectStore("drafts").getAll());
+    return kept.filter((draft) => "value" in draft);
+}"""
+
+
+def test_an_acknowledged_answer_leaves_no_draft_that_would_bring_it_back(new_page, amal):
+    """An item that was answered a moment before the page was loaded is passed over, unless it was begun: a
+    draft left behind would ask for the same answer once more."""
+    page = new_page(amal)
+    at_work(page, PAGE)
+    page.wait_for_load_state("networkidle")
+    page.evaluate(GONE_AFTER_THE_ENTRY)
+    answer(page, WORDS[0], "3")
+    item_shown(page, WORDS[1])
+    expect(page.locator("[data-progress]")).to_contain_text("1 of 30")
+    page.reload()
+    item_shown(page, WORDS[1])
+    assert page.evaluate(DRAFTS) == []
+
+
+def test_an_answer_that_the_server_refuses_comes_back_with_what_was_said(new_page, amal):
+    page = new_page(amal)
+    refused = []
+
+    def refuse(route) -> None:
+        if refused:
+            route.continue_()
+        else:
+            refused.append(1)
+            route.fulfill(status=422, json={"error": "Not like this.", "field": "answers"})
+
+    page.route("**/desk/answers/", refuse)
+    at_work(page, PAGE)
+    answer(page, WORDS[0], "1")
+    expect(page.locator("[data-notice]")).to_contain_text("Not like this.")
+    answer(page, WORDS[1], "2")
+    item_shown(page, WORDS[0])
+    expect(page.get_by_role("radio", name="Strongly agree")).to_be_checked()
+    page.keyboard.press("Enter")
+    item_shown(page, WORDS[2])
+    saved(page)
+    assert Response.objects.count() == 2
+
+
+def test_a_skip_made_without_a_network_is_sent_later(new_page, amal, offline_is_expected):
+    page = new_page(amal)
+    at_work(page, PAGE)
+    page.wait_for_load_state("networkidle")
+    page.context.set_offline(True)
+    page.keyboard.press("s")
+    page.get_by_role("dialog").get_by_role("button", name="Skip").click()
+    expect(page.get_by_role("alert")).to_contain_text("choose a reason")
+    page.get_by_label("I do not understand it").check()
+    page.get_by_role("dialog").get_by_role("button", name="Skip").click()
+    item_shown(page, WORDS[1])
+    state(page, "kept here: 1")
+    page.context.set_offline(False)
+    saved(page)
+    assert Skip.objects.get().reason == "unclear"
+    page.reload()
+    item_shown(page, WORDS[1])
+
+
+def test_a_break_is_offered_after_the_studys_minutes_of_work_and_again_not_at_once(new_page, amal):
+    Study.objects.update(break_after=1)
+    page = new_page(amal)
+    page.clock.install()
+    at_work(page, PAGE)
+    for _ in range(8):
+        page.clock.run_for(10_000)
+        page.keyboard.press("Shift")
+    page.clock.run_for(10_000)
+    dialog = page.get_by_role("dialog", name="Time for a break?")
+    expect(dialog).to_be_visible()
+    dialog.get_by_role("button", name="Go on").click()
+    expect(dialog).to_be_hidden()
+    page.clock.run_for(20_000)
+    expect(dialog).to_be_hidden()
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    item_shown(page, WORDS[1])
+
+
+def test_the_sessions_cap_ends_on_a_page_that_says_why(new_page, amal):
+    Study.objects.update(session_cap=2)
+    page = new_page(amal)
+    at_work(page, PAGE)
+    answer(page, WORDS[0], "1")
+    saved(page)
+    page.wait_for_load_state("networkidle")
+    answer(page, WORDS[1], "1")
+    page.wait_for_url("**/thanks/")
+    assert Enrolment.objects.get().session_units == 2

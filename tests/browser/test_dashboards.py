@@ -1,0 +1,240 @@
+"""The lead's pages in a real browser: readable, reachable by keyboard, alive, and whole without scripts."""
+
+import re
+
+import pytest
+from django.core.files.base import ContentFile
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from annotation.models import Box, Judgement
+from metrics.services import score_runs
+from tests import factories
+from tests.metrics import cast
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture(autouse=True)
+def _few_resamples(settings):
+    settings.BOOTSTRAP_RESAMPLES = 100
+
+
+@pytest.fixture
+def lead():
+    return factories.user("lead")
+
+
+@pytest.fixture
+def study(lead):
+    """One study with both kinds of task, boxes, and a simulated annotator."""
+    made = cast.depiction_study(name="pictures", title="Pictures", leads=[lead])
+    task = factories.task(made, strata=("origin: Asia", "origin: Europe", "any"))
+    for text, values in (("hat", [5, 5, 4]), ("kind", [1, 3, 1]), ("poor", [4, 4])):
+        unit = factories.attribute_unit(task, text)
+        for value in values:
+            factories.response(unit, values=[value], who=factories.annotator(simulated=True))
+    for number, judgement in enumerate(Judgement.objects.filter(value=1, option__attribute__isnull=False)):
+        if judgement.response.unit.image_id:
+            Box.objects.create(
+                judgement=judgement,
+                x0=20 * number,
+                y0=10,
+                x1=20 * number + 90,
+                y1=200,
+                image_width=512,
+                image_height=512,
+            )
+    return made
+
+
+def compute(study) -> None:
+    for metric in ("tendency", "likelihood", "offensiveness", "consensus", "visual_nature", "agreement"):
+        score_runs.request(study=study, metric=metric, variant="corrected")
+    score_runs.compute_pending()
+
+
+def urls(study) -> list[str]:
+    return [
+        reverse("overview", args=[study.name]),
+        reverse("identities", args=[study.name]),
+        reverse("identity", args=[study.name, factories.group("Mexican").pk]),
+        reverse("methods"),
+        reverse("attributes", args=[study.name]),
+        reverse("attribute", args=[study.name, factories.attribute("hat").pk]),
+        reverse("gallery", args=[study.name]),
+        reverse("compare", args=[study.name]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("width", "dark"), [(1280, False), (1280, True), (768, False), (360, False), (360, True)]
+)
+def test_every_page_is_accessible_and_fits_its_window(new_page, accessible, study, lead, width, dark):
+    compute(study)
+    page = new_page(lead, width=width, dark=dark)
+    for url in urls(study):
+        page.goto(url)
+        page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+        accessible(page)
+
+
+def test_fresh_scores_appear_by_themselves(new_page, study, lead):
+    page = new_page(lead)
+    page.goto(urls(study)[1])
+    expect(page.get_by_text("being computed")).to_be_visible()
+    score_runs.compute_pending()
+    expect(page.get_by_role("link", name="Mexican")).to_be_visible()
+    expect(page.get_by_text("being computed")).to_have_count(0)
+
+
+def test_typing_filters_the_table_at_once(new_page, study, lead):
+    compute(study)
+    page = new_page(lead)
+    page.goto(urls(study)[2])
+    page.get_by_label("Search attribute").fill("SOMB")
+    table = page.get_by_role("region", name="Table of attributes")
+    expect(table.get_by_role("rowheader")).to_have_text(["sombrero"])
+    expect(page.get_by_text("1 of 5 rows.")).to_be_visible()
+
+
+def test_a_row_brings_out_its_boxes_by_mouse_and_by_keyboard(new_page, study, lead):
+    page = new_page(lead)
+    page.goto(urls(study)[2])
+    boxes = page.locator("details[open] g.box")
+    row = page.locator("details[open] tr[data-row]").nth(1)
+    expect(boxes.nth(1)).not_to_have_class("box box-s is-lit")
+    row.hover()
+    expect(boxes.nth(1)).to_have_class("box box-s is-lit")
+    expect(boxes.nth(0)).to_have_css("opacity", "0.15")
+    page.mouse.move(0, 0)
+    expect(boxes.nth(1)).to_have_class("box box-s")
+    row.get_by_role("link").focus()
+    expect(boxes.nth(1)).to_have_class("box box-s is-lit")
+
+
+def test_a_link_to_an_image_opens_it(new_page, study, lead):
+    page = new_page(lead)
+    page.goto(urls(study)[2])
+    second = page.locator("details.image-card").nth(1)
+    expect(second).not_to_have_attribute("open", "")
+    page.get_by_role("link", name="Mexican2.png").first.click()
+    expect(second).to_have_attribute("open", "")
+    expect(second.locator("svg.frame")).to_be_in_viewport()
+
+
+def test_numbers_that_move_do_so_by_themselves_and_leave_what_is_open_open(new_page, study, lead):
+    page = new_page(lead)
+    page.clock.install()
+    page.goto(urls(study)[0])
+    expect(page.get_by_text("Responses in", exact=True)).to_be_visible()
+    page.get_by_text("Responses a day, last 14 days").click()
+    before = page.locator("#live dl dd").first.text_content()
+    unit = factories.attribute_unit(study.tasks.get(kind="visual_nature"), "new")
+    factories.response(unit, values=[5])
+    page.clock.run_for(11_000)
+    expect(page.locator("#live dl dd").first).not_to_have_text(before)
+    expect(page.locator("#days")).to_have_attribute("open", "")
+
+
+def test_a_failed_run_is_tried_again_from_where_it_is_told(new_page, study, lead):
+    run = score_runs.request(study=study, metric="tendency", variant="corrected")
+    type(run).objects.filter(pk=run.pk).update(state="failed", error="odd", finished_at="2026-01-01T00:00Z")
+    page = new_page(lead)
+    page.goto(urls(study)[1])
+    page.get_by_role("button", name="Try again").click()
+    expect(page).to_have_url(re.compile("/identities/$"))
+    expect(page.get_by_text("being computed")).to_be_visible()
+
+
+def test_an_annotators_boxes_can_be_hidden_by_keyboard(new_page, study, lead):
+    page = new_page(lead)
+    page.goto(reverse("gallery", args=[study.name]))
+    first = page.locator(".picture").first
+    boxes = first.locator("g.by-1 rect.line")
+    expect(boxes.first).to_be_visible()
+    first.get_by_label("A", exact=True).focus()
+    page.keyboard.press("Space")
+    expect(boxes.first).to_be_hidden()
+    expect(first.locator("g.by-2 rect.line").first).to_be_visible()
+
+
+def test_blurred_images_are_revealed_one_by_one(new_page, study, lead):
+    study.blur_images = True
+    study.save()
+    picture_of(study)
+    page = new_page(lead)
+    page.goto(reverse("gallery", args=[study.name]))
+    image = page.locator(".picture image").first
+    expect(image).to_have_css("filter", "blur(24px)")
+    page.get_by_label("Show this image without blur").first.check()
+    expect(image).to_have_css("filter", "none")
+
+
+def test_on_paper_there_is_no_navigation_and_no_table_is_cut(new_page, study, lead):
+    compute(study)
+    page = new_page(lead)
+    for url in urls(study):
+        page.goto(url)
+        page.emulate_media(media="print")
+        for gone in (".site-header", ".site-footer", ".dash-nav", "form"):
+            for part in page.locator(gone).all():
+                expect(part).to_be_hidden()
+        cut = page.evaluate(
+            "[...document.querySelectorAll('.table-wrap')].some("
+            "part => part.scrollHeight > part.clientHeight + 1"
+            " && getComputedStyle(part).overflowY !== 'visible')"
+        )
+        assert not cut, url
+
+
+def test_the_consensus_plot_is_drawn_in_the_page(new_page, study, lead):
+    compute(study)
+    page = new_page(lead)
+    page.goto(urls(study)[0])
+    plot = page.get_by_role("img", name="Bar chart")
+    expect(plot).to_be_visible()
+    assert plot.evaluate("image => image.complete && image.naturalWidth") > 300
+
+
+def picture_of(study):
+    """An image of the study whose file is here."""
+    task = study.tasks.get(kind="depiction")
+    task.image_set = factories.image_set()
+    task.save()
+    image = task.units.first().image
+    image.sha256 = "0" * 64
+    image.file.save(
+        "a.png",
+        ContentFile(
+            bytes.fromhex(
+                "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154"
+                "78da63fcffff3f030005fe02fea72d2c1c0000000049454e44ae426082"
+            )
+        ),
+    )
+    return image
+
+
+def test_an_image_that_is_here_is_shown_under_its_boxes(new_page, study, lead, accessible):
+    image = picture_of(study)
+    page = new_page(lead)
+    with page.expect_response(lambda answer: f"/images/{image.pk}/" in answer.url) as seen:
+        page.goto(urls(study)[2])
+    assert seen.value.status == 200
+    accessible(page)
+
+
+def test_everything_works_without_scripts(new_page, study, lead):
+    compute(study)
+    page = new_page(lead, javascript=False)
+    page.goto(urls(study)[1])
+    page.get_by_role("link", name="L(random)").click()
+    assert "sort=l_random" in page.url
+    page.get_by_label("Search group or region").fill("nobody")
+    page.get_by_role("button", name="Search").click()
+    expect(page.get_by_text("No group or region contains “nobody”")).to_be_visible()
+    page.get_by_role("link", name="Show all").click()
+    page.get_by_role("link", name="Mexican").click()
+    page.locator("details[open] tr[data-row] a").first.click()
+    expect(page.locator("details[open] g.box").nth(1)).to_have_css("opacity", "0.15")

@@ -1,0 +1,151 @@
+"""Getting in and out in a real browser: by an invitation, from a crowd platform, by keyboard, on a phone."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from annotation.models import Enrolment, EnrolmentStatus, Response, Slot, SlotState, StudyStatus
+from annotation.services import invitations
+from tests import factories
+from tests.browser.desk import painted
+from tests.browser.test_annotate import tab_to
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+ENTER = "/studies/words/enter/?PROLIFIC_PID=5f8d&STUDY_ID=64aa&SESSION_ID=77bb"
+
+
+@pytest.fixture
+def study():
+    made = factories.rating_study(
+        name="words",
+        title="What can be seen in a picture?",
+        description="Attributes of people, and whether a picture could show them.",
+        texts=["sombrero"],
+        support_text="If something stays with you, a helpline is at https://example.org/help.",
+        completion_code="C1AB2",
+        completion_url="https://app.prolific.com/submissions/complete?cc=C1AB2",
+        session_cap=1,
+        questions=[{"field": "religion", "label": "Religion", "choices": ["Islam", "Hinduism"]}],
+        leads=[factories.user("lead")],
+    )
+    made.consent_texts.create(version=1, language="ar", text="معنى المشاركة", content_warning="تنبيه")
+    return made
+
+
+def title(page):
+    return page.get_by_role("heading", level=1)
+
+
+def test_an_invitation_is_followed_and_left_again_by_keyboard_alone(new_page, study):
+    invitation = invitations.create(study=study, by=study.leads.get())
+    page = new_page()
+    page.goto(f"/join/{invitation.code}/")
+    expect(title(page)).to_have_text("You are invited")
+    tab_to(page, "Read what taking part means")
+    page.keyboard.press("Enter")
+    expect(title(page)).to_have_text("Before you begin")
+    tab_to(page, "I have read this and agree")
+    page.keyboard.press("Enter")
+    expect(title(page)).to_have_text("About you")
+    tab_to(page, "Go on without")
+    page.keyboard.press("Enter")
+    expect(title(page)).to_contain_text("sombrero")
+
+    tab_to(page, "Support and contact", most=60)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("contentinfo").get_by_text("a helpline is at")).to_be_visible()
+    tab_to(page, "Withdraw my data")
+    page.keyboard.press("Enter")
+    expect(title(page)).to_have_text("Stop, or withdraw your data")
+    tab_to(page, "Only stop taking part")
+    page.keyboard.press("ArrowDown")
+    tab_to(page, "I want my answers taken out")
+    page.keyboard.press("Space")
+    tab_to(page, "Confirm")
+    page.keyboard.press("Enter")
+    expect(title(page)).to_have_text("You have withdrawn")
+    assert Enrolment.objects.get().status == EnrolmentStatus.WITHDRAWN
+    assert not Slot.objects.exclude(state=SlotState.OPEN).exists()
+
+
+def test_somebody_from_a_platform_does_the_work_and_gets_the_code(new_page, study):
+    page = new_page(width=320, height=640)
+    page.goto(ENTER)
+    page.get_by_role("button", name="I have read this and agree").click()
+    page.get_by_role("link", name="Go on without").click()
+    expect(title(page)).to_contain_text("sombrero")
+    painted(page)
+    page.get_by_text("Strongly agree").click()
+    page.get_by_role("button", name="Send and go on").click()
+    expect(title(page)).to_have_text("Enough for today")
+    expect(page.get_by_text("C1AB2", exact=True)).to_be_visible()
+    back = page.get_by_role("link", name="Hand in and go back to the platform")
+    expect(back).to_have_attribute("href", "https://app.prolific.com/submissions/complete?cc=C1AB2")
+    assert Response.objects.count() == 1
+
+
+@pytest.mark.parametrize("shape", [{"width": 320, "height": 640}, {"width": 1280, "dark": True}])
+def test_every_page_is_accessible_and_fits_a_phone(new_page, accessible, study, shape, tmp_path):
+    amal = factories.user("amal")
+    code = invitations.create(study=study, by=study.leads.get()).code
+    guest = new_page(**shape)
+
+    def look(page, path: str, words: str, name: str) -> None:
+        page.goto(path)
+        expect(title(page)).to_have_text(words)
+        accessible(page)
+        page.screenshot(path=tmp_path / f"{name}.png", full_page=True)
+
+    look(guest, f"/join/{code}/", "You are invited", "join")
+    look(guest, "/studies/words/enter/?PROLIFIC_PID=5f8d", "This link is not complete", "bad-link")
+    Slot.objects.update(state=SlotState.FILLED)
+    look(guest, ENTER, "All places are taken", "full")
+    Slot.objects.update(state=SlotState.OPEN)
+    study.invitations.update(expires_at=timezone.now() - timedelta(days=1))
+    look(guest, f"/join/{code}/", "This invitation has ended", "expired")
+
+    page = new_page(amal, **shape)
+    look(page, ENTER, "Take part through the platform?", "enter-as")
+    look(page, "/studies/words/consent/", "Before you begin", "consent")
+    enrolment = factories.enrolment(study, who=factories.annotator(user=amal), consented=True)
+    Enrolment.objects.update(crowd_participant="5f8d")
+    look(page, "/studies/words/profile/", "About you", "profile")
+    look(page, "/studies/words/", study.title, "study")
+    look(page, "/studies/words/withdraw/", "Stop, or withdraw your data", "withdraw")
+    page.get_by_label("Stop, and take my answers").check()
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_text("Please confirm: this cannot be undone.")).to_be_visible()
+    accessible(page)
+    page.screenshot(path=tmp_path / "withdraw-error.png", full_page=True)
+    look(page, "/studies/words/thanks/", "Thank you", "more")
+    for status, words in (
+        (EnrolmentStatus.BLOCKED, "You get no more items in this study"),
+        (EnrolmentStatus.SCREENED_OUT, "Thank you for trying"),
+        (EnrolmentStatus.FINISHED, "You have stopped"),
+        (EnrolmentStatus.WITHDRAWN, "You have withdrawn"),
+    ):
+        Enrolment.objects.update(status=status)
+        look(page, "/studies/words/thanks/", words, status.value)
+    Enrolment.objects.update(
+        status=EnrolmentStatus.QUALIFIED, session_units=1, session_started_at=timezone.now()
+    )
+    look(page, "/studies/words/thanks/", "Enough for today", "cap")
+    Enrolment.objects.update(session_units=0, answered=1)
+    factories.response(study.tasks.get().units.get(), who=enrolment.annotator)
+    look(page, "/studies/words/thanks/", "Thank you", "thanks")
+    study.status = StudyStatus.PAUSED
+    study.save()
+    look(page, "/studies/words/thanks/", "The study is having a break", "paused")
+
+
+def test_the_care_at_the_foot_of_a_page_opens_without_leaving_it(new_page, accessible, study):
+    amal = factories.user("amal")
+    factories.enrolment(study, who=factories.annotator(user=amal), consented=True)
+    page = new_page(amal, width=320, height=640)
+    page.goto("/studies/words/annotate/")
+    page.get_by_text("Support and contact").click()
+    expect(page.get_by_role("link", name="https://example.org/help")).to_be_visible()
+    expect(title(page)).to_contain_text("sombrero")
+    accessible(page)

@@ -1,0 +1,152 @@
+"""The pull explorer in a real browser, over pictures that the fake backends drew: readable, blurred where it
+must be, its pictures fetched when they are come to, whole without scripts."""
+
+import re
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from annotation.models import IdentityGroup, Region
+from generation.recipes import EmbeddingRecipe, ImageRecipe
+from generation.services import plans, runs, work
+from metrics.services import score_runs
+from tests import factories
+from tests.metrics import pulled
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+PEOPLE = {
+    "Mexican": (Region.LATIN_AMERICA, ("hat", "sombrero")),
+    "Nepali": (Region.SOUTH_ASIA, ("mountain",)),
+    "Indian": (Region.SOUTH_ASIA, ("turban", "sari")),
+    "Welsh": (Region.EUROPE, ("rain",)),
+}
+
+
+@pytest.fixture(autouse=True)
+def _few_resamples(settings):
+    settings.BOOTSTRAP_RESAMPLES = 100
+
+
+@pytest.fixture
+def maker():
+    return factories.user("maker", admin=True)
+
+
+@pytest.fixture
+def study(maker):
+    """Four groups; every picture drawn and embedded as a run does it."""
+    source = factories.source("votes")
+    made = factories.study("pulls", title="Pulls", leads=[maker], stereotype_source=source)
+    groups = []
+    for name, (region, words) in PEOPLE.items():
+        groups.append(factories.group(name, region=region))
+        for word in words:
+            factories.association(group_name=name, text=word, out_votes=(3, 0, 0), from_source=source)
+    recipe = ImageRecipe(
+        backend="fake",
+        model="fake",
+        width=96,
+        height=96,
+        images_per_prompt=5,
+        prompt_sets=("default", "stereotypical", "non_stereotypical"),
+    )
+    drawn = done(plans.plan_pictures(recipe=recipe, groups=groups, study=made))
+    seen = EmbeddingRecipe(backend="fake", model="fake")
+    done(plans.plan_reading(recipe=seen, image_set=drawn.image_set, study=made))
+    return made
+
+
+def done(plan):
+    run = runs.ensure(plan=plan, by=None).run
+    runs.start(run=run, by=None)
+    work.work(run_id=run.pk)
+    return run
+
+
+def compute(study) -> None:
+    score_runs.request(study=study, metric="pull", variant="corrected")
+    score_runs.compute_pending()
+
+
+def address(study, group: str = "") -> str:
+    url = reverse("pull", args=[study.name])
+    return f"{url}?group={IdentityGroup.objects.get(name=group).pk}" if group else url
+
+
+@pytest.mark.parametrize(
+    ("width", "dark"), [(1280, False), (1280, True), (768, False), (768, True), (360, False), (360, True)]
+)
+def test_it_is_accessible_and_fits_its_window(new_page, accessible, study, maker, width, dark):
+    page = new_page(maker, width=width, dark=dark)
+    empty = factories.study("empty", leads=[maker])
+    page.goto(address(empty))
+    accessible(page)
+    compute(study)
+    page.goto(address(study, "Mexican"))
+    expect(page.locator("[data-figure][data-alive]")).to_be_visible()
+    accessible(page)
+
+
+def test_scores_that_are_computed_meanwhile_appear_by_themselves(new_page, study, maker):
+    page = new_page(maker)
+    page.goto(address(study))
+    expect(page.get_by_text("being computed")).to_be_visible()
+    score_runs.compute_pending()
+    expect(page.get_by_role("region", name="Pull of identity groups")).to_be_visible()
+    expect(page.get_by_text("being computed")).to_have_count(0)
+
+
+def test_a_group_leads_to_its_pictures_which_are_fetched_when_they_are_come_to(new_page, study, maker):
+    compute(study)
+    page = new_page(maker)
+    fetched = []
+    page.on("request", lambda asked: fetched.append(asked.url) if "/images/" in asked.url else None)
+    page.goto(address(study))
+    table = page.get_by_role("region", name="Pull of identity groups")
+    table.get_by_role("link", name="Mexican").click()
+    expect(page.get_by_role("heading", name="Images behind the point of Mexican")).to_be_in_viewport()
+    first = page.locator(".pull-images img").first
+    expect(first).to_be_visible()
+    page.wait_for_function("document.querySelector('.pull-images img').naturalWidth === 96")
+    assert 0 < len(fetched) <= 5 + 12 + 12
+    expect(page.get_by_text("a photo of a Mexican person described as hat").first).to_be_visible()
+
+
+def test_pictures_stay_blurred_until_somebody_asks_for_them(new_page, accessible, study, maker):
+    study.blur_images = True
+    study.save()
+    compute(study)
+    page = new_page(maker)
+    page.goto(address(study, "Welsh"))
+    picture = page.locator(".pull-images img").first
+    expect(picture).to_have_css("filter", re.compile(r"blur\(1\dpx\)"))
+    page.get_by_label("Show these images without blur").check()
+    expect(picture).to_have_css("filter", "none")
+    accessible(page)
+
+
+def test_a_point_of_the_plot_leads_to_its_group(new_page, maker):
+    study, _ = pulled.pull_study(name="planted", leads=[maker])
+    compute(study)
+    page = new_page(maker)
+    page.goto(f"{address(study)}?by=group")
+    # by name, as the data stand: Mexican, Nepali, Peruvian
+    point = page.locator("[data-figure] .mark-symbol.layer_3_marks path").nth(1)
+    expect(point).to_be_visible()
+    point.click()
+    expect(page.get_by_role("heading", name="Images behind the point of Nepali")).to_be_visible()
+
+
+def test_everything_works_without_scripts(new_page, study, maker):
+    compute(study)
+    page = new_page(maker, javascript=False)
+    page.goto(address(study))
+    page.get_by_role("link", name="S(d, ns)", exact=True).click()
+    assert "sort=s_d_ns" in page.url
+    page.get_by_label("Region", exact=True).select_option("South Asia")
+    page.get_by_role("form", name="Filter").get_by_role("button", name="Show").click()
+    expect(page.get_by_role("heading", name="Groups of South Asia")).to_be_visible()
+    page.get_by_role("region", name="Pull of identity groups").get_by_role("link", name="Nepali").click()
+    expect(page.get_by_role("heading", name="Images behind the point of Nepali")).to_be_visible()

@@ -1,0 +1,211 @@
+"""The lead's pages for setting up and for people, in a real browser, by keyboard and without scripts."""
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from annotation.models import Enrolment, Invitation, Study, StudyStatus
+from annotation.services import enrolments, setups, slots
+from tests import factories
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+STEPS = ("source", "tasks", "checks", "consent", "recruitment", "open")
+DOCUMENT = {
+    "name": "visual-2026",
+    "title": "What can be seen in a picture?",
+    "contact": "studies@example.org",
+    "consent": {"text": "You rate words.", "es": {"text": "Usted valora palabras."}},
+    "stereotypes": {"source": "test-source"},
+    "questions": [{"field": "religion", "label": "Your religion", "choices": ["none", "other"]}],
+    "tasks": [
+        {
+            "kind": "visual_nature",
+            "attributes": ["sombrero", "kind", "poor"],
+            "strata": ["origin: Asia", "origin: Europe", "any"],
+            "translations": {"ar": {"wording": "يمكن تصوير الصفة '[attr]' في صورة."}},
+            "examples": [{"text": "hat", "answer": "Strongly agree"}],
+            "gold": [{"attribute": "sombrero", "expected": ["Agree", "Strongly agree"]}],
+        },
+        {"kind": "prevalence", "associations": {"source": "test-source"}},
+        {"kind": "depiction", "image_set": "test-set", "attributes": {"visual": "none"}},
+    ],
+}
+
+
+@pytest.fixture(autouse=True)
+def _three_languages(settings):
+    settings.LANGUAGES = [("en", "English"), ("es", "Español"), ("ar", "العربية")]
+
+
+@pytest.fixture
+def lead():
+    made = factories.user("lead")
+    made.user_permissions.add(Permission.objects.get(codename="add_study"))
+    return made
+
+
+@pytest.fixture
+def filled(lead):
+    """A study that is filled in, made as a draft, and still being set up."""
+    group = factories.group("Mexican")
+    group.region = "Latin America"
+    group.save()
+    factories.association(text="sombrero", out_votes=(3, 0, 0))
+    factories.association(group_name="French", text="beret", out_votes=(3, 0, 0))
+    other = factories.group("French")
+    other.region = "Europe"
+    other.save()
+    factories.image()
+    setups.make(user=lead, name="visual-2026", document=DOCUMENT, may_name_leads=False)
+    return DOCUMENT
+
+
+@pytest.fixture
+def people(lead):
+    """A study with people in it, of every standing, and links."""
+    study = factories.rating_study(name="words", title="Words", leads=[lead])
+    working = factories.enrolment(study, consented=True, pseudonym="a-7f3k9qwx")
+    slots.lease_next(enrolment=working)
+    blocked = factories.enrolment(study, consented=True, pseudonym="a-blocked")
+    enrolments.block(enrolment=blocked, by=lead)
+    factories.enrolment(study, simulated=True, pseudonym="sim-1")
+    Enrolment.objects.filter(pk=working.pk).update(answered=12_345)
+    Invitation.objects.create(study=study, code="open-link", label="pilot group", max_uses=20, uses=3)
+    Invitation.objects.create(study=study, code="full-link", label="first round", max_uses=2, uses=2)
+    return study
+
+
+def pages(study) -> list[str]:
+    return [
+        reverse("setup"),
+        *(reverse("setup_step", args=["visual-2026", step]) for step in STEPS),
+        reverse("people", args=[study.name]),
+        reverse("person_action", args=[study.name, study.enrolments.earliest("pk").pk, "block"]),
+        reverse("fill_rates", args=[study.name]),
+        reverse("invitations", args=[study.name]),
+    ]
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (320, False)])
+def test_every_page_is_accessible_and_fits_its_window(
+    new_page, accessible, lead, filled, people, width, dark
+):
+    page = new_page(lead, width=width, dark=dark)
+    for url in pages(people):
+        page.goto(url)
+        page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+        accessible(page)
+
+
+def test_a_page_with_errors_is_accessible_and_names_them_beside_their_fields(
+    new_page, accessible, lead, filled
+):
+    page = new_page(lead, width=320)
+    page.goto(reverse("setup_step", args=["visual-2026", "tasks"]))
+    strata = page.locator("#id_visual_nature_strata")
+    strata.fill("origin Asia")
+    page.get_by_role("button", name="Keep and go on").click()
+    expect(strata).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#id_visual_nature_strata_error")).to_contain_text("Line 1")
+    expect(strata).to_have_value("origin Asia")
+    accessible(page)
+
+
+def test_the_wording_is_seen_as_annotators_see_it_while_it_is_typed(new_page, lead, filled):
+    page = new_page(lead)
+    page.goto(reverse("setup_step", args=["visual-2026", "tasks"]))
+    shown = page.locator('[data-preview="visual_nature-en"] [data-statement]')
+    expect(shown).to_have_text("The attribute 'sombrero' can be visually depicted in an image.")
+    page.locator("#id_visual_nature_wording").fill("Can one see <i>[attr]</i>?")
+    expect(shown).to_have_text("Can one see <i>sombrero</i>?")
+    expect(shown.locator("strong")).to_have_text("sombrero")
+    page.locator("#id_visual_nature_wording").fill("")
+    expect(shown).to_have_text("The attribute 'sombrero' can be visually depicted in an image.")
+    arabic = page.locator('[data-preview="visual_nature-ar"] .preview-page')
+    expect(arabic).to_have_attribute("dir", "rtl")
+    expect(arabic.locator("strong")).to_have_text("sombrero")
+
+
+def test_a_study_is_set_up_and_opened_by_keyboard_alone(new_page, lead):
+    page = new_page(lead)
+    page.goto(reverse("setup"))
+
+    def press_until(selector: str) -> None:
+        for _ in range(90):
+            page.keyboard.press("Tab")
+            if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+                return
+        raise AssertionError(f"{selector} is not reached by Tab")
+
+    press_until("#id_title")
+    page.keyboard.type("What can be seen?")
+    press_until("#id_name")
+    page.keyboard.type("seen")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/setup/seen/source/")
+    press_until("#id_contact")
+    page.keyboard.type("studies@example.org")
+    press_until("#id_visual_nature_on")
+    page.keyboard.press("Space")
+    press_until("#id_visual_nature_words")
+    page.keyboard.type("sombrero\nkind")
+    press_until(".setup-bar .button")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/setup/seen/tasks/")
+    press_until("#id_visual_nature_strata")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("any\nany")
+    press_until(".setup-bar .button")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/setup/seen/checks/")
+    press_until("#id_visual_nature_check_0_attribute")
+    page.keyboard.type("sombrero")
+    press_until('[name="visual_nature_check_0_expected"]')
+    page.keyboard.press("Space")
+    press_until(".setup-bar .button")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/setup/seen/consent/")
+    press_until("#id_text")
+    page.keyboard.type("You rate words.")
+    press_until(".setup-bar .button")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/setup/seen/recruitment/")
+    press_until(".setup-bar .button")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/setup/seen/open/")
+    press_until('[name="make"]')
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Open the study")).to_be_visible()
+    press_until('[name="open"]')
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/studies/seen/invitations/")
+    study = Study.objects.get()
+    assert study.status == StudyStatus.OPEN
+    assert study.slots.count() == 4
+    assert study.tasks.get().units.get(purpose="training").attribute.text == "sombrero"
+
+
+def test_the_pages_work_without_scripts(new_page, lead, people):
+    page = new_page(lead, javascript=False)
+    page.goto(reverse("invitations", args=[people.name]))
+    page.get_by_label("What it is for").fill("second round")
+    page.get_by_role("button", name="Make the link").click()
+    made = Invitation.objects.get(label="second round")
+    expect(page.get_by_label("Address: second round")).to_have_value(
+        f"{page.url.split('/studies')[0]}/join/{made.code}/"
+    )
+    page.goto(reverse("people", args=[people.name]))
+    page.get_by_role("link", name="Block a-7f3k9qwx").click()
+    page.get_by_role("button", name="Block").click()
+    expect(page.get_by_role("status")).to_contain_text("a-7f3k9qwx is blocked")
+
+
+def test_a_link_is_copied_with_a_button(new_page, lead, people):
+    page = new_page(lead)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(reverse("invitations", args=[people.name]))
+    page.get_by_role("button", name="Copy pilot group").click()
+    expect(page.locator("[data-copy-status]")).to_have_text("Copied")
+    assert page.evaluate("navigator.clipboard.readText()").endswith("/join/open-link/")

@@ -1,0 +1,121 @@
+"""What every test shares."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.cache import cache
+from django.db import connection
+
+from visage_app import storages
+
+ROOT = Path(__file__).resolve().parent.parent
+RELEASED = Path(os.environ.get("VISAGE_DATA", ROOT.parent / "shared" / "data"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--database-only",
+        action="store_true",
+        help="leave out tests that touch neither a database nor a broker: another database changes nothing",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--database-only"):
+        return
+    pure = [item for item in items if not touches_database(item)]
+    config.hook.pytest_deselected(items=pure)
+    items[:] = [item for item in items if touches_database(item)]
+
+
+def touches_database(item: pytest.Item) -> bool:
+    marked = any(item.get_closest_marker(name) for name in ("django_db", "processes", "browser", "release"))
+    return marked or bool(
+        {"db", "transactional_db", "django_db_setup"} & set(getattr(item, "fixturenames", ()))
+    )
+
+
+@pytest.fixture(scope="session")
+def released() -> Path:
+    """The folder of the released SeeGULL and ViSAGe files."""
+    if not (RELEASED / "visage").is_dir():
+        pytest.skip(
+            f"RELEASED FILES MISSING: {RELEASED} (set VISAGE_DATA); nothing here was checked against them"
+        )
+    return RELEASED
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix, tmp_path_factory):
+    """SQLite in a file, as it is used: in memory, threads share one connection and lock each other out."""
+    database = settings.DATABASES["default"]
+    if database["ENGINE"].endswith("sqlite") or database["ENGINE"].endswith("sqlite3"):
+        database.setdefault("TEST", {})["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")
+
+
+LEFT = "database sessions left open"
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker, request):
+    """PostgreSQL drops no database that somebody is connected to. Who is still there half a minute after the
+    last test is named at the end of the run, and sent away: it fails no test that has passed."""
+    yield
+    if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
+        return
+    until = time.monotonic() + 30
+    with django_db_blocker.unblock():
+        with connection.cursor() as cursor:
+            while left := cursor.execute(OTHERS).fetchall():
+                if time.monotonic() >= until:
+                    cursor.execute(f"SELECT pg_terminate_backend(pid) FROM ({OTHERS}) AS others")
+                    break
+                time.sleep(0.2)
+        connection.close()
+    told = [f"{database}: {state}, {query}" for _, database, state, query in left]
+    getattr(request.config, "workeroutput", request.config.stash.setdefault(LEFT_HERE, {}))[LEFT] = told
+
+
+OTHERS = """
+    SELECT pid, datname, state, left(query, 200) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+LEFT_HERE = pytest.StashKey[dict[str, list[str]]]()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node) -> None:
+    """What a process of pytest-xdist found."""
+    found = getattr(node, "workeroutput", {}).get(LEFT, [])
+    node.config.stash.setdefault(LEFT_HERE, {}).setdefault(LEFT, []).extend(found)
+
+
+def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    for line in config.stash.get(LEFT_HERE, {}).get(LEFT, []):
+        terminalreporter.write_line(f"{LEFT.upper()}: {line}")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_counted_before() -> None:
+    """How often somebody asked is counted by their key, and tests give the same keys to others."""
+    cache.clear()
+
+
+@pytest.fixture(autouse=True)
+def _files_apart_from_the_installation(settings, tmp_path, tmp_path_factory):
+    """Uploads go to a temporary folder; static files need no `collectstatic`."""
+    # where a broker is at hand, tests/processes/test_celery.py uses it; the others are of rows, not of bells
+    settings.CELERY_BROKER_URL = ""
+    settings.MEDIA_ROOT = tmp_path / "media"
+    settings.EXPORTS_UNFINISHED = tmp_path / "exports-unfinished"
+    # hashing passwords safely is slow on purpose; tests make many accounts
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # whitenoise warns of a folder that is not there
+    settings.STATIC_ROOT = tmp_path_factory.mktemp("static")
+    settings.STORAGES = {
+        **storages.in_folders(tmp_path),
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    }

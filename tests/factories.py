@@ -1,0 +1,222 @@
+"""Builders of test data: plain functions that return saved rows. Only tests may create rows like this."""
+
+from __future__ import annotations
+
+import itertools
+from uuid import uuid4
+
+from django.contrib.auth import get_user_model
+from django.utils import timezone
+
+from annotation import scales
+from annotation.models import (
+    Annotator,
+    Association,
+    Attribute,
+    Consent,
+    ConsentText,
+    Enrolment,
+    EnrolmentStatus,
+    IdentityGroup,
+    Image,
+    ImageSet,
+    Judgement,
+    Option,
+    OptionRole,
+    ProfileAnswer,
+    Response,
+    Slot,
+    SlotState,
+    Source,
+    Study,
+    StudyStatus,
+    Task,
+    TaskKind,
+    Unit,
+)
+
+_numbers = itertools.count(1)
+
+
+def user(username: str | None = None, *, admin: bool = False):
+    username = username or f"user{next(_numbers)}"
+    return get_user_model().objects.create_user(
+        username, password="a-long-password", is_superuser=admin, is_staff=admin
+    )
+
+
+def source(name: str = "test-source") -> Source:
+    return Source.objects.get_or_create(name=name, defaults={"title": name})[0]
+
+
+def group(name: str = "Mexican", **fields) -> IdentityGroup:
+    return IdentityGroup.objects.get_or_create(name=name, defaults={"demonym": name, **fields})[0]
+
+
+def attribute(text: str | None = None) -> Attribute:
+    return Attribute.objects.get_or_create(text=text or f"attribute {next(_numbers)}")[0]
+
+
+def association(
+    *,
+    group_name: str = "Mexican",
+    text: str | None = None,
+    in_votes=(2, 1, 0),
+    out_votes=(2, 1, 0),
+    ratings=(),
+    mean: float | None = None,
+    from_source: Source | None = None,
+) -> Association:
+    out = out_votes or (None, None, None)
+    return Association.objects.create(
+        source=from_source or source(),
+        group=group(group_name),
+        attribute=attribute(text),
+        in_stereotypical=in_votes[0],
+        in_nonstereotypical=in_votes[1],
+        in_unsure=in_votes[2],
+        out_stereotypical=out[0],
+        out_nonstereotypical=out[1],
+        out_unsure=out[2],
+        offensiveness=list(ratings),
+        offensiveness_mean=mean,
+    )
+
+
+def image_set(name: str = "test-set") -> ImageSet:
+    return ImageSet.objects.get_or_create(name=name, defaults={"title": name})[0]
+
+
+def image(
+    *, group_name: str = "Mexican", index: int = 1, width: int = 512, height: int = 512, **fields
+) -> Image:
+    return Image.objects.create(
+        image_set=fields.pop("image_set", None) or image_set(),
+        group=group(group_name),
+        index=index,
+        width=width,
+        height=height,
+        reference=fields.pop("reference", f"{group_name}{index}.png"),
+        **fields,
+    )
+
+
+def study(name: str | None = None, *, status: str = StudyStatus.OPEN, leads=(), **fields) -> Study:
+    name = name or f"study-{next(_numbers)}"
+    now = timezone.now()
+    made = Study.objects.create(
+        name=name,
+        title=fields.pop("title", name),
+        status=status,
+        opened_at=None if status == StudyStatus.DRAFT else now,
+        closed_at=now if status == StudyStatus.CLOSED else None,
+        **fields,
+    )
+    made.leads.set(leads)
+    return made
+
+
+def consent_text(of: Study, *, version: int = 1) -> ConsentText:
+    return ConsentText.objects.create(
+        study=of, version=version, text="What taking part means.", content_warning="Care."
+    )
+
+
+def task(
+    of: Study | None = None, *, kind: str = TaskKind.VISUAL_NATURE, strata=("any", "any", "any"), **fields
+) -> Task:
+    return Task.objects.create(
+        study=of or study(),
+        kind=kind,
+        wording=fields.pop("wording", "The attribute '[attr]' can be visually depicted in an image."),
+        overlap=len(strata),
+        strata=list(strata),
+        **fields,
+    )
+
+
+def attribute_unit(of: Task, text: str | None = None, **fields) -> Unit:
+    """A visual-nature unit with its one option and its open slots, at the end of the task's queue."""
+    made = Unit.objects.create(task=of, position=of.units.count() + 1, attribute=attribute(text), **fields)
+    Option.objects.create(unit=made, attribute=made.attribute, role=OptionRole.STIMULUS, position=1)
+    open_slots(made)
+    return made
+
+
+def page_unit(of: Task, *, picture: Image, page: int = 1, texts=("hat", "sombrero", "poor", "kind")) -> Unit:
+    """A depiction unit: one page of attributes and none of the above, with open slots."""
+    made = Unit.objects.create(task=of, position=of.units.count() + 1, image=picture, page=page)
+    for position, text in enumerate(texts, 1):
+        Option.objects.create(
+            unit=made, attribute=attribute(text), role=OptionRole.UNASSIGNED, position=position
+        )
+    Option.objects.create(unit=made, role=OptionRole.NONE_OF_ABOVE, position=len(texts) + 1)
+    open_slots(made)
+    return made
+
+
+def open_slots(of: Unit) -> list[Slot]:
+    first = Slot.objects.filter(study=of.task.study).count() + 1
+    return Slot.objects.bulk_create(
+        Slot(study=of.task.study, unit=of, index=index, stratum=stratum, queue=first + index)
+        for index, stratum in enumerate(of.task.strata)
+    )
+
+
+def annotator(*, profile: dict[str, str] | None = None, **fields) -> Annotator:
+    made = Annotator.objects.create(pseudonym=fields.pop("pseudonym", f"a-{next(_numbers)}"), **fields)
+    for field, value in (profile or {}).items():
+        ProfileAnswer.objects.create(annotator=made, field=field, value=value)
+    return made
+
+
+def enrolment(of: Study, *, who: Annotator | None = None, consented: bool = False, **fields) -> Enrolment:
+    who = who or annotator(**fields)
+    if consented:
+        text = of.consent_texts.order_by("-version").first() or consent_text(of)
+        Consent.objects.create(annotator=who, text=text, given_at=timezone.now())
+    return Enrolment.objects.create(annotator=who, study=of, status=EnrolmentStatus.QUALIFIED)
+
+
+def response(
+    of: Unit,
+    *,
+    values: list[int] | None = None,
+    who: Annotator | None = None,
+    justification: str = "",
+    **fields,
+) -> Response:
+    """A current response that fills the unit's next open slot; one value an option (default: all 0,
+    or the first label of the scale)."""
+    slot = of.slots.filter(state=SlotState.OPEN).order_by("index").first()
+    assert slot is not None, "the unit has no open slot left"
+    Slot.objects.filter(pk=slot.pk).update(state=SlotState.FILLED, annotator=who)
+    now = timezone.now()
+    made = Response.objects.create(
+        unit=of,
+        slot=slot,
+        annotator=who,
+        client_key=uuid4(),
+        task_version=of.task.version,
+        started_at=fields.pop("started_at", now),
+        submitted_at=fields.pop("submitted_at", now),
+        active_ms=fields.pop("active_ms", 1500),
+        **fields,
+    )
+    options = list(of.options.order_by("position"))
+    default = 0 if of.task.kind == TaskKind.DEPICTION else scales.SCALES[of.task.kind][0].value
+    for option, value in zip(options, values or [default] * len(options), strict=True):
+        Judgement.objects.create(
+            response=made, option=option, value=value, position=option.position, justification=justification
+        )
+    return made
+
+
+def rating_study(*, texts=("sombrero", "kind", "poor"), strata=("any", "any", "any"), **fields) -> Study:
+    """An open visual-nature study as open_study makes it: consent text, task, units, slots."""
+    made = study(contact=fields.pop("contact", "studies@example.org"), **fields)
+    consent_text(made)
+    of = task(made, strata=strata)
+    for text in texts:
+        attribute_unit(of, text)
+    return made

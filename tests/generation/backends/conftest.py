@@ -1,0 +1,49 @@
+"""Tiny models of the real classes, made once a session, for the tests of backends."""
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from generation.backends._torch import library
+from tests.generation import tiny
+
+LIBRARIES = ("torch", "diffusers", "transformers", "open_clip")
+
+
+@dataclass(frozen=True)
+class Tiny:
+    """Folders of tiny models; each is made when it is first asked for."""
+
+    root: Path
+
+    def __getattr__(self, name: str) -> Path:
+        folder = self.root / name
+        if not folder.is_dir():
+            MAKERS[name](folder)
+        return folder
+
+
+MAKERS = {
+    "stable_diffusion": tiny.stable_diffusion,
+    "flagging_all": lambda folder: tiny.stable_diffusion(folder, safety="flags all"),
+    "flagging_none": lambda folder: tiny.stable_diffusion(folder, safety="flags none"),
+    "stable_diffusion_xl": tiny.stable_diffusion_xl,
+    "stable_diffusion_3": tiny.stable_diffusion_3,
+    "flux": tiny.flux,
+    "open_clip": tiny.open_clip_folder,
+}
+
+
+@pytest.fixture(scope="session")
+def tiny_models(tmp_path_factory) -> Tiny:
+    missing = [name for name in LIBRARIES if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(
+            f"NO MODELS: {', '.join(missing)} not installed: no real model was tested. "
+            "Cure: pip install '.[models]'"
+        )
+    # tests run side by side: threads of each would wait for one another
+    library("torch").set_num_threads(1)
+    return Tiny(tmp_path_factory.mktemp("models"))

@@ -1,0 +1,209 @@
+"""What is special to diffusers: its own pictures, batches of one size, the safety checker, schedulers."""
+
+import pytest
+from PIL import ImageChops
+
+from generation import backends
+from generation.backends._torch import library
+from generation.backends.base import BackendError, OutOfMemory, Wanted
+from generation.recipes import ImageRecipe
+from tests.generation.backends.test_images import pngs
+
+pytestmark = pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)")
+WANTED = [Wanted("a photo of an Indian person", seed) for seed in range(5)]
+
+
+def recipe(folder, **changed):
+    given = {"width": 64, "height": 64, "steps": 3, "safety": "off"} | changed
+    return ImageRecipe(model=str(folder), **given)
+
+
+def loaded(folder, **changed):
+    return backends.load(recipe(folder, **changed), device="cpu")
+
+
+def refusal(folder, **changed):
+    with pytest.raises(BackendError) as refused:
+        loaded(folder, **changed)
+    return str(refused.value)
+
+
+def test_a_picture_is_the_one_that_diffusers_makes_by_itself(tiny_models):
+    diffusers, torch = library("diffusers"), library("torch")
+    own = diffusers.StableDiffusionPipeline.from_pretrained(tiny_models.stable_diffusion)
+    own.set_progress_bar_config(disable=True)
+    seed = torch.Generator("cpu").manual_seed(WANTED[3].seed)
+    told = {"num_inference_steps": 3, "guidance_scale": 7.5, "width": 64, "height": 64}
+    theirs = own(WANTED[3].prompt, generator=seed, **told).images[0]
+    [ours] = loaded(tiny_models.stable_diffusion).generate([WANTED[3]])
+    assert ours.pixels.tobytes() == theirs.tobytes()
+
+
+def test_a_negative_prompt_changes_the_picture_and_is_refused_where_it_would_be_ignored(tiny_models):
+    plain = pngs(loaded(tiny_models.stable_diffusion), WANTED[:1])
+    assert pngs(loaded(tiny_models.stable_diffusion, negative_prompt="a hat"), WANTED[:1]) != plain
+    assert "no negative prompt" in refusal(tiny_models.flux, negative_prompt="a hat")
+
+
+def test_the_global_random_state_does_not_reach_a_picture(tiny_models):
+    model = loaded(tiny_models.stable_diffusion, scheduler="EulerAncestralDiscreteScheduler")
+    library("torch").manual_seed(1)
+    first = pngs(model, WANTED)
+    library("torch").manual_seed(2)
+    assert pngs(model, WANTED[::-1]) == first[::-1]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_makes_another_picture_and_the_same_one_again(tiny_models, dtype):
+    model = loaded(tiny_models.stable_diffusion, dtype=dtype)
+    made = pngs(model, WANTED[:2])
+    assert made != pngs(loaded(tiny_models.stable_diffusion), WANTED[:2])
+    assert pngs(model, WANTED[1::-1]) == made[::-1]
+
+
+def test_numbers_that_overflow_are_an_error_and_no_black_picture(tiny_models):
+    model = loaded(tiny_models.stable_diffusion)
+    weight = model._pipeline.vae.decoder.conv_out.weight
+    weight.data[:] = float("nan")
+    with pytest.raises(BackendError, match="overflowed in float32"):
+        model.generate(WANTED[:1])
+
+
+def test_a_size_that_the_model_cannot_make_is_refused(tiny_models):
+    with pytest.raises(BackendError, match="makes 64x64 pictures of a recipe for 72x64"):
+        loaded(tiny_models.flux, width=72).generate(WANTED[:1])
+
+
+@pytest.mark.parametrize("batch", [2, 4])
+def test_the_device_always_gets_a_full_batch_of_a_power_of_two(tiny_models, batch):
+    model = loaded(tiny_models.stable_diffusion)
+    assert model.batch == 1  # on a CPU
+    model.batch = batch + 1 if batch > 2 else batch
+    assert model.batch == batch
+    assert model.about.device.endswith(f"{batch} at a time")
+    sizes = watched(model)
+    together = model.generate(WANTED)
+    assert set(sizes) == {2 * batch}  # with and without the prompt, for guidance
+    model.batch = 1
+    for one, alone in zip(together, model.generate(WANTED), strict=True):
+        distance = ImageChops.difference(one.pixels, alone.pixels).getextrema()
+        assert max(high for _, high in distance) <= 1  # the last bits of float32, no other picture
+
+
+def watched(model):
+    """The sizes of the batches that reach the denoiser from now on."""
+    sizes = []
+    model._pipeline.unet.register_forward_pre_hook(lambda unet, given: sizes.append(len(given[0])))
+    return sizes
+
+
+def test_memory_that_runs_out_halves_the_batch_down_to_one_and_says_so(tiny_models):
+    model = loaded(tiny_models.stable_diffusion)
+    fresh = pngs(model, WANTED)
+    model.batch = 4
+
+    def full(unet, given):
+        if len(given[0]) > 2:
+            raise library("torch").OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+    hook = model._pipeline.unet.register_forward_pre_hook(full)
+    for left in (2, 1):
+        with pytest.raises(OutOfMemory, match="Tried to allocate"):
+            model.generate(WANTED)
+        assert model.batch == left
+    assert pngs(model, WANTED) == fresh
+    model.batch = 2
+    hook.remove()
+    assert len(model.generate(WANTED)) == 5
+
+
+def test_other_errors_of_a_model_stay_what_they_are(tiny_models):
+    model = loaded(tiny_models.stable_diffusion)
+
+    def broken(unet, given):
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    model._pipeline.unet.register_forward_pre_hook(broken)
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        model.generate(WANTED)
+    assert model.batch == 1
+
+
+def test_the_checkers_verdict_is_recorded_and_the_picture_left_as_it_is(tiny_models):
+    plain = pngs(loaded(tiny_models.flagging_all), WANTED[:2])
+    for folder, flagged in ((tiny_models.flagging_all, True), (tiny_models.flagging_none, False)):
+        pictures = loaded(folder, safety="record").generate(WANTED[:2])
+        assert [picture.flagged for picture in pictures] == [flagged] * 2
+        assert [picture.pixels.tobytes() for picture in pictures] != [bytes(64 * 64 * 3)] * 2
+    assert pngs(loaded(tiny_models.flagging_all, safety="record"), WANTED[:2]) == plain
+
+
+def test_a_flagged_picture_is_black_only_if_the_recipe_blocks(tiny_models):
+    blocked = loaded(tiny_models.flagging_all, safety="block").generate(WANTED[:2])
+    assert [picture.pixels.tobytes() for picture in blocked] == [bytes(64 * 64 * 3)] * 2
+    assert [picture.flagged for picture in blocked] == [True, True]
+    passed = loaded(tiny_models.flagging_none, safety="block")
+    assert pngs(passed, WANTED[:2]) == pngs(loaded(tiny_models.flagging_none), WANTED[:2])
+
+
+def test_the_verdict_is_each_pictures_own(tiny_models):
+    """A checker that flags bright pictures: the verdicts follow the pictures, not their places."""
+    model = loaded(tiny_models.flagging_none, safety="record")
+    model.batch = 4
+    features = model._pipeline.feature_extractor
+    library_torch = library("torch")
+
+    class Bright:
+        def parameters(self):
+            return iter([library_torch.zeros(1)])
+
+        def __call__(self, *, images, clip_input):
+            return images, [bool(one > cut) for one in clip_input.mean((1, 2, 3))]
+
+    seen = [
+        features([picture.pixels], return_tensors="pt").pixel_values.mean().item()
+        for picture in model.generate(WANTED[:4])
+    ]
+    cut = sorted(seen)[2]
+    model._checker = Bright()
+    verdicts = [picture.flagged for picture in model.generate(WANTED[:4])]
+    assert verdicts == [one > cut for one in seen]
+    assert sum(verdicts) == 1
+
+
+@pytest.mark.parametrize("name", ["stable_diffusion", "stable_diffusion_xl", "flux"])
+def test_blocking_is_refused_for_a_model_without_a_checker(tiny_models, name):
+    folder = getattr(tiny_models, name)
+    assert "without a safety checker" in refusal(folder, safety="block")
+    [picture] = loaded(folder, safety="record").generate(WANTED[:1])
+    assert picture.flagged is None
+
+
+def test_a_scheduler_is_chosen_by_its_class_and_refused_if_it_does_not_fit(tiny_models):
+    own = pngs(loaded(tiny_models.stable_diffusion), WANTED[:1])
+    ddim = loaded(tiny_models.stable_diffusion, scheduler="DDIMScheduler")
+    assert type(ddim._pipeline.scheduler).__name__ == "DDIMScheduler"
+    assert ddim._pipeline.scheduler.config.beta_start == 0.00085  # the model's own settings
+    assert pngs(ddim, WANTED[:1]) != own
+    for name in ("UNet2DConditionModel", "Nothing", "FlowMatchEulerDiscreteScheduler"):
+        told = refusal(tiny_models.stable_diffusion, scheduler=name)
+        assert name in told
+        assert "DPMSolverMultistepScheduler" in told
+    assert "FlowMatchEulerDiscreteScheduler" in refusal(tiny_models.flux, scheduler="DDIMScheduler")
+
+
+def test_a_scheduler_that_draws_noise_without_our_seed_is_refused(tiny_models):
+    assert "never makes the same picture twice" in refusal(
+        tiny_models.stable_diffusion, scheduler="DPMSolverSDEScheduler"
+    )
+
+
+@pytest.mark.filterwarnings("ignore:__array_wrap__ must accept:DeprecationWarning")
+def test_every_scheduler_that_is_offered_makes_the_same_picture_twice(tiny_models):
+    offered = refusal(tiny_models.stable_diffusion, scheduler="?").partition("one of: ")[2]
+    names = offered.removesuffix(".").split(", ")
+    assert len(names) > 10
+    for name in names:
+        model = loaded(tiny_models.stable_diffusion, scheduler=name)
+        first = pngs(model, WANTED[:2])
+        assert pngs(model, WANTED[1::-1])[::-1] == first, name

@@ -1,0 +1,106 @@
+"""What every backend of pictures promises: the fake's drawings and pipelines of four families."""
+
+from collections import Counter
+from io import BytesIO
+
+import pytest
+
+from generation import backends
+from generation.backends.base import Wanted
+from generation.recipes import ImageRecipe
+
+pytestmark = pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)")
+REAL = ("stable_diffusion", "stable_diffusion_xl", "stable_diffusion_3", "flux")
+WANTED = [
+    Wanted("a photo of an Indian person", 1),
+    Wanted("a portrait of a Ukrainian person", 2**63 - 1),
+    Wanted("an Indian person", 1),
+    Wanted("a photo of an Indian person", 2),
+    Wanted("", 5),
+]
+
+
+@pytest.fixture(params=["fake", *REAL], scope="module")
+def recipe_of(request, tmp_path_factory):
+    """Makes recipes for one backend, with what a test changes."""
+
+    def make(**changed):
+        given = {"width": 64, "height": 64, "steps": 3, "safety": "off"} | changed
+        if request.param == "fake":
+            return ImageRecipe(backend="fake", **given)
+        tiny_models = request.getfixturevalue("tiny_models")
+        return ImageRecipe(model=str(getattr(tiny_models, request.param)), **given)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def model(recipe_of):
+    return backends.load(recipe_of(), device="cpu")
+
+
+def png(picture):
+    written = BytesIO()
+    picture.pixels.save(written, "PNG")
+    return written.getvalue()
+
+
+def pngs(model, wanted):
+    return [png(picture) for picture in model.generate(wanted)]
+
+
+def test_there_is_one_picture_for_each_wanted_one_rgb_and_of_the_size_asked_for(recipe_of):
+    model = backends.load(recipe_of(width=96, height=64), device="cpu")
+    pictures = model.generate(WANTED)
+    assert [picture.pixels.size for picture in pictures] == [(96, 64)] * len(WANTED)
+    assert {picture.pixels.mode for picture in pictures} == {"RGB"}
+
+
+def test_the_prompt_and_the_seed_decide_the_picture(model):
+    assert len(set(pngs(model, WANTED))) == len(WANTED)
+    assert max(Counter(model.generate(WANTED[:1])[0].pixels.tobytes()).values()) < 64 * 64  # not one colour
+
+
+def test_a_picture_has_the_same_bytes_alone_and_in_company(model):
+    alone = [pngs(model, [one])[0] for one in WANTED]
+    assert pngs(model, WANTED) == alone
+    assert pngs(model, WANTED[::-1]) == alone[::-1]
+    assert pngs(model, [WANTED[1], *WANTED, WANTED[1]])[1:-1] == alone
+
+
+def test_a_model_that_is_loaded_again_makes_the_same_pictures(model, recipe_of):
+    assert pngs(backends.load(recipe_of(), device="cpu"), WANTED[:2]) == pngs(model, WANTED[:2])
+
+
+@pytest.mark.parametrize("changed", [{"steps": 5}, {"guidance": 1.5}])
+def test_the_recipe_decides_too(model, recipe_of, changed):
+    assert pngs(backends.load(recipe_of(**changed), device="cpu"), WANTED[:1]) != pngs(model, WANTED[:1])
+
+
+def test_nothing_wanted_is_nothing_made(model):
+    assert model.generate([]) == []
+
+
+def test_steps_and_guidance_may_be_left_to_the_model(recipe_of):
+    [picture] = backends.load(recipe_of(steps=None, guidance=None), device="cpu").generate(WANTED[:1])
+    assert picture.pixels.size == (64, 64)
+
+
+def test_a_model_tells_what_a_repetition_needs(model):
+    about = model.about
+    assert about.model
+    assert about.revision
+    assert "cpu" in about.device
+    assert "pillow" in about.libraries
+    assert all(about.libraries.values())
+
+
+def test_the_batch_can_be_lowered_to_one(model, recipe_of):
+    lowered = backends.load(recipe_of(), device="cpu")
+    lowered.batch = 1
+    assert lowered.batch == 1
+    assert pngs(lowered, WANTED[:2]) == pngs(lowered, WANTED[1::-1])[::-1]
+
+
+def test_a_safety_checker_that_was_not_asked_gives_no_verdict(model):
+    assert [picture.flagged for picture in model.generate(WANTED)] == [None] * len(WANTED)

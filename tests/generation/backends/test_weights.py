@@ -1,0 +1,164 @@
+"""A model is loaded whole, from where its recipe says, on a device that is there, or refused with a cure."""
+
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from generation import backends
+from generation.backends._torch import library
+from generation.backends.base import BackendError
+from tests.generation.backends.test_image_diffusers import loaded, recipe, refusal
+
+pytestmark = pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)")
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def copied(tiny_models, tmp_path):
+    """A model folder to spoil."""
+    return Path(shutil.copytree(tiny_models.flagging_none, tmp_path / "spoilt"))
+
+
+def weights_of(part):
+    return part / next(path.name for path in part.iterdir() if path.suffix == ".safetensors")
+
+
+def without_a_tensor(path):
+    stored = library("safetensors.torch")
+    tensors = stored.load_file(path)
+    del tensors[sorted(tensors)[3]]
+    stored.save_file(tensors, path, {"format": "pt"})
+
+
+SPOILT = {
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "empty": lambda path: path.write_bytes(b""),
+    "gone": lambda path: path.unlink(),
+    "without a tensor": without_a_tensor,
+}
+
+
+@pytest.mark.parametrize("how", SPOILT)
+@pytest.mark.parametrize("part", ["unet", "vae", "text_encoder", "safety_checker"])
+def test_spoilt_weights_are_refused_with_the_folder_and_the_cure(copied, part, how):
+    SPOILT[how](weights_of(copied / part))
+    told = refusal(copied)
+    assert str(copied) in told
+    assert "copy or download them again" in told
+
+
+@pytest.mark.parametrize("part", ["tokenizer", "scheduler", "unet", "feature_extractor"])
+def test_a_missing_part_is_refused(copied, part):
+    shutil.rmtree(copied / part)
+    assert part in refusal(copied)
+
+
+def test_a_tokenizer_without_its_vocabulary_is_refused(copied):
+    for file in (copied / "tokenizer").iterdir():
+        if file.name != "tokenizer_config.json":
+            file.unlink()
+    assert "vocabulary" in refusal(copied)
+
+
+@pytest.mark.parametrize("index", ["{", "[]", None])
+def test_a_folder_that_is_no_pipeline_is_refused(copied, index):
+    (copied / "model_index.json").unlink()
+    if index is not None:
+        (copied / "model_index.json").write_text(index)
+    told = refusal(copied)
+    assert "model_index.json" in told
+    assert str(copied) in told
+
+
+@pytest.mark.parametrize("name", ["/nowhere/model", "./nowhere", "~/nowhere", "a/b/c"])
+def test_a_folder_that_is_not_there_is_refused_by_name(tiny_models, name):
+    assert f"no folder '{name}'" in refusal(name)
+
+
+def test_a_model_that_makes_no_pictures_from_prompts_is_refused(copied):
+    index = json.loads((copied / "model_index.json").read_text())
+    kept = {name: index[name] for name in ("unet", "scheduler")}
+    kept["unet"] = ["diffusers", "UNet2DConditionModel"]
+    (copied / "model_index.json").write_text(json.dumps({"_class_name": "DDPMPipeline", **kept}))
+    assert "DDPMPipeline makes no pictures from prompts" in refusal(copied, guidance=None)
+
+
+def in_a_process(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_hub_id_that_cannot_be_had_says_how_to_get_it(tiny_models, tmp_path):
+    told = in_a_process(
+        """
+from generation import backends
+from generation.recipes import ImageRecipe
+try:
+    backends.load(ImageRecipe(model="someone/some-model", revision="v2"), device="cpu")
+except backends.BackendError as error:
+    print(error)
+""",
+        HF_HOME=str(tmp_path),
+        HF_HUB_OFFLINE="1",
+    )
+    assert "'someone/some-model', revision 'v2'" in told
+    assert "hf download someone/some-model --local-dir FOLDER" in told
+
+
+def test_a_hub_id_is_loaded_from_the_cache_and_its_revision_is_the_commit(tiny_models, tmp_path):
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    cached = tmp_path / "hub" / "models--someone--some-model"
+    shutil.copytree(tiny_models.stable_diffusion, cached / "snapshots" / commit)
+    (cached / "refs").mkdir()
+    (cached / "refs" / "main").write_text(commit)
+    told = in_a_process(
+        """
+from generation import backends
+from generation.recipes import ImageRecipe
+model = backends.load(ImageRecipe(model="someone/some-model"), device="cpu")
+print(model.about.model, model.about.revision)
+""",
+        HF_HOME=str(tmp_path),
+        HF_HUB_OFFLINE="1",
+    )
+    assert told.split() == ["someone/some-model", commit]
+
+
+def test_the_revision_of_a_folder_changes_with_its_files(copied):
+    first = loaded(copied).about.revision
+    assert loaded(copied).about.revision == first
+    stored = library("safetensors.torch")
+    path = weights_of(copied / "unet")
+    tensors = stored.load_file(path)
+    tensors["conv_in.bias"] += 1
+    stored.save_file(tensors, path, {"format": "pt"})
+    assert loaded(copied).about.revision != first
+
+
+def test_a_device_that_is_not_there_is_refused_with_what_is(tiny_models):
+    with pytest.raises(BackendError, match=r"no device 'cuda:7' on this machine. There is: .*cpu"):
+        backends.load(recipe(tiny_models.stable_diffusion), device="cuda:7")
+
+
+def test_weights_that_do_not_fit_the_device_say_so(tiny_models, monkeypatch):
+    module = importlib.import_module("generation.backends.image_diffusers")
+
+    def full(*given):
+        raise library("torch").OutOfMemoryError("CUDA out of memory.")
+
+    monkeypatch.setattr(module, "_place", full)
+    assert "does not fit into cpu" in refusal(tiny_models.stable_diffusion)

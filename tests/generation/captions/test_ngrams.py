@@ -1,0 +1,292 @@
+"""The cache of n-grams: built whole or not at all, looked up right, refused when it does not fit."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+
+from generation.backends import ngrams, ngrams_build
+from generation.backends.base import BackendError, OutOfMemory
+from generation.backends.encode_fake import Colours
+from generation.backends.ngrams import Ngrams
+
+TEXT = "An old man in a hat.\nA woman in a sari, an old man in the street.\nThe man in the hat\n" * 2
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def built(text, out, encoder=None, **given):
+    return ngrams_build.build(
+        [text], out, encoder=encoder or Colours(), model="fake", pretrained="1", **given
+    )
+
+
+class TestBuild:
+    def test_it_holds_each_ngram_with_its_vector(self, text, tmp_path):
+        made = built(text, tmp_path / "out", dtype="float32")
+        cache = Ngrams(tmp_path / "out")
+        texts = [cache.text(row) for row in range(len(cache))]
+        assert texts == sorted(texts)
+        assert {"old", "old man", "an old man", "hat"} <= set(texts)
+        assert len(texts) == made.rows == sum(made.per_n.values())
+        assert made.per_n["1"] == sum(" " not in one for one in texts)
+        stored = np.load(tmp_path / "out" / "vectors.npy")
+        assert np.array_equal(stored, Colours().encode_texts(texts))
+
+    def test_float16_is_half_as_large_and_nearly_the_same(self, text, tmp_path):
+        built(text, tmp_path / "half")
+        built(text, tmp_path / "whole", dtype="float32")
+        half, whole = (np.load(tmp_path / name / "vectors.npy") for name in ("half", "whole"))
+        assert half.nbytes * 2 == whole.nbytes
+        assert np.abs(half - whole).max() < 1e-3
+
+    def test_the_same_text_is_the_same_cache(self, text, tmp_path):
+        assert built(text, tmp_path / "a") == built(text, tmp_path / "b")
+        for name in ("texts.txt", "vectors.npy", "offsets.npy", "manifest.json"):
+            assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+    def test_texts_are_encoded_in_several_goes(self, text, tmp_path, monkeypatch):
+        built(text, tmp_path / "a")
+        monkeypatch.setattr(ngrams_build, "_ENCODED", 4)
+        built(text, tmp_path / "b")
+        for name in ("vectors.npy", "offsets.npy"):
+            assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+    def test_the_manifest_names_what_it_came_from(self, text, tmp_path):
+        built(text, tmp_path / "out", limit=5)
+        told = json.loads((tmp_path / "out" / "manifest.json").read_text())
+        assert told["sources"][0]["name"] == "text.txt"
+        assert len(told["sources"][0]["sha256"]) == 64
+        assert (told["model"], told["pretrained"], told["rows"], told["limit"]) == ("fake", "1", 5, 5)
+        assert str(tmp_path) not in json.dumps(told)
+
+    def test_anybody_may_read_it(self, text, tmp_path):
+        built(text, tmp_path / "out")
+        assert (tmp_path / "out").stat().st_mode & 0o777 == 0o755
+
+
+class TestAllOrNothing:
+    def only_text(self, tmp_path):
+        return [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+    def test_an_encoder_that_fails(self, text, tmp_path):
+        class Failing(Colours):
+            def encode_texts(self, texts):
+                raise BackendError("no weights")
+
+        with pytest.raises(BackendError, match="no weights"):
+            built(text, tmp_path / "out", Failing())
+        assert self.only_text(tmp_path)
+
+    def test_interrupted(self, text, tmp_path):
+        class Interrupted(Colours):
+            def encode_texts(self, texts):
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            built(text, tmp_path / "out", Interrupted())
+        assert self.only_text(tmp_path)
+
+    def test_a_full_disk(self, text, tmp_path, monkeypatch):
+        def full(path):
+            raise OSError(28, os.strerror(28))
+
+        monkeypatch.setattr(ngrams_build, "_to_disk", full)
+        with pytest.raises(BackendError, match=r"out could not be written: No space left"):
+            built(text, tmp_path / "out")
+        assert self.only_text(tmp_path)
+
+    def test_what_is_there_is_left_alone(self, text, tmp_path):
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out" / "mine").touch()
+        with pytest.raises(BackendError, match=r"is there already\. Name another folder"):
+            built(text, tmp_path / "out")
+        assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]
+
+    def test_two_at_once_leave_one_whole_cache(self, text, tmp_path):
+        class Overtaken(Colours):
+            def encode_texts(self, texts):
+                if not (tmp_path / "out").exists():
+                    built(text, tmp_path / "out")
+                return super().encode_texts(texts)
+
+        with pytest.raises(BackendError, match="could not be written"):
+            built(text, tmp_path / "out", Overtaken(), limit=3)
+        assert len(Ngrams(tmp_path / "out")) > 3
+
+    @pytest.mark.parametrize(
+        ("option", "name"), [("max_n", "--max-n"), ("min_count", "--min-count"), ("limit", "--limit")]
+    )
+    def test_numbers_below_one(self, text, tmp_path, option, name):
+        with pytest.raises(BackendError, match=f"{name} 0: choose 1 or more"):
+            built(text, tmp_path / "out", **{option: 0})
+
+    def test_too_little_text(self, text, tmp_path):
+        with pytest.raises(
+            ngrams_build.TextRefused, match=r"seen 99 times in text\.txt.*smaller --min-count"
+        ):
+            built(text, tmp_path / "out", min_count=99)
+        assert self.only_text(tmp_path)
+
+    def test_no_folder_to_write_in(self, text, tmp_path):
+        with pytest.raises(BackendError, match=r"Nothing can be written in .*nowhere: No such file"):
+            built(text, tmp_path / "nowhere" / "out")
+
+    def test_vectors_that_are_no_numbers(self, text, tmp_path):
+        class Overflown(Colours):
+            def encode_texts(self, texts):
+                return super().encode_texts(texts) * np.nan
+
+        with pytest.raises(BackendError, match=r"\(NaN\). Try --dtype float32"):
+            built(text, tmp_path / "out", Overflown())
+
+
+class TestMemory:
+    class Small(Colours):
+        """Room for two texts."""
+
+        batch = 8
+
+        def encode_texts(self, texts):
+            if self.batch > self.room:
+                self.batch = max(1, self.batch // 2)
+                raise OutOfMemory("full")
+            return super().encode_texts(texts)
+
+    def test_a_smaller_batch_is_tried(self, text, tmp_path):
+        small = self.Small()
+        small.room = 2
+        assert built(text, tmp_path / "out", small) == built(text, tmp_path / "plain")
+        assert small.batch == 2
+
+    def test_not_one_text_fits(self, text, tmp_path):
+        small = self.Small()
+        small.room = 0
+        with pytest.raises(BackendError, match="too little memory for one text: full"):
+            built(text, tmp_path / "out", small)
+
+
+class TestNearest:
+    def random(self, tmp_path, monkeypatch, rows=500, dim=8, dtype="float16"):
+        """A cache of random vectors, several pieces long."""
+        monkeypatch.setattr(ngrams, "_SCORED", 64)
+        vectors = np.random.default_rng(1).normal(size=(rows, dim))
+        vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype("f4")
+
+        class Known(Colours):
+            def encode_texts(self, texts):
+                return vectors[[int(text[1:]) for text in texts]]
+
+        Known.dim = dim
+        path = tmp_path / "text.txt"
+        path.write_text("\n".join(f"w{number:04}" for number in range(rows)))
+        built(path, tmp_path / "out", Known(), dtype=dtype, min_count=1)
+        return Ngrams(tmp_path / "out"), vectors
+
+    @pytest.mark.parametrize("top", [1, 10, 499, 500, 600])
+    def test_the_best_of_all_in_order(self, tmp_path, monkeypatch, top):
+        cache, vectors = self.random(tmp_path, monkeypatch, dtype="float32")
+        images = vectors[[3, 77, 401]] * np.float32(0.999)
+        best = np.argsort(-(images.astype("f8") @ vectors.T.astype("f8")), axis=1)[:, :top]
+        assert cache.nearest(images, top=top) == [[f"w{row:04}" for row in one] for one in best]
+
+    def test_the_same_alone_and_in_company(self, tmp_path, monkeypatch):
+        cache, vectors = self.random(tmp_path, monkeypatch)
+        together = cache.nearest(vectors, top=10)
+        assert all(
+            cache.nearest(one[None], top=10) == [kept] for one, kept in zip(vectors, together, strict=True)
+        )
+
+    def test_the_last_digits_of_a_fast_product_choose_nothing(self, tmp_path, monkeypatch):
+        """A GPU's sums differ with the number of images: here they are wrong by chance, every time."""
+        cache, vectors = self.random(tmp_path, monkeypatch)
+        noise = np.random.default_rng(2)
+
+        def product(rows, images):
+            exact = images @ rows.astype("f4").T
+            return exact + noise.normal(scale=3e-3, size=exact.shape).astype("f4")
+
+        assert cache.nearest(vectors[:50], top=10, product=product) == cache.nearest(vectors[:50], top=10)
+
+    def test_equal_scores_by_the_alphabet(self, tmp_path):
+        class Same(Colours):
+            def encode_texts(self, texts):
+                return np.tile(super().encode_texts(["x"]), (len(texts), 1))
+
+        path = tmp_path / "text.txt"
+        path.write_text("d c b a\n" * 2)
+        built(path, tmp_path / "out", Same(), max_n=1)
+        assert Ngrams(tmp_path / "out").nearest(Same().encode_texts(["x"]), top=3) == [["a", "b", "c"]]
+
+
+class TestRefused:
+    @pytest.fixture
+    def cache(self, text, tmp_path):
+        built(text, tmp_path / "out")
+        return tmp_path / "out"
+
+    def test_no_cache(self, tmp_path):
+        with pytest.raises(BackendError, match=r"no n-gram cache at .*manage\.py ngrams TEXT --out"):
+            Ngrams(tmp_path / "nowhere")
+
+    @pytest.mark.parametrize("name", ["texts.txt", "vectors.npy", "offsets.npy"])
+    @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "longer"])
+    def test_damaged(self, cache, name, damage):
+        path = cache / name
+        if damage == "missing":
+            path.unlink()
+        elif damage == "empty":
+            path.write_bytes(b"")
+        elif damage == "cut":
+            path.write_bytes(path.read_bytes()[:-3])
+        elif name == "texts.txt":
+            path.write_bytes(path.read_bytes() + b"more\n")
+        else:
+            np.save(path, np.concatenate([np.load(path)] * 2))
+        with pytest.raises(BackendError, match=r"cannot be used .*Build it again"):
+            Ngrams(cache)
+
+    @pytest.mark.parametrize(
+        "manifest", ["", "[]", "{}", '{"rows": 1}', "null"], ids=["empty", "list", "none", "one", "null"]
+    )
+    def test_a_damaged_manifest(self, cache, manifest):
+        (cache / "manifest.json").write_text(manifest)
+        with pytest.raises(BackendError, match=r"cannot be used \(manifest\.json.*Build it again"):
+            Ngrams(cache)
+
+    def test_another_version(self, cache):
+        told = json.loads((cache / "manifest.json").read_text())
+        (cache / "manifest.json").write_text(json.dumps({**told, "format": 99}))
+        with pytest.raises(BackendError, match="it has format 99, and this program reads 1"):
+            Ngrams(cache)
+
+    @pytest.mark.parametrize("asked", [("fake", "2"), ("other", "1")])
+    def test_another_model(self, cache, asked):
+        model, pretrained = asked
+        with pytest.raises(
+            BackendError, match=rf"was made with fake \(1\).*asks for {model} \({pretrained}\)"
+        ):
+            Ngrams(cache).need_model(Colours(), model=model, pretrained=pretrained)
+
+    def test_other_weights_under_the_same_name(self, cache):
+        class Other(Colours):
+            def encode_texts(self, texts):
+                return super().encode_texts([text[::-1] for text in texts])
+
+        Ngrams(cache).need_model(Colours(), model="fake", pretrained="1")
+        with pytest.raises(BackendError, match="made with other weights of fake"):
+            Ngrams(cache).need_model(Other(), model="fake", pretrained="1")
+
+    def test_vectors_of_another_length(self, cache):
+        class Short(Colours):
+            def encode_texts(self, texts):
+                return super().encode_texts(texts)[:, :7]
+
+        with pytest.raises(BackendError, match="made with other weights of fake"):
+            Ngrams(cache).need_model(Short(), model="fake", pretrained="1")

@@ -1,0 +1,76 @@
+"""The registry is a list that can be read, and the documentation is made from it."""
+
+import io
+
+import pytest
+from django.core.management import call_command
+
+from metrics import registry, scoring
+from tests import factories
+from tests.conftest import ROOT
+from tests.metrics import captions, pulled, votes_cast
+from tests.metrics.cast import depiction_study
+
+
+def test_the_documentation_holds_every_metric_as_the_registry_has_it():
+    text = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    assert text.endswith(registry.as_markdown()), (
+        "run: manage.py scores --describe, and put it into docs/metrics.md"
+    )
+    out = io.StringIO()
+    call_command("scores", "--describe", stdout=out)
+    assert out.getvalue() == registry.as_markdown()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("metric", registry.METRICS, ids=lambda metric: metric.name)
+@pytest.mark.parametrize("variant", registry.VARIANTS)
+def test_a_metric_gives_the_scores_it_names_and_intervals_where_it_says_so(metric, variant):
+    study = depiction_study()
+    captions.of_study(study, captions.SAID)
+    pulled.group_images(pulled.embedding_run(study), "Nepali", region="South Asia")
+    votes_cast.asked_of_pairs(study)
+    unit = factories.attribute_unit(factories.task(study), "hat")
+    for score in (5, 4, 4):
+        factories.response(unit, values=[score])
+    for text in ("hat", "sombrero"):  # a second group that is reported
+        factories.association(
+            group_name="Nepali", text=text, out_votes=(3, 0, 0), from_source=study.stereotype_source
+        )
+    # what it is compared with must be said
+    chosen = {"against": study.name} if metric.name == "tendency_difference" else {}
+    found = scoring.evaluate(
+        study=study, metric=metric.name, variant=variant, resamples=100, seed=0, parameters=chosen
+    )
+    names = {row.name for row in found.rows}
+    assert names <= {name for name, _ in metric.names}
+    assert names
+    assert metric.interval == any(row.low is not None for row in found.rows)
+    assert found.version == metric.version
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "metric", [one for one in registry.METRICS if not one.variants_differ], ids=lambda one: one.name
+)
+def test_where_the_variants_are_said_to_be_the_same_they_are(metric):
+    study = depiction_study()
+    pulled.group_images(pulled.embedding_run(study), "Nepali")
+    factories.response(factories.attribute_unit(factories.task(study), "hat"), values=[5])
+    rows = [
+        scoring.evaluate(study=study, metric=metric.name, variant=variant, resamples=0, seed=0).rows
+        for variant in registry.VARIANTS
+    ]
+    assert rows[0] == rows[1]
+
+
+def test_names_are_unique():
+    names = [metric.name for metric in registry.METRICS]
+    assert len(set(names)) == len(names)
+
+
+def test_an_unknown_metric_is_refused_with_the_nearest_and_the_list():
+    with pytest.raises(ValueError, match="Did you mean 'consensus'"):
+        registry.get("consensos")
+    with pytest.raises(ValueError, match="There are: tendency, likelihood"):
+        registry.get("zzz")

@@ -1,0 +1,95 @@
+"""Installations of their own, in a database that several operating-system processes share."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.conf import settings
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass
+class Installation:
+    """A migrated database, and a way to run things in it."""
+
+    env: dict[str, str]
+
+    def run(self, *arguments: str) -> str:
+        """`python ARGUMENTS` in this installation; its standard output."""
+        done = subprocess.run(
+            [sys.executable, *arguments], cwd=ROOT, env=self.env, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def start(self, actor: str, *arguments: object) -> subprocess.Popen[str]:
+        """Start one of tests/processes/actors.py as a process of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.processes.actors", actor, *map(str, arguments)],
+            cwd=ROOT,
+            env=self.env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def act(self, actor: str, *arguments: object):
+        """Run an actor to its end; what it prints as JSON."""
+        return finish(self.start(actor, *arguments))
+
+
+def finish(process: subprocess.Popen[str]):
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0, err
+    return json.loads(out) if out.strip() else None
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A migrated database to copy: the path of a SQLite file, or the name of one on the server."""
+    folder = tmp_path_factory.mktemp("migrated")
+    with new_database(folder, template=None) as (env, name):
+        Installation(env).run("manage.py", "migrate", "-v0")
+        yield name
+
+
+@pytest.fixture
+def installation(tmp_path: Path, migrated: str) -> Iterator[Installation]:
+    """On the database that this pass of the suite runs on: a SQLite file, or PostgreSQL."""
+    with new_database(tmp_path, template=migrated) as (env, _):
+        yield Installation(env)
+
+
+@contextmanager
+def new_database(folder: Path, *, template: str | None) -> Iterator[tuple[dict[str, str], str]]:
+    """The environment of a database of its own, a copy of `template` if that is given, and its name."""
+    env = {**os.environ, "VAR_DIR": str(folder), "STATIC_MANIFEST": "no", "CELERY_BROKER_URL": ""}
+    env.pop("DATABASE_URL", None)
+    if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
+        file = folder / "visage.sqlite3"
+        if template is not None:
+            with closing(sqlite3.connect(template)) as source, closing(sqlite3.connect(file)) as copy:
+                source.backup(copy)
+        yield env, str(file)
+        return
+    server = os.environ["DATABASE_URL"]
+    name = f"visage_{uuid4().hex[:12]}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"' + (f' TEMPLATE "{template}"' if template else ""))
+    try:
+        yield {**env, "DATABASE_URL": f"{server.rsplit('/', 1)[0]}/{name}"}, name
+    finally:
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')

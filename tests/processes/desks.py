@@ -1,0 +1,128 @@
+"""Annotators who work over HTTP, each with the rules of the page at work (static/js/desk/sender.js): an
+answer is sent again, under the same key, until the server has acknowledged it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+PATIENCE_SECONDS = 170
+_TOKEN = "t" * 32
+
+
+class Annotator(threading.Thread):
+    """Somebody at work in the study `load` until nothing is left for them.
+
+    `ports`: of the web servers, any of which may get a request. `said`: value by key of what they answered,
+    `acknowledged`: what the server said of it; `failures`: how requests failed that were sent again.
+    """
+
+    def __init__(self, session: str, ports: Sequence[int], seed: int) -> None:
+        super().__init__(daemon=True)
+        self.said: dict[str, int] = {}
+        self.acknowledged: dict[str, str] = {}
+        self.failures: Counter[str] = Counter()
+        self.error: Exception | None = None
+        self._ports, self._dice = ports, random.Random(seed)
+        self._headers = {
+            "Cookie": f"sessionid={session}; csrftoken={_TOKEN}",
+            "X-CSRFToken": _TOKEN,
+            "Content-Type": "application/json",
+        }
+
+    def run(self) -> None:
+        try:
+            while (given := self._ask("items", {"have": [], "wanted": 3}))["state"] == "items":
+                for item in given["items"]:
+                    self._answer(item)
+        except Exception as error:  # told where the thread is joined
+            self.error = error
+
+    def _answer(self, item: dict[str, Any]) -> None:
+        [option] = item["options"]
+        value = self._dice.choice((1, 2, 4, 5))
+        self.said[item["client_key"]] = value
+        told = {"option": option["id"], "value": value, "position": option["position"]}
+        body = {"unit": item["unit"], "client_key": item["client_key"], "active_ms": 900, "answers": [told]}
+        self.acknowledged[item["client_key"]] = self._ask("answers", body)["outcome"]
+
+    def _ask(self, door: str, body: dict[str, Any]) -> dict[str, Any]:
+        until = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < until:
+            status, said = self._post(f"/studies/load/desk/{door}/", json.dumps(body))
+            if status == 200:
+                return json.loads(said)
+            # what the page would not send again: a login page, a refusal
+            if status and status < 500:
+                raise AssertionError(f"{door}: {status} {said[:300]!r}")
+            self.failures[f"{door} {status}"] += 1
+            time.sleep(self._dice.uniform(0.05, 0.3))
+        raise AssertionError(f"{door}: no answer in {PATIENCE_SECONDS} s; {dict(self.failures)}")
+
+    def _post(self, path: str, body: str) -> tuple[int, bytes]:
+        """Status and body; status 0 if nobody answers."""
+        connection = http.client.HTTPConnection("127.0.0.1", self._dice.choice(self._ports), timeout=20)
+        try:
+            connection.request("POST", path, body, self._headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException):
+            return 0, b""
+        finally:
+            connection.close()
+
+
+class Office:
+    """Several annotators at work side by side."""
+
+    def __init__(self, sessions: Sequence[str], *ports: int) -> None:
+        self.people = [Annotator(session, ports, seed) for seed, session in enumerate(sessions)]
+        for person in self.people:
+            person.start()
+
+    def acknowledged(self) -> int:
+        return sum(len(person.acknowledged) for person in self.people)
+
+    def failures(self) -> Counter[str]:
+        return sum((person.failures for person in self.people), Counter())
+
+    def until(self, number: int) -> None:
+        """Wait until so many answers were acknowledged."""
+        wait_for(lambda: self.acknowledged() >= number or self._failed(), f"{number} answers")
+        self._check()
+
+    def at_end(self) -> None:
+        """Wait until nothing is left for anybody."""
+        for person in self.people:
+            person.join(timeout=PATIENCE_SECONDS)
+            assert not person.is_alive(), f"still at work: {dict(person.failures)}"
+        self._check()
+
+    def check_kept(self, counted: dict[str, Any]) -> None:
+        """Every answer is there once with its value, every slot filled once; `counted` is actors.count."""
+        said = {key: value for person in self.people for key, value in person.said.items()}
+        assert counted["keys"] == said, "answers that were lost, or that nobody gave"
+        assert counted["responses"] == counted["judgements"] == len(said)
+        assert counted["filled"] == counted["slots"]
+        assert counted["met_twice"] == []
+
+    def _failed(self) -> bool:
+        return any(person.error for person in self.people)
+
+    def _check(self) -> None:
+        for person in self.people:
+            if person.error is not None:
+                raise person.error
+
+
+def wait_for(holds: Callable[[], object], what: str) -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < until, f"waited in vain for {what}"
+        time.sleep(0.05)

@@ -1,0 +1,226 @@
+"""Workers on runs as processes of their own, some of which kill themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import django
+
+django.setup()
+
+from django.conf import settings  # noqa: E402
+from django.core.files.storage import default_storage  # noqa: E402
+from django.db import connection  # noqa: E402
+
+from annotation.models import Image  # noqa: E402
+from annotation.services import image_files  # noqa: E402
+from generation import tasks  # noqa: E402
+from generation.backends.image_fake import Drawings  # noqa: E402
+from generation.models import Job, Provenance, Run, RunState  # noqa: E402
+from generation.services import jobs, work  # noqa: E402
+from tests.generation.work_world import run_of_pictures  # noqa: E402
+
+
+def plan(number: str) -> int:
+    """A running run of so many pictures; its id."""
+    return run_of_pictures(int(number)).pk
+
+
+def make(run_id: str, die: str = "", pause: str = "0") -> int:
+    """Work until the run is over; with `die` the process kills itself at that step. How many it finished."""
+    Drawings.batch = 8
+    if float(pause):
+        _slowly(float(pause))
+    if die:
+        STEPS[die]()
+    done = 0
+    while Run.objects.get(pk=run_id).state == RunState.RUNNING:
+        made = work.work(run_id=int(run_id))
+        done += made
+        if not made:
+            time.sleep(0.2)
+    return done
+
+
+def make_on_a_small_disk(run_id: str) -> dict[str, object]:
+    """Work where there is room for a part only; more room comes when it has been missed."""
+    work._ROOM_SECONDS = 1
+    media = Path(settings.MEDIA_ROOT)
+    media.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "none", str(media)], check=True)
+    work.work(run_id=int(run_id), seconds=8)
+    waiting = Job.objects.filter(run_id=run_id, error__contains="No space left")
+    missed = {"waiting": waiting.count(), "tries": sorted(set(waiting.values_list("attempts", flat=True)))}
+    before = _count(int(run_id))
+    subprocess.run(["mount", "-o", "remount,size=50m", str(media)], check=True)
+    while Run.objects.get(pk=run_id).state == RunState.RUNNING:
+        if not work.work(run_id=int(run_id)):
+            time.sleep(0.2)
+    return {**missed, "before": before, "after": _count(int(run_id))}
+
+
+def count(run_id: str) -> dict[str, object]:
+    return _count(int(run_id))
+
+
+def change(run_id: str, state: str) -> None:
+    Run.objects.filter(pk=run_id).update(state=state)
+
+
+def ring(run_id: str) -> None:
+    tasks.ring(Run.objects.get(pk=run_id))
+
+
+def sweep() -> int:
+    return tasks.sweep()
+
+
+def _count(run_id: int) -> dict[str, object]:
+    """What there is of a run, and what should not be."""
+    run = Run.objects.get(pk=run_id)
+    images = Image.objects.filter(image_set=run.image_set)
+    seeds = list(Provenance.objects.filter(run=run).values_list("seed", flat=True))
+    damaged = [
+        image.file.name for image in images if not image_files.holds(image.file.name, sha256=image.sha256)
+    ]
+    kept = default_storage.listdir("images")[1] if default_storage.exists("images") else []
+    return {
+        "state": run.state,
+        "error": run.error,
+        "jobs": Counter(run.jobs.values_list("state", flat=True)),
+        "tries": Counter(run.jobs.values_list("attempts", flat=True)),
+        "errors": sorted(set(run.jobs.exclude(error="").values_list("error", flat=True))),
+        "workers": run.jobs.exclude(worker="").values("worker").distinct().count(),
+        "images": images.count(),
+        "provenances": len(seeds),
+        "doubled": len(seeds) - len(set(seeds)),
+        "damaged": damaged,
+        "half_written": len([name for name in kept if name.startswith(".")]),
+        "without_a_row": len(
+            {name for name in kept if name[0] != "."} - {Path(i.file.name).name for i in images}
+        ),
+    }
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _slowly(pause: float) -> None:
+    draw = Drawings.generate
+
+    def generate(self, wanted):
+        time.sleep(pause)
+        return draw(self, wanted)
+
+    Drawings.generate = generate
+
+
+def _die_with(statement: str, *, after: bool) -> None:
+    """Die when a statement with these words is run for the third time: before or after it, not committed."""
+    seen = []
+
+    def watch(execute, sql, params, many, context):
+        if statement in sql:
+            seen.append(sql)
+        if len(seen) == 3 and not after:
+            _die()
+        result = execute(sql, params, many, context)
+        if len(seen) == 3:
+            _die()
+        return result
+
+    connection.ensure_connection()
+    connection.execute_wrappers.append(watch)
+
+
+def _die_claiming() -> None:
+    _die_with('UPDATE "generation_job"', after=True)
+
+
+def _die_claimed() -> None:
+    claim, times = jobs.claim, []
+
+    def dying(**arguments):
+        mine = claim(**arguments)
+        times.append(1)
+        if len(times) == 3:
+            _die()
+        return mine
+
+    jobs.claim = dying
+
+
+def _die_generating() -> None:
+    draw, times = Drawings._draw, []
+
+    def dying(self, one):
+        times.append(1)
+        if len(times) == 20:
+            _die()
+        return draw(self, one)
+
+    Drawings._draw = dying
+
+
+def _die_writing() -> None:
+    fchmod, times = os.fchmod, []
+
+    def dying(descriptor, mode):
+        times.append(1)
+        if len(times) == 20:
+            os.ftruncate(descriptor, 10)
+            _die()
+        fchmod(descriptor, mode)
+
+    os.fchmod = dying
+
+
+def _die_written() -> None:
+    replace, times = Path.replace, []
+
+    def dying(self, target):
+        replace(self, target)
+        times.append(1)
+        if len(times) == 20:
+            _die()
+
+    Path.replace = dying
+
+
+def _die_completing() -> None:
+    _die_with('INSERT INTO "generation_provenance"', after=True)
+
+
+def _die_completed() -> None:
+    close = jobs.close
+
+    def dying(*, run_id):
+        if not jobs.open_jobs().filter(run_id=run_id).exists():
+            _die()
+        close(run_id=run_id)
+
+    jobs.close = dying
+
+
+STEPS = {
+    "claiming": _die_claiming,
+    "claimed": _die_claimed,
+    "generating": _die_generating,
+    "writing": _die_writing,
+    "written": _die_written,
+    "completing": _die_completing,
+    "completed": _die_completed,
+}
+
+
+if __name__ == "__main__":
+    name, *arguments = sys.argv[1:]
+    print(json.dumps(globals()[name](*arguments)))

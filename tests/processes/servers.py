@@ -1,0 +1,155 @@
+"""Servers of one test's own, on ports of their own, so that nobody else's work is stopped."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.processes.conftest import ROOT
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def program(name: str) -> str:
+    """Where a server's program is; PostgreSQL's are not on the path of every system."""
+    found = shutil.which(name) or next(iter(sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))), None)
+    if found is None:
+        pytest.skip(f"NO SERVER OF ITS OWN: {name} is not installed; no server was restarted")
+    return str(found)
+
+
+class Postgres:
+    """A PostgreSQL server of one test's own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._control, self._folder, self.port = program("pg_ctl"), folder, free_port()
+        # PostgreSQL refuses to run as root
+        self._as = ["runuser", "-u", "postgres", "--"] if getpass.getuser() == "root" else []
+        if self._as:
+            shutil.chown(folder, "postgres")
+        self._run(program("initdb"), "-D", str(folder / "data"), "-U", "postgres", "-A", "trust", "-N")
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
+
+    def start(self) -> None:
+        options = f"-p {self.port} -k {self._folder}"
+        log = str(self._folder / "log")
+        self._run(self._control, "-D", str(self._folder / "data"), "-l", log, "-o", options, "-w", "start")
+
+    def crash(self) -> None:
+        """Stop at once, without a checkpoint: the next start recovers as after a power cut."""
+        self._run(self._control, "-D", str(self._folder / "data"), "-m", "immediate", "-w", "stop")
+
+    def _run(self, *command: str) -> None:
+        subprocess.run([*self._as, *command], check=True, stdout=subprocess.DEVNULL)
+
+
+class Redis:
+    """A Redis server of one test's own that keeps nothing on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._program, self._folder, self.port = program("redis-server"), folder, free_port()
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def start(self) -> None:
+        self._process = subprocess.Popen(
+            [self._program, "--port", str(self.port), "--save", "", "--dir", str(self._folder)],
+            stdout=subprocess.DEVNULL,
+        )
+        deadline = time.monotonic() + 10
+        while not answers(self.port):
+            assert time.monotonic() < deadline, "Redis did not start"
+            time.sleep(0.1)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.fixture
+def postgres() -> Iterator[Postgres]:
+    # not in tmp_path, which is for the one who runs the tests alone
+    with tempfile.TemporaryDirectory(prefix="visage-postgres-") as folder:
+        server = Postgres(Path(folder))
+        yield server
+        server.crash()
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Redis]:
+    server = Redis(tmp_path)
+    yield server
+    server.kill()
+
+
+class Web:
+    """The web server as the image starts it, with fewer processes: `wsgi` of one installation."""
+
+    def __init__(self, env: dict[str, str], *, wsgi: str = "visage_app.wsgi", workers: int = 2) -> None:
+        self.port, self._env, self._wsgi, self._workers = free_port(), env, wsgi, workers
+        self.start()
+
+    def start(self) -> None:
+        """Start it; returns once it listens."""
+        command = ["-m", "gunicorn", f"{self._wsgi}:application", "--bind", f"127.0.0.1:{self.port}"]
+        options = ["--workers", str(self._workers), "--worker-class", "gthread", "--threads", "4"]
+        self._process = subprocess.Popen(
+            [sys.executable, *command, *options, "--no-control-socket"],
+            cwd=ROOT,
+            env=self._env,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + 60
+        while not answers(self.port):
+            assert self._process.poll() is None, "the web server ended by itself"
+            assert time.monotonic() < deadline, "the web server does not listen"
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """With all its processes, as when the machine loses its power."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def asked(self, path: str, session: str = "") -> tuple[int, bytes]:
+        """Status and body of a page; status 0 if nobody answers."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request("GET", path, headers={"Cookie": f"sessionid={session}"})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException):
+            return 0, b""
+        finally:
+            connection.close()

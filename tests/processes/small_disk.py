@@ -1,0 +1,215 @@
+"""On a disk of its own, so small that it fills up, and then gets room: run as
+`unshare -rm python -m tests.processes.small_disk WHAT ...`. Prints what was seen as JSON."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import django
+import psycopg
+
+django.setup()
+
+from django.core.files.uploadedfile import SimpleUploadedFile  # noqa: E402
+from django.test.client import encode_multipart  # noqa: E402
+from PIL import Image as Picture  # noqa: E402
+
+from annotation.models import ExportJob, Image  # noqa: E402
+from annotation.services import export_files, export_jobs, exports  # noqa: E402
+from tests import factories  # noqa: E402
+from tests.generation.pages.bringing import encoded, table, zipped  # noqa: E402
+from tests.processes.conftest import Installation  # noqa: E402
+from tests.processes.desks import Office, wait_for  # noqa: E402
+from tests.processes.servers import Postgres, Web, answers  # noqa: E402
+
+
+def mount(folder: Path, size: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)], check=True)
+
+
+def resize(folder: Path, size: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,size={size}", str(folder)], check=True)
+
+
+def fill(folder: Path) -> Path:
+    """Take all the room that there is; the file that does."""
+    ballast = folder / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        for size in (1 << 20, 1 << 12):
+            try:
+                while file.write(bytes(size)):
+                    pass
+            except OSError:
+                continue
+    return ballast
+
+
+def database(folder: str, sessions: str) -> dict[str, object]:
+    """Annotators at work while the disk of SQLite's file fills up. The file is in FOLDER.old, and moves."""
+    place = Path(folder)
+    mount(place, "200m")
+    for each in Path(f"{folder}.old").iterdir():
+        (place / each.name).write_bytes(each.read_bytes())
+    server = Web(dict(os.environ), workers=1)
+    try:
+        office = Office(json.loads(sessions), server.port)
+        office.until(20)
+        ballast = fill(place)
+        wait_for(lambda: office.failures()["answers 500"] >= 10, "answers that found no room")
+        ballast.unlink()
+        office.at_end()
+    finally:
+        server.kill()
+    counted = Installation(dict(os.environ)).act("count")
+    office.check_kept(counted)
+    return {"failures": office.failures(), "answers": counted["responses"]}
+
+
+def postgresql(folder: str) -> dict[str, object]:
+    """Annotators at work while the disk of a PostgreSQL of their own fills up: first a table cannot grow,
+    then its log, of which the server dies. With room it is started again, by hand, and nothing else."""
+    place = Path(folder)
+    mount(place, "300m")
+    database = Postgres(place)
+    env = {**os.environ, "DATABASE_URL": database.url, "CELERY_BROKER_URL": ""}
+    own = Installation(env)
+    own.run("manage.py", "migrate", "-v0")
+    people = own.act("set_up", 120, 4, "any|any|any")
+    server = Web(env, workers=1)
+    try:
+        office = Office(own.act("seat", json.dumps(people)), server.port)
+        office.until(20)
+        ballast = fill(place)
+        wait_for(lambda: office.failures()["answers 500"] >= 10, "answers that found no room")
+        tables = server.asked("/readyz")[0]
+        end_of_the_log(database.url)
+        wait_for(lambda: not answers(database.port), "the end of the server, which finds no room to recover")
+        without = server.asked("/readyz")[0]
+        ballast.unlink()
+        database.start()
+        wait_for(lambda: server.asked("/readyz")[0] == 200, "that it is ready again")
+        office.at_end()
+        counted = own.act("count")
+    finally:
+        server.kill()
+        if answers(database.port):
+            database.crash()
+    office.check_kept(counted)
+    return {
+        "ready": [tables, without],
+        "failures": office.failures(),
+        "answers": counted["responses"],
+    }
+
+
+def end_of_the_log(url: str) -> None:
+    """Have PostgreSQL begin one file of its log after another, until it finds no room for the next."""
+    try:
+        with psycopg.connect(url, autocommit=True) as connection:
+            for number in range(100):
+                connection.execute("SELECT pg_switch_wal()")
+                connection.execute("SELECT pg_logical_emit_message(false, 'test', %s)", [str(number)])
+    except psycopg.OperationalError:
+        return
+    raise AssertionError("its log found room all the time")
+
+
+def backup(folder: str) -> dict[str, object]:
+    """`manage.py backup` with room for a part only, over one that is there already."""
+    place = Path(folder)
+    mount(place, "12k")
+    target = place / "all.tar"
+    target.write_text("an older one")
+    command = [sys.executable, "manage.py", "backup", "--force", str(target)]
+    full = subprocess.run(command, capture_output=True, text=True, check=False)
+    left = {path.name: path.stat().st_size for path in place.iterdir()}
+    resize(place, "50m")
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    checked = subprocess.run([sys.executable, "manage.py", "restore", "--check", str(target)], check=False)
+    return {
+        "full": [full.returncode, full.stderr],
+        "left": left,
+        "again": [again.returncode, checked.returncode],
+    }
+
+
+def export() -> dict[str, object]:
+    """An export in the background with room for a part only: until it waits, and after there is room."""
+    mount(export_files.workshop(), "16k")
+    study = factories.study("load")
+    task = factories.task(study)
+    for _ in range(400):
+        factories.response(factories.attribute_unit(task), justification=os.urandom(40).hex())
+    job = export_jobs.request(
+        study=study, fmt="csv", filters=exports.Filters(), by=factories.user(admin=True)
+    )
+    seen = []
+    export_jobs.ROOM = timedelta(seconds=1)
+    for size in ("", "50m"):
+        if size:
+            resize(export_files.workshop(), size)
+            time.sleep(1.1)
+        export_jobs.make_pending()
+        found = ExportJob.objects.get(pk=job.pk)
+        unfinished = len(list(export_files.workshop().iterdir()))
+        seen.append([found.state, found.attempts, found.error, unfinished, found.rows])
+    return {"seen": seen}
+
+
+# Long: three bytes alone are found in a large enough picture.
+BOUNDARY = "the-parts-of-this-form-are-divided-here"
+
+
+def upload(folder: str, session: str) -> dict[str, object]:
+    """A ZIP of pictures sent to a page and to the API with room for a part only; FOLDER is where it lies
+    meanwhile. What was answered, whether the page serves, and what is left; then the same with room."""
+    place = Path(folder)
+    mount(place, "1m")
+    server = Web(dict(os.environ), workers=1)
+    noise = Picture.frombytes("RGB", (1000, 1000), os.urandom(3_000_000))
+    files = {"1.png": encoded(noise), "t.csv": table({"file": "1.png", "group": "Mexican"})}
+    packed = zipped(files).getvalue()
+
+    def post(path: str, body: bytes, kind: str) -> tuple[int, str]:
+        token = "t" * 32
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        cookies = f"sessionid={session}; csrftoken={token}"
+        headers = {"Cookie": cookies, "X-CSRFToken": token, "Content-Type": kind}
+        connection.request("POST", path, body, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+    def send() -> dict[str, object]:
+        form = {"csrfmiddlewaretoken": "t" * 32, "name": "sent", "axis": "nationality", "new_groups": "on"}
+        sent = encode_multipart(
+            BOUNDARY, {**form, "file": SimpleUploadedFile("p.zip", packed, "application/zip")}
+        )
+        return {
+            "form": post("/generation/upload/", sent, f"multipart/form-data; boundary={BOUNDARY}"),
+            "api": post("/api/v1/image-sets/sent/bundle?new_groups=true", packed, "application/zip"),
+            "page": server.asked("/generation/upload/", session)[0],
+            "left": sorted(path.name for path in place.iterdir()),
+            "taken": shutil.disk_usage(place).used,
+            "images": Image.objects.count(),
+        }
+
+    try:
+        full = send()
+        resize(place, "50m")
+        return {"full": full, "again": send()}
+    finally:
+        server.kill()
+
+
+if __name__ == "__main__":
+    name, *arguments = sys.argv[1:]
+    print(json.dumps(globals()[name](*arguments)))

@@ -1,0 +1,68 @@
+"""A real Celery worker on the broker that this pass of the suite names."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.processes import brokers
+from tests.processes.conftest import ROOT, Installation
+
+pytestmark = pytest.mark.processes
+BROKER = brokers.own()
+
+RING = """
+import django; django.setup()
+from metrics import tasks
+from metrics.models import ScoreRun
+from metrics.services import score_runs
+from annotation.models import Study
+run = score_runs.request(study=Study.objects.get(name="load"), metric="visual_nature", variant="corrected")
+tasks.ring(run)
+"""
+STATE = """
+import django; django.setup()
+from metrics.models import ScoreRun
+print(ScoreRun.objects.get().state)
+"""
+
+
+@pytest.mark.skipif(not BROKER, reason="NO BROKER: CELERY_BROKER_URL is not set, no Celery worker was tried")
+def test_a_score_run_that_is_rung_for_is_computed_by_a_celery_worker(installation: Installation):
+    installation.env["CELERY_BROKER_URL"] = BROKER
+    installation.env["DJANGO_SETTINGS_MODULE"] = "visage_app.settings"
+    [enrolment] = installation.act("set_up", 2, 1, "any")
+    installation.act("annotate_together", enrolment, 1, installation.env["VAR_DIR"], 0)
+    command = [
+        "-m",
+        "celery",
+        "-A",
+        "visage_app",
+        "worker",
+        "-P",
+        "solo",
+        "--without-mingle",
+        "-l",
+        "WARNING",
+    ]
+    worker = subprocess.Popen(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=installation.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        installation.run("-c", RING)
+        for _ in range(60):
+            if (state := installation.run("-c", STATE).strip()) == "done":
+                break
+            time.sleep(0.5)
+        assert state == "done"
+    finally:
+        worker.send_signal(signal.SIGTERM)
+        worker.wait(timeout=30)

@@ -1,0 +1,47 @@
+"""The day of annotators that benchmarks/day.py makes, in short: nothing fails, nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.processes.conftest import ROOT
+
+BROKER = os.environ.get("CELERY_BROKER_URL", "")
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(
+        not (BROKER and os.environ.get("DATABASE_URL", "").startswith("postgresql")),
+        reason="NO POSTGRESQL OR NO BROKER: there was no day of annotators",
+    ),
+]
+SHORT = ("--annotators", "20", "--minutes", "0.33", "--ramp", "5", "--think", "1", "--alone", "3")
+
+
+def test_a_short_day_loses_and_doubles_nothing(tmp_path: Path):
+    found = tmp_path / "day.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.day", *SHORT, "--out", str(found)],
+        cwd=ROOT,
+        # a queue of its own, which no other test's worker listens to
+        env={**os.environ, "CELERY_BROKER_URL": re.sub(r"/\d+$", "/15", BROKER)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    day = json.loads(found.read_text())
+    compared, counted = day["compared"], day["counted"]
+    assert compared["annotators"] == 21  # and who was alone
+    assert compared["acknowledged"] > 0
+    assert compared["lost"] == compared["over_assigned"] == day["errors"]["number"] == 0
+    assert compared["withdrawn"] == counted.get("withdrawals", 0)
+    assert counted["outcome kept"] + counted.get("outcome repeat", 0) == compared["acknowledged"]
+    assert {"next", "submit", "image"} <= set(day["day"]) | set(day["coming"])

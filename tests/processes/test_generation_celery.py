@@ -1,0 +1,173 @@
+"""Runs done by real Celery workers on the broker of this pass: messages lost, workers killed, told to end."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from tests.processes import brokers
+from tests.processes.conftest import ROOT, Installation
+from tests.processes.test_generation_kills import act, check_whole, workshop
+
+__all__ = ["workshop"]
+BROKER = brokers.own()
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(
+        not BROKER, reason="NO BROKER: CELERY_BROKER_URL is not set, no Celery worker was tried"
+    ),
+]
+
+
+@pytest.fixture
+def served(workshop: Installation) -> Iterator[Installation]:
+    workshop.env["CELERY_BROKER_URL"] = BROKER
+    redis.Redis.from_url(BROKER).flushdb()
+    yield workshop
+    redis.Redis.from_url(BROKER).flushdb()
+
+
+class Workers:
+    """Celery workers of queue gpu, ended with the test."""
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+        self.running: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> subprocess.Popen[bytes]:
+        name = f"gpu{len(self.running)}-{time.monotonic_ns()}@here"
+        command = ["-m", "celery", "-A", "visage_app", "worker", "-Q", "gpu", "-P", "solo", "-n", name]
+        worker = subprocess.Popen(
+            [sys.executable, *command, "--without-mingle", "--without-gossip", "-l", "WARNING"],
+            cwd=ROOT,
+            env=self._installation.env,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.running.append(worker)
+        return worker
+
+    def end(self) -> None:
+        for worker in self.running:
+            worker.kill()
+            worker.wait()
+
+
+@pytest.fixture
+def workers(served: Installation) -> Iterator[Workers]:
+    made = Workers(served)
+    yield made
+    made.end()
+
+
+def until(served: Installation, run: int, holds, seconds: float = 60):
+    """Wait until `holds(count)`; the count."""
+    deadline = time.monotonic() + seconds
+    while not holds(counted := act(served, "count", run)):
+        assert time.monotonic() < deadline, counted
+        time.sleep(0.3)
+    return counted
+
+
+def done(at_least: int):
+    return lambda counted: counted["jobs"].get("done", 0) >= at_least
+
+
+def over(counted) -> bool:
+    return counted["state"] != "running"
+
+
+def test_a_run_is_done_in_slices_by_all_workers_and_leaves_no_message(served: Installation, workers: Workers):
+    run = act(served, "plan", 4000)
+    both = [workers.start(), workers.start()]
+    act(served, "ring", run)
+    counted = until(served, run, over)
+    check_whole(counted, 4000)
+    assert counted["workers"] == 2, "one worker did it all"
+    broker = redis.Redis.from_url(BROKER)
+    deadline = time.monotonic() + 20
+    while broker.llen("gpu"):
+        assert time.monotonic() < deadline, "messages ring for a run that is done"
+        time.sleep(0.2)
+    assert [worker.poll() for worker in both] == [None, None]
+
+
+def test_when_the_broker_is_emptied_the_sweep_rings_again(served: Installation, workers: Workers):
+    run = act(served, "plan", 3000)
+    worker = workers.start()
+    act(served, "ring", run)
+    until(served, run, done(100))
+    broker = redis.Redis.from_url(BROKER)
+    worker.kill()
+    worker.wait()
+    broker.flushdb()
+    stopped = act(served, "count", run)
+    workers.start()
+    time.sleep(4)
+    assert act(served, "count", run)["jobs"]["done"] == stopped["jobs"]["done"], "somebody rang: not tested"
+    assert act(served, "sweep") == 1
+    check_whole(until(served, run, over), 3000)
+
+
+def test_a_worker_outlives_its_connections_to_the_broker(served: Installation, workers: Workers):
+    run = act(served, "plan", 3000)
+    workers.start()
+    act(served, "ring", run)
+    until(served, run, done(100))
+    broker = redis.Redis.from_url(BROKER)
+    number = broker.connection_pool.connection_kwargs.get("db", 0)
+    mine = broker.client_id()
+    cut = [
+        broker.client_kill_filter(_id=client["id"])
+        for client in broker.client_list()
+        if int(client["db"]) == number and int(client["id"]) != mine
+    ]
+    assert cut, "no connection was cut: nothing was tested"
+
+    def rung(counted) -> bool:
+        act(served, "sweep")
+        return over(counted)
+
+    check_whole(until(served, run, rung), 3000)
+
+
+def test_a_sweep_does_not_ring_while_a_message_waits_nor_for_what_does_not_run(served: Installation):
+    run = act(served, "plan", 5)
+    assert [act(served, "sweep") for _ in range(3)] == [1, 0, 0]
+    assert redis.Redis.from_url(BROKER).llen("gpu") == 1
+    redis.Redis.from_url(BROKER).flushdb()
+    act(served, "change", run, "paused")
+    assert act(served, "sweep") == 0
+
+
+def test_the_worker_command_sweeps(served: Installation, workers: Workers):
+    run = act(served, "plan", 50)
+    workers.start()
+    sweeper = subprocess.Popen(
+        [sys.executable, "manage.py", "worker"], cwd=ROOT, env=served.env, stdout=subprocess.DEVNULL
+    )
+    try:
+        check_whole(until(served, run, over), 50)
+    finally:
+        sweeper.terminate()
+        sweeper.wait(timeout=30)
+
+
+def test_a_worker_that_is_told_to_end_does_so_after_the_batch(served: Installation, workers: Workers):
+    served.env["JOB_SLICE_SECONDS"] = "600"
+    run = act(served, "plan", 20_000)
+    worker = workers.start()
+    act(served, "ring", run)
+    until(served, run, done(100))
+    worker.send_signal(signal.SIGTERM)
+    worker.wait(timeout=30)
+    counted = act(served, "count", run)
+    assert 0 < counted["jobs"]["done"] < 20_000
+    assert "claimed" not in counted["jobs"]
+    assert set(counted["tries"]) == {"0", "1"}

@@ -1,0 +1,125 @@
+"""What a browser is told by the real web server, over HTTPS by way of a proxy."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import socket
+import subprocess
+import sys
+import time
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.processes.conftest import ROOT, Installation
+
+pytestmark = pytest.mark.processes
+HOST = "studies.example.org"
+PATIENCE = 120
+ACCOUNT = (
+    "import django; django.setup()\n"
+    "from django.contrib.auth.models import User\n"
+    "User.objects.create_superuser('root', password='thirteen green hats')\n"
+)
+
+
+@pytest.fixture
+def port(installation: Installation):
+    """Of a web server that believes one proxy, which speaks HTTPS."""
+    installation.env |= {
+        "DJANGO_SETTINGS_MODULE": "visage_app.settings",
+        "HTTPS": "yes",
+        "BEHIND_PROXY": "yes",
+        "ALLOWED_HOSTS": f"{HOST},127.0.0.1",
+        "SECRET_KEY": "headers-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGH",  # pragma: allowlist secret
+    }
+    installation.run("-c", ACCOUNT)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        number = probe.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gunicorn", "visage_app.wsgi", "--bind", f"127.0.0.1:{number}"],
+        cwd=ROOT,
+        env=installation.env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        try:
+            ask(number, "GET", "/healthz")
+            break
+        except OSError:
+            assert process.poll() is None, "the web server ended"
+            time.sleep(0.3)
+    yield number
+    process.terminate()
+    process.wait(timeout=PATIENCE)
+
+
+def ask(port: int, method: str, path: str, *, host: str = HOST, proto: str = "https", body=None, **headers):
+    """(status, headers as a list of pairs, text)."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    try:
+        sent = {"Host": host, "X-Forwarded-Proto": proto, "X-Forwarded-For": "192.0.2.7", **headers}
+        connection.request(method, path, body=body, headers=sent)
+        answer = connection.getresponse()
+        return answer.status, answer.getheaders(), answer.read().decode(errors="replace")
+    finally:
+        connection.close()
+
+
+def cookies(headers) -> dict[str, str]:
+    """Name -> the whole line of each cookie that is set."""
+    lines = [value for name, value in headers if name.lower() == "set-cookie"]
+    return {line.partition("=")[0]: line for line in lines}
+
+
+def test_cookies_headers_and_hosts_of_real_answers(port: int):
+    status, headers, page = ask(port, "GET", "/accounts/login/")
+    said = {name.lower(): value for name, value in headers}
+    assert status == 200
+    assert said["strict-transport-security"] == "max-age=31536000; includeSubDomains; preload"
+    assert said["x-frame-options"] == "DENY"
+    assert said["x-content-type-options"] == "nosniff"
+    assert said["referrer-policy"] == "same-origin"
+    assert said["cross-origin-opener-policy"] == "same-origin"
+    assert "default-src 'self'" in said["content-security-policy"]
+    assert "unsafe" not in said["content-security-policy"]
+    assert "no-store" in said["cache-control"]
+    # gunicorn says its name, and no version of it or of anything else
+    assert not re.search(r"\d", said.get("server", ""))
+    assert "x-powered-by" not in said
+
+    forged = cookies(headers)["csrftoken"]
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)[1]
+    form = {"username": "root", "password": "thirteen green hats", "csrfmiddlewaretoken": token}
+    sent = {
+        "Content-Type": "application/x-www-form-urlencoded",
+        "Cookie": forged.partition(";")[0],
+        "Referer": f"https://{HOST}/accounts/login/",
+    }
+    # the same form from another site, which knows the token somehow
+    elsewhere = sent | {"Referer": "https://evil.example/"}
+    assert ask(port, "POST", "/accounts/login/", body=urlencode(form), **elsewhere)[0] == 403
+    status, headers, _ = ask(port, "POST", "/accounts/login/", body=urlencode(form), **sent)
+    assert status == 302
+    given = cookies(headers)
+    assert set(given) == {"sessionid", "csrftoken"}
+    for line in (forged, *given.values()):
+        for flag in ("Secure", "HttpOnly", "SameSite=Lax", "Path=/"):
+            assert flag in line.split("; "), line
+        assert "domain=" not in line.lower()
+    language = urlencode({"language": "es", "next": "/", "csrfmiddlewaretoken": token})
+    chosen = cookies(ask(port, "POST", "/language/", body=language, **sent)[1])["django_language"]
+    assert {"Secure", "HttpOnly", "SameSite=Lax"} <= set(chosen.split("; "))
+
+    # over plain HTTP there is the way to HTTPS and nothing else, to the right host only
+    status, headers, text = ask(port, "GET", "/accounts/login/", proto="http")
+    assert (status, dict(headers)["Location"], text) == (301, f"https://{HOST}/accounts/login/", "")
+    assert not cookies(headers)
+    for proto in ("http", "https"):
+        status, headers, text = ask(port, "GET", "/accounts/login/", host="evil.example", proto=proto)
+        assert status == 400
+        assert "evil" not in text + str(headers)

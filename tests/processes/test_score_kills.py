@@ -1,0 +1,41 @@
+"""Workers killed with -9 at scores (out of memory, say): another computes them, once."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.processes.conftest import ROOT, Installation, finish
+
+pytestmark = pytest.mark.processes
+
+
+def start(installation: Installation, actor: str, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.processes.scorers", actor, *map(str, arguments)],
+        cwd=ROOT,
+        env=installation.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_worker_killed_at_any_step_leaves_scores_that_another_computes(installation: Installation):
+    installation.env["DJANGO_SETTINGS_MODULE"] = "visage_app.settings"
+    [enrolment] = installation.act("set_up", 3, 1, "any")
+    installation.act("annotate_together", enrolment, 1, installation.env["VAR_DIR"], 0)
+    whole = finish(start(installation, "compute", 99))["scores"]
+    assert whole > 0
+    steps = {"computing": ("claimed", 0), "storing": ("claimed", 0), "stored": ("done", whole)}
+    for seed, (step, left) in enumerate(steps.items()):
+        worker = start(installation, "compute", seed, step)
+        worker.communicate(timeout=120)
+        assert worker.returncode == -signal.SIGKILL, f"nobody died {step}"
+        found, looked = finish(start(installation, "finish", seed))
+        assert (found["state"], found["scores"]) == left, step
+        tries = 1 if found["state"] == "done" else 2
+        assert looked == {"state": "done", "attempts": tries, "scores": whole}, step

@@ -1,0 +1,475 @@
+"""Every URL × every role (DESIGN §11): who gets what, and who is told that there is nothing.
+
+The list of URLs comes from the resolver: a URL that is added without saying here who may use it fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+
+import pytest
+from django.core.files.base import ContentFile
+from django.urls import URLResolver, get_resolver, resolve, reverse
+
+from annotation.models import (
+    Delivery,
+    EnrolmentStatus,
+    ExportJob,
+    Invitation,
+    Judgement,
+    Response,
+    Slot,
+    StudyStatus,
+    TaskKind,
+    Webhook,
+)
+from generation.models import Run, RunKind
+from generation.recipes import CaptionRecipe, as_json
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+ROLES = ("anonymous", "stranger", "annotator", "lead", "other_lead", "admin")
+"""*stranger*: an account that is in no study; *annotator*: enrolled in the study at hand; *lead*: leads
+it; *other_lead*: leads another study only."""
+
+LOGIN = 302  # anonymous people are sent to the login, whether or not what they ask for exists
+NONE = 404
+
+EVERYBODY = (200, 200, 200, 200, 200, 200)
+ACCOUNTS = (LOGIN, 200, 200, 200, 200, 200)
+LEADS = (LOGIN, NONE, NONE, 200, NONE, 200)
+ADMINS = (LOGIN, NONE, NONE, NONE, NONE, 200)
+NOBODY = (LOGIN, NONE, NONE, NONE, NONE, NONE)
+NO_SUCH = (405,) * 6
+READ_ONLY = (LOGIN, 405, 405, 405, 405, 405)
+
+# URL name -> (GET, POST), each with one status for each of ROLES, asked for an open study.
+# POST sends an empty form: 405 where nothing can be sent, 404 or 403 where it is not theirs.
+EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "home": (ACCOUNTS, READ_ONLY),
+    **dict.fromkeys(("healthz", "readyz"), (EVERYBODY, NO_SUCH)),
+    # without the setting METRICS_TOKEN there is no such address; who knows the token: test_metrics_page.py
+    "metrics": ((NONE,) * 6, NO_SUCH),
+    # changes nothing but a cookie, and leads back
+    "set_language": ((302,) * 6, (302,) * 6),
+    # who is logged in already is sent to the first page
+    "login": ((200, 302, 302, 302, 302, 302), (200, 302, 302, 302, 302, 302)),
+    # nobody gave a password just now: back to its page
+    "login_code": ((302,) * 6, (302,) * 6),
+    # there is one way to log in; who is in already and sees no administration is told that there is none
+    "admin_login": ((302, NONE, NONE, NONE, NONE, NONE), NO_SUCH),
+    "second_factor": (ACCOUNTS, (LOGIN, 302, 302, 302, 302, 302)),
+    "logout": (NO_SUCH, (302, 302, 302, 302, 302, 302)),
+    "password_change": (ACCOUNTS, ACCOUNTS),
+    "password_change_done": (ACCOUNTS, READ_ONLY),
+    # a link that has been used, or never was one
+    "password_reset_confirm": (EVERYBODY, EVERYBODY),
+    **dict.fromkeys(("health_page", "health_live", "accounts", "account"), (ADMINS, READ_ONLY)),
+    "account_action": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 302)),
+    # without saying with whom
+    "account_merge": ((LOGIN, NONE, NONE, NONE, NONE, 302), (LOGIN, NONE, NONE, NONE, NONE, 302)),
+    "profile": (ACCOUNTS, (LOGIN, 302, 302, 302, 302, 302)),
+    "tokens": (ACCOUNTS, (LOGIN, 422, 422, 422, 422, 422)),
+    "revoke_token": (READ_ONLY, NOBODY),  # there is none
+    "study": (ACCOUNTS, READ_ONLY),
+    # A lead cannot take part in their own study; everybody else can in one that is open.
+    "consent": ((LOGIN, 200, 200, NONE, 200, 200), (LOGIN, 302, 302, NONE, 302, 302)),
+    # Without an enrolment: to the consent page, which says 404 where there is nothing to agree to.
+    "study_profile": ((LOGIN, 302, 200, 302, 302, 302), (LOGIN, 302, 302, 302, 302, 302)),
+    "annotate": ((LOGIN, 302, 200, 302, 302, 302), (LOGIN, NONE, NONE, NONE, NONE, NONE)),
+    "stop": (READ_ONLY, (LOGIN, NONE, 302, NONE, NONE, NONE)),
+    "thanks": ((LOGIN, NONE, 200, NONE, NONE, NONE), READ_ONLY),
+    "withdraw": ((LOGIN, NONE, 200, NONE, NONE, NONE), (LOGIN, NONE, 422, NONE, NONE, NONE)),
+    "come_back": (READ_ONLY, (LOGIN, NONE, 302, NONE, NONE, NONE)),
+    # An invitation's link is for everybody but who leads the study; it is counted when it is followed.
+    "join": ((200, 200, 302, 200, 200, 200), (302, 302, 302, 410, 302, 302)),
+    # the study has no completion code: it takes nobody from a platform
+    "enter": ((NONE,) * 6, (NONE,) * 6),
+    # What the page at work sends; here it sends nothing.
+    **dict.fromkeys(
+        ("work_items", "work_answers", "work_skips", "work_corrections"),
+        (READ_ONLY, (LOGIN, NONE, 400, NONE, NONE, NONE)),
+    ),
+    **dict.fromkeys(("work_last", "work_token"), ((LOGIN, NONE, 200, NONE, NONE, NONE), READ_ONLY)),
+    **dict.fromkeys(("export_annotations", "export_page"), (ADMINS, READ_ONLY)),
+    "release_page": (ADMINS, READ_ONLY),
+    # without saying how many people a group needs
+    "release_download": (READ_ONLY, (LOGIN, NONE, NONE, NONE, NONE, 422)),
+    # the whole page, but for who polls; and without saying in which format
+    "export_list": ((LOGIN, NONE, NONE, NONE, NONE, 302), (LOGIN, NONE, NONE, NONE, NONE, 422)),
+    "export_file": ((LOGIN, NONE, NONE, NONE, NONE, 302), READ_ONLY),  # it is not made yet
+    "export_action": (READ_ONLY, (LOGIN, NONE, NONE, NONE, NONE, 302)),
+    # without saying in which format
+    "export_download": ((LOGIN, NONE, NONE, NONE, NONE, 422), READ_ONLY),
+    "image_file": ((LOGIN, NONE, 200, 200, NONE, 200), READ_ONLY),
+    "people": (LEADS, READ_ONLY),
+    "fill_rates": (LEADS, READ_ONLY),
+    "study_status": (READ_ONLY, NOBODY),  # without saying which status
+    "person_action": (LEADS, (LOGIN, NONE, NONE, 302, NONE, 302)),
+    # every field of a new link may be left empty
+    "invitations": (LEADS, (LOGIN, NONE, NONE, 302, NONE, 302)),
+    "revoke_invitation": (READ_ONLY, (LOGIN, NONE, NONE, 302, NONE, 302)),
+    **dict.fromkeys(("exposure", "exposure_csv"), (LEADS, READ_ONLY)),
+    **dict.fromkeys(("exposure_all", "exposure_all_csv", "audit", "audit_export"), (ADMINS, READ_ONLY)),
+    # without an address or an event
+    **dict.fromkeys(("webhooks", "webhook"), (LEADS, (LOGIN, NONE, NONE, 422, NONE, 422))),
+    # a test message; a message that is about to be sent already
+    **dict.fromkeys(
+        ("webhook_action", "webhook_redeliver"), (READ_ONLY, (LOGIN, NONE, NONE, 302, NONE, 302))
+    ),
+    # Nobody here but the admin may make studies, and a study that is open is set up no more.
+    "setup": (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422)),
+    "setup_step": (NOBODY, NOBODY),
+    "setup_file": (NOBODY, READ_ONLY),
+    "setup_discard": (READ_ONLY, NOBODY),
+    # Whoever may set up studies makes images and sees all of them; a lead sees those that their studies show.
+    **dict.fromkeys(("runs", "run", "run_progress"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 405))),
+    "run_action": ((LOGIN, NONE, NONE, NONE, NONE, 405), (LOGIN, NONE, NONE, NONE, NONE, 302)),
+    **dict.fromkeys(("new_run", "upload"), (ADMINS, (LOGIN, NONE, NONE, NONE, NONE, 422))),
+    "image_sets": ((LOGIN, NONE, NONE, 200, 200, 200), READ_ONLY),
+    **dict.fromkeys(("image_set", "image_history"), (LEADS, READ_ONLY)),
+    "methods": ((LOGIN, NONE, NONE, 200, 200, 200), READ_ONLY),
+    **dict.fromkeys(("quality", "quality_csv"), (LEADS, READ_ONLY)),
+    "overview": (LEADS, READ_ONLY),
+    "identities": (LEADS, READ_ONLY),
+    "identity": (LEADS, READ_ONLY),
+    **dict.fromkeys(("figures", "figure_page", "figure"), (LEADS, READ_ONLY)),
+    **dict.fromkeys(("attributes", "attribute", "gallery", "compare"), (LEADS, READ_ONLY)),
+    "pull": (LEADS, READ_ONLY),
+    **dict.fromkeys(("overview_live", "fresh_scores"), (LEADS, READ_ONLY)),
+    # there is no run to try again
+    "retry_scores": (READ_ONLY, NOBODY),
+}
+# Pages of studies that ask about images; everything else is asked for the study of attributes.
+ABOUT_IMAGES = {"identities", "identity", "gallery", "compare"}
+WITHOUT_STUDY = {
+    "home",
+    "healthz",
+    "readyz",
+    "metrics",
+    "login",
+    "login_code",
+    "admin_login",
+    "logout",
+    "password_change",
+    "password_change_done",
+    "second_factor",
+    "set_language",
+    "profile",
+    "tokens",
+    "methods",
+    "exposure_all",
+    "exposure_all_csv",
+    "audit",
+    "setup",
+    "runs",
+    "image_sets",
+    "upload",
+    *("health_page", "health_live", "accounts"),
+}
+OPEN_TO_ALL = {
+    *("login", "login_code", "admin_login", "logout", "healthz", "readyz", "password_reset_confirm"),
+    *("join", "enter", "set_language", "metrics"),
+}
+# The administration is Django's: everything in it is for admins, but for its own way in and out.
+OPEN_IN_ADMIN = {"admin:login", "admin:logout", "admin:jsi18n"}
+
+
+def urls(
+    resolver: URLResolver | None = None, *, space: str = "", route: str = ""
+) -> Iterator[tuple[str, str]]:
+    """(full name, route) of every URL there is."""
+    for pattern in (resolver or get_resolver()).url_patterns:
+        here = route + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from urls(
+                pattern, space=f"{space}{pattern.namespace}:" if pattern.namespace else space, route=here
+            )
+        else:
+            yield f"{space}{pattern.name or here}", here
+
+
+# The API has a matrix of its own: tests/test_api_access.py.
+OWN = {name for name, _ in urls() if not name.startswith(("admin:", "api:"))}
+ADMINISTRATION = sorted(
+    route for name, route in urls() if name.startswith("admin:") and name not in OPEN_IN_ADMIN
+)
+PNG = b"\x89PNG\r\n\x1a\nnot really"
+
+
+class World:
+    """Two studies of one team (attributes and images), and one of another, with somebody in each role."""
+
+    def __init__(self) -> None:
+        people = {role: factories.user(role) for role in ROLES[1:-1]}
+        self.people = {**people, "admin": factories.user("admin", admin=True)}
+        lead = [people["lead"]]
+        self.words = factories.rating_study(name="words", leads=lead)
+        self.pictures = factories.rating_study(name="pictures", leads=lead, texts=())
+        self.theirs = factories.rating_study(name="theirs", leads=[people["other_lead"]])
+        seat = factories.annotator(user=people["annotator"])
+        for study in (self.words, self.pictures):
+            factories.enrolment(study, who=seat, consented=True)
+        answered = self.words.tasks.get().units.get(position=1)
+        for value in (5, 5, 4):
+            factories.response(answered, values=[value], who=factories.annotator())
+        Invitation.objects.create(study=self.words, code="way-in")
+        self.webhook = Webhook.objects.create(
+            study=self.words, url="https://hooks.example.org/", secret="whsec_x", events=["study.paused"]
+        )
+        self.message = Delivery.objects.create(webhook=self.webhook, event="study.paused")
+        self.image = self._image("ours", "Mexican", into=self.pictures)
+        self.their_image = self._image("theirs", "Indian", into=self.theirs)
+        self.export = ExportJob.objects.create(study=self.words, by=self.people["admin"], format="csv")
+        self.run = Run.objects.create(
+            kind=RunKind.CAPTIONS,
+            image_set=self.image.image_set,
+            backend="fake",
+            recipe=as_json(CaptionRecipe(backend="fake")),
+            recipe_hash="0" * 64,
+        )
+
+    @staticmethod
+    def _image(set_name, group, *, into):
+        image = factories.image(image_set=factories.image_set(set_name), group_name=group)
+        image.sha256 = hashlib.sha256(PNG).hexdigest()
+        image.file.save("a.png", ContentFile(PNG))
+        task = factories.task(into, kind=TaskKind.DEPICTION, image_set=image.image_set)
+        factories.page_unit(task, picture=image)
+        return image
+
+    def url(self, name: str) -> str:
+        if name in WITHOUT_STUDY:
+            return reverse(name)
+        if name == "password_reset_confirm":
+            return reverse(name, args=["MQ", "no-such-token"])
+        if name in {"account", "account_merge"}:
+            return reverse(name, args=[f"u{self.people['annotator'].pk}"])
+        if name == "account_action":
+            return reverse(name, args=[f"u{self.people['annotator'].pk}", "release"])
+        if name in {"image_file", "image_history"}:
+            return reverse(name, args=[self.image.pk])
+        if name == "image_set":
+            return reverse(name, args=[self.image.image_set.name])
+        if name in {"run", "run_progress"}:
+            return reverse(name, args=[self.run.pk])
+        if name == "revoke_token":
+            return reverse(name, args=[1])
+        if name == "run_action":
+            return reverse(name, args=[self.run.pk, "cancel"])
+        if name == "new_run":
+            return reverse(name, args=["images"])
+        if name == "audit_export":
+            return reverse(name, args=["csv"])
+        if name == "join":
+            return reverse(name, args=["way-in"])
+        study = "pictures" if name in ABOUT_IMAGES else "words"
+        more = {
+            "identity": {"group_id": self.image.group_id},
+            "attribute": {"attribute_id": self.words.tasks.get().units.earliest("pk").attribute_id},
+            "retry_scores": {"run_id": 1},
+            "figure": {"figure": "consensus", "fmt": "csv"},
+            "figure_page": {"figure": "consensus"},
+            "person_action": {"pk": self.words.enrolments.get().pk, "action": "release"},
+            "export_file": {"pk": self.export.pk},
+            "export_action": {"pk": self.export.pk, "action": "retry"},
+            "revoke_invitation": {"pk": self.words.invitations.earliest("pk").pk},
+            "setup_step": {"step": "open"},
+            "webhook": {"pk": self.webhook.pk},
+            "webhook_action": {"pk": self.webhook.pk, "action": "ping"},
+            "webhook_redeliver": {"pk": self.webhook.pk, "delivery": self.message.pk},
+        }
+        return reverse(name, kwargs={"name": study, **more.get(name, {})})
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+def enter(client, world, role):
+    if role != "anonymous":
+        client.force_login(world.people[role])
+
+
+def status(answer) -> int:
+    if answer.streaming:
+        b"".join(answer.streaming_content)
+    return int(answer.status_code)
+
+
+def without_token(page) -> str:
+    """The page without what differs from request to request."""
+    text = page.text.replace(page["X-Request-ID"], "")
+    return re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", text)
+
+
+def test_every_url_has_its_row_in_the_matrix():
+    assert set(EXPECTED) == OWN, "say in EXPECTED who may use the new URL"
+    assert all(len(row) == len(ROLES) for pair in EXPECTED.values() for row in pair)
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_each_role_gets_what_is_theirs_and_nothing_else(client, world, name, role):
+    url = world.url(name)
+    place = ROLES.index(role)
+    enter(client, world, role)
+    got = client.get(url)
+    assert status(got) == EXPECTED[name][0][place], f"GET {url} as {role}"
+    enter(client, world, role)
+    sent = client.post(url)
+    assert status(sent) == EXPECTED[name][1][place], f"POST {url} as {role}"
+    if role == "anonymous" and name not in OPEN_TO_ALL:
+        for answer in (got, sent):
+            assert answer.url == f"{reverse('login')}?next={url}"
+    # Nobody answered anything by knocking on doors.
+    assert Response.objects.count() == Judgement.objects.count() == 3
+
+
+@pytest.mark.parametrize("role", ROLES)
+# In the two left out Django takes PUT for POST: it shows the empty form again.
+@pytest.mark.parametrize("name", sorted(set(EXPECTED) - {"login", "password_change"}))
+@pytest.mark.parametrize("method", ["put", "patch", "delete"])
+def test_no_other_method_does_anything(client, world, name, role, method):
+    enter(client, world, role)
+    assert getattr(client, method)(world.url(name)).status_code in {302, 403, 404, 405}
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("route", ADMINISTRATION)
+def test_the_administration_is_for_admins_alone(client, world, route, role):
+    enter(client, world, role)
+    url = "/" + re.sub(r"<[^>]+>", "1", route).replace("(?P1.*)$", "nowhere/")
+    # the front page of one app: a choice of all that have something here
+    url = re.sub(r"\^\(\?P1([a-z]+)[|a-z]*\)/\$", r"\1/", url)
+    assert resolve(url)
+    for send in (client.get, client.post):
+        answer = send(url)
+        if role == "admin":
+            assert answer.status_code < 500
+            assert not answer.get("Location", "").startswith(reverse("admin:login"))
+        else:
+            assert (answer.status_code, answer.url) == (302, f"{reverse('admin:login')}?next={url}")
+
+
+EXPORTS = ("export_annotations", "export_page", "export_download", "export_list", "export_file")
+LEAD_PAGES = (
+    *("overview", "overview_live", "identities", "identity", "figure", *EXPORTS),
+    *("attributes", "gallery", "compare", "pull", "fresh_scores", "figures", "figure_page"),
+    *("quality", "quality_csv", "webhooks", "exposure", "exposure_csv"),
+)
+
+
+@pytest.mark.parametrize("role", ["stranger", "annotator", "lead"])
+def test_another_teams_study_does_not_exist_for_who_guesses_its_name(client, world, role):
+    client.force_login(world.people[role])
+    theirs = {"name": "theirs"}
+    more = {
+        "identity": {"group_id": world.their_image.group_id},
+        "figure": {"figure": "consensus", "fmt": "csv"},
+        "figure_page": {"figure": "consensus"},
+        "export_file": {"pk": 1},
+    }
+    for page in LEAD_PAGES:
+        url = reverse(page, kwargs={**theirs, **more.get(page, {})})
+        assert client.get(url).status_code == 404, url
+    for page in ("image_file", "image_history"):
+        assert client.get(reverse(page, args=[world.their_image.pk])).status_code == 404
+    assert client.get(reverse("image_set", args=["theirs"])).status_code == 404
+    assert client.get(reverse("thanks", kwargs=theirs)).status_code == 404
+    assert client.post(reverse("stop", kwargs=theirs)).status_code == 404
+
+
+@pytest.mark.parametrize("role", ["lead", "admin"])
+@pytest.mark.parametrize("group", ["theirs", 0, 10**9, 2**63, 10**30, "9" * 5000])
+def test_guessed_groups_are_not_found(client, world, role, group):
+    client.force_login(world.people[role])
+    number = world.their_image.group_id if group == "theirs" else group
+    assert client.get(f"/studies/pictures/identities/{number}/").status_code == 404
+
+
+@pytest.mark.parametrize("number", [0, 10**9, 2**63, 10**30, "9" * 5000, -1, "1.0", "%00"])
+def test_guessed_images_are_not_found(client, world, number):
+    client.force_login(world.people["admin"])
+    for url in (f"/images/{number}/", f"/generation/images/{number}/", f"/generation/runs/{number}/"):
+        assert client.get(url).status_code == 404
+
+
+@pytest.mark.parametrize("role", ROLES[:-1])
+def test_what_is_not_there_looks_the_same_as_what_is_not_yours(client, world, role):
+    """From the answer, nobody can tell a study that exists from one that does not."""
+    enter(client, world, role)
+    factories.study("secret", status=StudyStatus.DRAFT)
+    for page in ("study", "consent", "study_profile", "annotate", "thanks", *LEAD_PAGES):
+        more = {
+            "identity": {"group_id": 1},
+            "figure": {"figure": "consensus", "fmt": "csv"},
+            "figure_page": {"figure": "consensus"},
+            "export_file": {"pk": 1},
+        }.get(page, {})
+        answers = [client.get(reverse(page, kwargs={"name": name, **more})) for name in ("secret", "nosuch")]
+        assert answers[0].status_code == answers[1].status_code, page
+        if answers[0].status_code == 404:
+            assert without_token(answers[0]).replace("secret", "nosuch") == without_token(answers[1])
+
+
+@pytest.mark.parametrize("closed", [StudyStatus.DRAFT, StudyStatus.PAUSED, StudyStatus.CLOSED])
+def test_a_stranger_cannot_enter_a_study_that_is_not_open(client, world, closed):
+    study = factories.study("shut", status=closed)
+    text = factories.consent_text(study)
+    client.force_login(world.people["stranger"])
+    assert client.get("/studies/shut/").status_code == 404
+    assert client.get("/studies/shut/consent/").status_code == 404
+    assert client.post("/studies/shut/consent/", {"text": text.pk}).status_code == 404
+    assert not study.enrolments.exists()
+
+
+def test_somebody_who_was_blocked_gets_nothing_more(client, world):
+    world.words.enrolments.update(status=EnrolmentStatus.BLOCKED)
+    world.pictures.enrolments.update(status=EnrolmentStatus.BLOCKED)
+    client.force_login(world.people["annotator"])
+    assert client.get("/studies/words/annotate/", follow=True).status_code == 403
+    assert client.post("/studies/words/annotate/").status_code == 404, "what was not given out"
+    assert client.get("/studies/words/profile/", follow=True).status_code == 403
+    assert client.get(reverse("image_file", args=[world.image.pk])).status_code == 404
+    # Agreeing again does not lift it.
+    client.post("/studies/words/consent/", {"text": world.words.consent_texts.get().pk})
+    assert client.get("/studies/words/annotate/", follow=True).status_code == 403
+    assert not Slot.objects.filter(annotator__user=world.people["annotator"]).exists()
+
+
+def test_an_account_that_was_switched_off_is_out_at_once(client, world):
+    client.force_login(world.people["lead"])
+    assert client.get("/studies/words/overview/").status_code == 200
+    world.people["lead"].is_active = False
+    world.people["lead"].save()
+    assert client.get("/studies/words/overview/").status_code == 302
+
+
+def test_a_superuser_who_was_made_an_ordinary_account_loses_it_at_once(client, world):
+    client.force_login(world.people["admin"])
+    world.people["admin"].is_superuser = False
+    world.people["admin"].save()
+    assert client.get("/studies/words/export/annotations.csv").status_code == 404
+
+
+@pytest.mark.parametrize("role", ["stranger", "annotator", "lead", "other_lead"])
+def test_who_is_staff_without_being_an_admin_sees_no_study(client, world, role):
+    """`is_staff` opens Django's administration, and no study."""
+    person = world.people[role]
+    person.is_staff = True
+    person.save()
+    client.force_login(person)
+    assert client.get("/studies/theirs/export/annotations.csv").status_code == 404
+    assert client.get("/studies/words/export/annotations.csv").status_code == 404
+
+
+@pytest.mark.parametrize("name", sorted(set(EXPECTED) - {"healthz", "readyz"}))
+def test_every_form_needs_its_token(client, world, name):
+    client.handler.enforce_csrf_checks = True
+    client.force_login(world.people["annotator"])
+    assert client.post(world.url(name)).status_code == 403

@@ -1,0 +1,326 @@
+"""Every address of the API × every role × every scope: what is not theirs is not there.
+
+The list of addresses comes from the resolver: one that is added without saying here who may use it fails.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.urls import URLResolver, get_resolver
+
+from annotation.models import AuditEvent, ExportJob, Invitation, Judgement, Response, Scope
+from tests import factories
+from tests.annotation.api.calls import Program, is_problem
+from tests.test_access import World
+from visage_app import urls_api
+
+pytestmark = pytest.mark.django_db
+
+ROLES = ("anonymous", "stranger", "annotator", "lead", "other_lead", "admin")
+NONE = 404
+LEADS = (401, NONE, NONE, 200, NONE, 200)
+ADMINS = (401, NONE, NONE, NONE, NONE, 200)
+ACCOUNTS = (401, 200, 200, 200, 200, 200)
+RESEARCH = (401, NONE, NONE, 200, 200, 200)
+# a study that is open: who is not in it could agree; who leads it has no part in it
+CONSENT = (401, 200, 200, NONE, 200, 200)
+SENDING = (401, 409, 400, NONE, 409, 409)
+
+MAKERS = (401, NONE, NONE, NONE, NONE, 200)
+# who takes part in a study sees its images, and nothing of how they came to be
+SEEN = (401, NONE, 200, 200, NONE, 200)
+# open to everybody who ever took part
+PART = (401, NONE, 200, NONE, NONE, NONE)
+
+READ, MANAGE, ANNOTATE = Scope.READ, Scope.MANAGE, Scope.ANNOTATE
+EXPORT, EVERYBODY = Scope.EXPORT, Scope.ACCOUNTS
+
+# (method, address) -> the scope it needs (None: any), and one status for each of ROLES. Empty bodies.
+EXPECTED: dict[tuple[str, str], tuple[str | None, tuple[int, ...]]] = {
+    ("GET", "account"): (None, ACCOUNTS),
+    ("DELETE", "account/token"): (None, (401, *[204] * 5)),
+    ("GET", "tokens"): (READ, ACCOUNTS),
+    # an admin's
+    ("DELETE", "tokens/{token}"): (MANAGE, (401, NONE, NONE, NONE, NONE, 204)),
+    ("GET", "accounts"): (EVERYBODY, ADMINS),
+    ("GET", "accounts/{who}"): (EVERYBODY, ADMINS),
+    ("PATCH", "accounts/{who}"): (EVERYBODY, ADMINS),
+    # they take part in it
+    ("PUT", "accounts/{who}/leads/words"): (EVERYBODY, (401, NONE, NONE, NONE, NONE, 409)),
+    ("DELETE", "accounts/{who}/leads/words"): (EVERYBODY, ADMINS),
+    ("POST", "accounts/{who}/password-link"): (EVERYBODY, (401, NONE, NONE, NONE, NONE, 201)),
+    ("DELETE", "accounts/{who}/second-factor"): (EVERYBODY, (401, NONE, NONE, NONE, NONE, 204)),
+    ("POST", "accounts/{who}/block"): (EVERYBODY, ADMINS),
+    ("POST", "accounts/{who}/release"): (EVERYBODY, ADMINS),
+    ("GET", "accounts/{who}/merge"): (EVERYBODY, (401, NONE, NONE, NONE, NONE, 400)),
+    ("POST", "accounts/{who}/merge"): (EVERYBODY, (401, NONE, NONE, NONE, NONE, 400)),
+    ("GET", "accounts/{who}/erasure"): (EVERYBODY, ADMINS),
+    ("POST", "accounts/{who}/erasure"): (EVERYBODY, ADMINS),
+    ("GET", "health"): (READ, ADMINS),
+    ("GET", "audit-events"): (READ, ADMINS),
+    ("GET", "identity-groups"): (READ, RESEARCH),
+    ("GET", "identity-groups/{group}"): (READ, RESEARCH),
+    ("GET", "attributes"): (READ, RESEARCH),
+    ("GET", "associations"): (READ, RESEARCH),
+    ("GET", "sources"): (READ, RESEARCH),
+    ("GET", "export-formats"): (None, ACCOUNTS),
+    ("GET", "own-studies"): (ANNOTATE, ACCOUNTS),
+    ("GET", "studies"): (READ, ACCOUNTS),
+    ("POST", "studies"): (MANAGE, (401, 403, 403, 403, 403, 422)),
+    ("GET", "studies/words"): (READ, LEADS),
+    ("POST", "studies/words/status"): (MANAGE, (401, NONE, NONE, 400, NONE, 400)),
+    ("GET", "studies/words/feasibility"): (READ, LEADS),
+    ("GET", "studies/words/setup"): (READ, LEADS),
+    ("PUT", "studies/words/setup"): (MANAGE, (401, NONE, NONE, 422, NONE, 422)),
+    ("DELETE", "studies/words/setup"): (MANAGE, (401, NONE, NONE, NONE, NONE, NONE)),
+    ("GET", "studies/words/setup.toml"): (READ, LEADS),
+    ("GET", "studies/words/tasks"): (READ, LEADS),
+    ("GET", "studies/words/tasks/{task}"): (READ, LEADS),
+    ("GET", "studies/words/units"): (READ, LEADS),
+    ("GET", "studies/words/units/{unit}"): (READ, LEADS),
+    ("GET", "studies/words/people"): (READ, LEADS),
+    ("GET", "studies/words/people/{person}"): (READ, LEADS),
+    ("POST", "studies/words/people/{person}/block"): (MANAGE, LEADS),
+    ("POST", "studies/words/people/{person}/unblock"): (MANAGE, LEADS),
+    ("POST", "studies/words/people/{person}/release"): (MANAGE, LEADS),
+    ("GET", "studies/words/invitations"): (READ, LEADS),
+    ("POST", "studies/words/invitations"): (MANAGE, (401, NONE, NONE, 201, NONE, 201)),
+    ("GET", "studies/words/invitations/{invitation}"): (READ, LEADS),
+    ("DELETE", "studies/words/invitations/{invitation}"): (MANAGE, LEADS),
+    ("GET", "studies/words/export?format=csv"): (EXPORT, ADMINS),
+    ("GET", "studies/words/judgements"): (EXPORT, ADMINS),
+    ("GET", "studies/words/exports"): (EXPORT, ADMINS),
+    ("POST", "studies/words/exports"): (EXPORT, (401, NONE, NONE, NONE, NONE, 400)),
+    ("GET", "studies/words/exports/{export}"): (EXPORT, ADMINS),
+    ("DELETE", "studies/words/exports/{export}"): (EXPORT, (401, NONE, NONE, NONE, NONE, 204)),
+    # it waits: it is not made again, and there is no file yet
+    ("POST", "studies/words/exports/{export}/retry"): (EXPORT, (401, NONE, NONE, NONE, NONE, 409)),
+    ("GET", "studies/words/exports/{export}/file"): (EXPORT, (401, NONE, NONE, NONE, NONE, 409)),
+    ("GET", "hours"): (READ, ADMINS),
+    ("GET", "studies/words/hours"): (READ, LEADS),
+    ("GET", "studies/words/webhooks"): (READ, LEADS),
+    ("POST", "studies/words/webhooks"): (MANAGE, (401, NONE, NONE, 400, NONE, 400)),
+    ("GET", "studies/words/webhooks/{webhook}"): (READ, LEADS),
+    ("PATCH", "studies/words/webhooks/{webhook}"): (MANAGE, LEADS),
+    ("DELETE", "studies/words/webhooks/{webhook}"): (MANAGE, (401, NONE, NONE, 204, NONE, 204)),
+    ("POST", "studies/words/webhooks/{webhook}/secret"): (MANAGE, LEADS),
+    ("POST", "studies/words/webhooks/{webhook}/ping"): (MANAGE, (401, NONE, NONE, 202, NONE, 202)),
+    ("GET", "studies/words/webhooks/{webhook}/deliveries"): (READ, LEADS),
+    # it is about to be sent already
+    ("POST", "studies/words/webhooks/{webhook}/deliveries/{delivery}/redeliver"): (
+        MANAGE,
+        (401, NONE, NONE, 409, NONE, 409),
+    ),
+    ("GET", "studies/words/releases"): (EXPORT, ADMINS),
+    ("GET", "studies/words/release-report"): (EXPORT, ADMINS),
+    ("POST", "studies/words/release"): (EXPORT, ADMINS),
+    ("GET", "own-profile"): (ANNOTATE, ACCOUNTS),
+    ("PUT", "own-profile"): (ANNOTATE, (401, 400, 400, 400, 400, 400)),
+    ("GET", "studies/words/profile"): (ANNOTATE, (401, 409, 200, NONE, 409, 409)),
+    ("PUT", "studies/words/profile"): (ANNOTATE, (401, 409, 400, NONE, 409, 409)),
+    ("GET", "studies/words/part"): (ANNOTATE, PART),
+    ("POST", "studies/words/part/stop"): (ANNOTATE, PART),
+    ("POST", "studies/words/part/come-back"): (ANNOTATE, PART),
+    ("POST", "studies/words/part/withdraw"): (ANNOTATE, (401, NONE, 400, NONE, NONE, NONE)),
+    ("DELETE", "studies/words/consent"): (ANNOTATE, (401, 204, 409, NONE, 204, 204)),
+    ("GET", "studies/words/consent"): (ANNOTATE, CONSENT),
+    ("POST", "studies/words/consent"): (ANNOTATE, (401, 400, 400, NONE, 400, 400)),
+    ("POST", "studies/words/next"): (ANNOTATE, (401, 409, 200, NONE, 409, 409)),
+    ("GET", "studies/words/answers"): (ANNOTATE, (401, 409, 200, NONE, 409, 409)),
+    ("POST", "studies/words/answers"): (ANNOTATE, SENDING),
+    ("POST", "studies/words/corrections"): (ANNOTATE, SENDING),
+    ("POST", "studies/words/skips"): (ANNOTATE, SENDING),
+    ("GET", "image-sets"): (READ, ACCOUNTS),
+    ("GET", "image-sets/ours"): (READ, LEADS),
+    ("GET", "image-sets/ours/images"): (READ, LEADS),
+    # JSON is no ZIP
+    ("POST", "image-sets/ours/bundle"): (MANAGE, (401, NONE, NONE, NONE, NONE, 415)),
+    ("GET", "images/{image}"): (READ, LEADS),
+    ("GET", "images/{image}/file"): (None, SEEN),
+    ("GET", "images/{image}/captions"): (READ, LEADS),
+    ("GET", "runs"): (READ, MAKERS),
+    ("POST", "runs"): (MANAGE, (401, NONE, NONE, NONE, NONE, 400)),
+    ("GET", "runs/{run}"): (READ, MAKERS),
+    ("POST", "runs/{run}/cancel"): (MANAGE, MAKERS),
+    ("GET", "metrics"): (READ, ACCOUNTS),
+    ("GET", "metrics/tendency"): (READ, ACCOUNTS),
+    ("GET", "studies/words/scores?metric=visual_nature"): (READ, LEADS),
+    ("GET", "studies/words/score-runs"): (READ, LEADS),
+    ("POST", "studies/words/score-runs"): (MANAGE, (401, NONE, NONE, 400, NONE, 400)),
+    # there is no run
+    ("GET", "studies/words/score-runs/1"): (READ, (401, *[NONE] * 5)),
+    ("GET", "studies/words/score-runs/1/scores"): (READ, (401, *[NONE] * 5)),
+    ("POST", "studies/words/score-runs/1/retry"): (MANAGE, (401, *[NONE] * 5)),
+    ("GET", "studies/words/agreement"): (READ, LEADS),
+    ("GET", "studies/pictures/identities"): (READ, LEADS),
+    ("GET", "studies/words/identities"): (READ, (401, *[NONE] * 5)),
+    ("GET", "studies/words/progress"): (READ, LEADS),
+    ("GET", "studies/pictures/gallery"): (READ, LEADS),
+    ("GET", "studies/words/quality"): (READ, LEADS),
+    ("GET", "studies/words/figures"): (READ, LEADS),
+    ("GET", "studies/words/figures/consensus"): (READ, LEADS),
+    ("GET", "studies/words/figures/consensus/csv"): (READ, LEADS),
+}
+# of one study, and neither open to all nor for admins alone
+OF_A_LEAD = sorted(
+    one
+    for one, (scope, _) in EXPECTED.items()
+    if one[1].startswith("studies/") and scope not in (ANNOTATE, EXPORT)
+)
+FOR_ADMINS = (EXPORT, EVERYBODY)
+NUMBERED = ("group", "task", "unit", "person", "invitation", "export", "webhook", "image", "run", "token")
+NAMED = {
+    "words": "<slug:name>",
+    "pictures": "<slug:name>",
+    "/ours": "/<slug:name>",
+    "{who}": "<slug:who>",
+    "{delivery}": "<int:delivery>",
+    "score-runs/1": "score-runs/<int:number>",
+    "metrics/tendency": "metrics/<slug:metric>",
+    "consensus/csv": "consensus/<slug:file_format>",
+    "consensus": "<slug:figure>",
+    "/cancel": "/<slug:action>",
+    **{f"{{{one}}}": "<int:number>" for one in NUMBERED},
+}
+
+
+def addresses() -> set[str]:
+    """The route of every address of the API; what tells of the API itself and what there is not aside."""
+    found = set()
+    for one in urls_api.urlpatterns:
+        inside = one.url_patterns if isinstance(one, URLResolver) else [one]
+        found |= {str(pattern.pattern) for pattern in inside}
+    return found - {"schema", "docs", ""}
+
+
+def route_of(address: str) -> str:
+    address = address.partition("?")[0]
+    for given, part in NAMED.items():
+        address = address.replace(given, part)
+    return address
+
+
+class ApiWorld(World):
+    def __init__(self) -> None:
+        super().__init__()
+        self.group = factories.group("Mexican")
+        task = self.words.tasks.get()
+        self.numbers = {
+            "group": self.group.pk,
+            "task": task.pk,
+            "unit": task.units.earliest("pk").pk,
+            "person": self.words.enrolments.get().pk,
+            "invitation": Invitation.objects.get().pk,
+            "export": ExportJob.objects.create(study=self.words, by=self.people["admin"], format="csv").pk,
+            "webhook": self.webhook.pk,
+            "delivery": self.message.pk,
+            "image": self.image.pk,
+            "run": self.run.pk,
+            "token": Program(self.people["admin"], "read").made.token.pk,
+            "who": f"u{self.people['annotator'].pk}",
+        }
+
+    def program(self, role: str, *scopes: str) -> Program:
+        return Program(self.people[role], *scopes)
+
+
+@pytest.fixture
+def world():
+    return ApiWorld()
+
+
+def ask(program, method: str, address: str, world):
+    body = {} if method in ("POST", "PUT", "PATCH") else None
+    answer = program(method, address.format(**world.numbers), body)
+    if answer.streaming:
+        b"".join(answer.streaming_content)
+    return answer
+
+
+def test_every_address_has_its_rows():
+    assert {route_of(address) for _, address in EXPECTED} == addresses()
+
+
+@pytest.mark.parametrize("role", ROLES[1:])
+@pytest.mark.parametrize(("method", "address"), sorted(EXPECTED))
+def test_each_role_gets_what_is_theirs_and_nothing_else(world, method, address, role):
+    program = world.program(role)
+    scope, expected = EXPECTED[method, address]
+    wanted = expected[ROLES.index(role)]
+    if scope in FOR_ADMINS and role != "admin":
+        wanted = 403  # a token of theirs cannot even be made for it; the session is tried below
+    answer = ask(program, method, address, world)
+    assert answer.status_code == wanted, answer.content[:300]
+    if wanted >= 400:
+        is_problem(answer, wanted)
+    assert Response.objects.count() == Judgement.objects.count() == 3, "answers of others stay"
+
+
+@pytest.mark.parametrize("role", ["stranger", "annotator", "lead", "other_lead"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "studies/words/export?format=csv",
+        "studies/words/judgements",
+        "studies/words/exports",
+        "studies/words/releases",
+        "studies/words/release-report",
+        "accounts",
+    ],
+)
+def test_no_data_leave_for_who_is_logged_in_and_no_admin(client, world, role, address):
+    client.force_login(world.people[role])
+    is_problem(client.get(f"/api/v1/{address}"), 404)
+    assert not AuditEvent.objects.filter(what__in=["export", "judgements read"]).exists()
+
+
+@pytest.mark.parametrize(("method", "address"), sorted(EXPECTED))
+def test_nobody_gets_anything(client, world, method, address):
+    answer = client.generic(method, f"/api/v1/{address.format(**world.numbers)}")
+    is_problem(answer, 401)
+
+
+@pytest.mark.parametrize(("method", "address"), sorted(EXPECTED))
+def test_a_token_opens_what_its_scope_says_and_nothing_else(world, method, address):
+    needed, _ = EXPECTED[method, address]
+    for scope in Scope.values:
+        answer = ask(world.program("admin", scope), method, address, world)
+        refused = needed is not None and scope != needed
+        assert (answer.status_code == 403) == refused, (scope, answer.content[:200])
+
+
+@pytest.mark.parametrize("role", ["lead", "annotator", "stranger"])
+@pytest.mark.parametrize(("method", "address"), OF_A_LEAD)
+def test_another_teams_study_looks_like_one_that_there_is_not(world, method, address, role):
+    """Somebody's own numbers under another study's name, and that study's own."""
+    program = world.program(role)
+    factories.study("secret", leads=[world.people["other_lead"]])
+    named = ("studies/secret", "studies/nosuch")
+    answers = [ask(program, method, re.sub(r"^studies/\w+", one, address), world) for one in named]
+    said = [is_problem(answer, 404) for answer in answers]
+    assert said[0] | {"instance": ""} == said[1] | {"instance": ""}
+
+
+@pytest.mark.parametrize(
+    "kind", ["tasks/{task}", "units/{unit}", "people/{person}", "invitations/{invitation}"]
+)
+@pytest.mark.parametrize("number", ["other", 0, 10**9, 2**63, "9" * 500])
+def test_guessed_numbers_are_not_found(world, kind, number):
+    """What is of one's own other study is not found under this one's name either."""
+    enrolment = factories.enrolment(world.pictures, who=factories.annotator())
+    others = {
+        "task": world.pictures.tasks.first().pk,
+        "unit": world.pictures.tasks.filter(units__isnull=False).first().units.first().pk,
+        "person": enrolment.pk,
+        "invitation": Invitation.objects.create(study=world.pictures, code="other").pk,
+    }
+    numbers = others if number == "other" else dict.fromkeys(others, number)
+    is_problem(world.program("lead").get(f"studies/words/{kind.format(**numbers)}"), 404)
+
+
+def test_the_whole_api_is_below_one_prefix():
+    """What is listed by the resolver under the namespace is served below /api/v1/ and nowhere else."""
+    resolvers = [one for one in get_resolver().url_patterns if isinstance(one, URLResolver)]
+    assert [str(one.pattern) for one in resolvers if one.namespace == "api"] == ["api/v1/"]

@@ -1,0 +1,266 @@
+"""No N+1: whatever a page or an address of the API lists, it asks the database as often for many as for few.
+
+Both lists come from the resolver: a new one is measured without being named here, unless it needs arguments
+that nobody knows, which fails until they are given.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from uuid import uuid4
+
+import pytest
+from django.core.cache import cache
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import (
+    AuditEvent,
+    Delivery,
+    ExportJob,
+    Invitation,
+    Scope,
+    Skip,
+    TaskKind,
+    Webhook,
+)
+from annotation.services import setups, tokens
+from annotation.services.releases.bundle import WHAT as RELEASE
+from generation.models import Caption, Job, Run, RunKind, Worker
+from generation.recipes import CaptionRecipe, as_json
+from metrics.queries_pages.overview import wanted
+from metrics.services import score_runs
+from tests import factories
+from tests.test_access import OWN, World, urls
+
+pytestmark = pytest.mark.django_db
+FEW, MORE = 2, 4
+"""Rows of each kind at first, and rows that come on top: three times as many."""
+
+RELEASED = {
+    "k": 5,
+    "texts": False,
+    "images": False,
+    "withheld": [],
+    "checksum": "0" * 64,
+    **dict.fromkeys(("annotators", "responses", "judgements"), 0),
+}
+FRAGMENTS = ("/list/", "/live/", "/progress/")
+"""Addresses that pages ask for a part of themselves."""
+
+WITHOUT_ROWS = {
+    *("healthz", "readyz", "health_page", "health_live", "login", "logout", "set_language"),
+    *("password_change", "password_change_done", "password_reset_confirm", "account_merge", "new_run"),
+    *("profile", "study", "consent", "study_profile", "annotate", "thanks", "withdraw", "join", "enter"),
+    *("work_items", "work_answers", "work_skips", "work_corrections", "work_token", "image_file", "upload"),
+    *("figure", "figures", "methods", "fresh_scores", "audit_export", "exposure_csv", "exposure_all_csv"),
+    *("export_annotations", "export_download", "quality_csv", "fill_rates", "release_page", "export_file"),
+    *("setup_step", "setup_file", "overview_live", "figure_page", "account_action", "person_action"),
+    *("second_factor", "attribute"),
+    # with rows in tests/metrics: they need embeddings, and a second side to compare with
+    *("pull", "compare"),
+}
+"""Pages that show no list, or whose rows are figures and files rather than what is asked for one by one: they
+are measured all the same, and need not become longer."""
+API_WITHOUT_ROWS = {
+    "tasks",  # one of each kind at most
+    *("schema", "docs", "nothing", "account", "export_formats", "feasibility", "consent", "setup_file"),
+    *("setup", "study", "task", "unit", "person", "invitation", "export_job", "export_file", "export"),
+    *("identity_group", "webhook", "image", "run", "image_set", "image_file", "metrics", "metric"),
+    *(
+        "score_run",
+        "score_run_scores",
+        "account_of",
+        "account_erasure",
+        "own_profile",
+        "figures",
+        "figure",
+        "figure_file",
+        "own_studies",
+        "answers",
+    ),
+}
+
+
+class Growing(World):
+    """The world of the access tests, which grows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages = {name: self.url(name) for name in sorted(OWN)}
+        self.word_task = self.words.tasks.get()
+        self.pictures.stereotype_source = factories.source("votes")
+        self.pictures.save()
+        self.page_task = self.pictures.tasks.get(kind=TaskKind.DEPICTION)
+        for number in range(FEW):
+            self._one_more_of_everything(number)
+        self._computed()
+
+    def grow(self) -> None:
+        for number in range(FEW, FEW + MORE):
+            self._one_more_of_everything(number)
+        self._computed()
+
+    def _one_more_of_everything(self, number: int) -> None:
+        now, admin = timezone.now(), self.people["admin"]
+        account = factories.user(f"more{number}")
+        who = factories.annotator(user=account, profile={"origin": "Asia", "gender": "woman"})
+        for study in (self.words, self.pictures):
+            factories.enrolment(study, who=who, consented=True)
+        unit = factories.attribute_unit(self.word_task, f"word {number}")
+        for value, person in ((5, who), (4, factories.annotator()), (1, factories.annotator())):
+            factories.response(unit, values=[value], who=person)
+        skipped = factories.attribute_unit(self.word_task, f"skipped {number}")
+        Skip.objects.create(unit=skipped, annotator=who, client_key=uuid4(), reason="unclear", at=now)
+
+        # another image of a group that is there, and one of a new group
+        association = {"out_votes": (3, 0, 0), "from_source": factories.source("votes")}
+        for group in ("Mexican", f"Group {number}"):
+            image = factories.image(
+                image_set=self.image.image_set,
+                group_name=group,
+                index=number + 2,
+                file=self.image.file.name,
+                sha256=self.image.sha256,
+            )
+            texts = ["hat", "sombrero", "poor", f"{group.lower()} {number}"]
+            page = factories.page_unit(self.page_task, picture=image, texts=texts)
+            for person in (who, factories.annotator(), factories.annotator()):
+                factories.response(page, values=[1, 1, 0, 1, 0], who=person)
+            factories.association(group_name=group, text=texts[-1], **association)
+            Caption.objects.create(run=self.run, image=image, rank=1, text="a hat")
+            Job.objects.create(run=self.run, image=image)
+        run = Run.objects.create(
+            kind=RunKind.CAPTIONS,
+            image_set=factories.image_set(f"set{number}"),
+            backend="fake",
+            recipe=as_json(CaptionRecipe(backend="fake")),
+            recipe_hash=f"{number + 1:064}",
+        )
+        Caption.objects.create(run=run, image=self.image, rank=1, text="a hat")
+        factories.image(image_set=run.image_set)
+        factories.study(f"more{number}", leads=[self.people["lead"]])
+        Invitation.objects.create(study=self.words, code=f"more-{number}")
+        webhook = Webhook.objects.create(
+            study=self.words, url=f"https://h{number}.example.org/", secret="whsec_x", events=["study.paused"]
+        )
+        for one in (webhook, self.webhook):
+            Delivery.objects.create(webhook=one, event="study.paused")
+        ExportJob.objects.create(study=self.words, by=admin, format="csv")
+        AuditEvent.objects.create(what="export", study=self.words, by=account)
+        AuditEvent.objects.create(what=RELEASE, study=self.words, by=account, details=RELEASED)
+        factories.source(f"source{number}")
+        setups.save(user=admin, name=f"draft{number}", document={"title": f"Draft {number}"})
+        tokens.create(user=admin, name=f"program {number}", scopes=(Scope.READ,), by=admin)
+        Worker.objects.create(name=f"w{number}", host="h", queue="default", started_at=now, seen_at=now)
+
+    def _computed(self) -> None:
+        for study, more in ((self.words, []), (self.pictures, ["tendency", "offensiveness"])):
+            for metric in wanted(study) + more:
+                score_runs.request(study=study, metric=metric, variant="corrected")
+        score_runs.compute_pending(limit=50)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an address answered: the status, how long it is, and the statements that it took."""
+
+    status: int
+    size: int
+    statements: list[str]
+
+
+def ask(client, url: str) -> Asked:
+    for _ in range(2):  # the first time it is warmed up
+        cache.clear()
+        with CaptureQueriesContext(connection) as asked:
+            answer = client.get(url, headers={"HX-Request": "true"} if url.endswith(FRAGMENTS) else {})
+            body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return Asked(answer.status_code, len(body), [one["sql"] for one in asked.captured_queries])
+
+
+def compare(client, world: Growing, addresses: dict[str, str], *, need_no_rows: set[str]) -> None:
+    before = {name: ask(client, url) for name, url in addresses.items()}
+    world.grow()
+    after = {name: ask(client, url) for name, url in addresses.items()}
+    assert {name: one.status for name, one in after.items()} == {
+        name: one.status for name, one in before.items()
+    }
+    more = {
+        name: (len(before[name].statements), len(one.statements), _repeated(one.statements))
+        for name, one in after.items()
+        if len(one.statements) > len(before[name].statements)
+    }
+    assert not more, "asks more often when there is more: (few, many, most repeated statement)"
+    listed = {name for name, one in before.items() if one.status == 200 and name not in need_no_rows}
+    short = sorted(name for name in listed if after[name].size <= before[name].size)
+    assert not short, f"make Growing grow what they list, or say that they list nothing: {short}"
+
+
+def _repeated(statements: list[str]) -> str:
+    alike = [re.sub(r"\b\d+\b", "N", sql)[:400] for sql in statements]
+    return max(alike, key=alike.count)
+
+
+@pytest.fixture
+def world(settings):
+    settings.BOOTSTRAP_RESAMPLES = 100
+    return Growing()
+
+
+def test_no_page_asks_more_often_when_there_is_more(client, world):
+    client.force_login(world.people["admin"])
+    compare(client, world, world.pages, need_no_rows=WITHOUT_ROWS)
+
+
+def test_no_page_of_a_lead_or_an_annotator_does_either(client, world):
+    client.force_login(world.people["lead"])
+    pages = ("home", "overview", "people", "invitations", "webhooks", "exposure", "quality", "image_sets")
+    compare(client, world, {name: world.pages[name] for name in pages}, need_no_rows=set())
+
+
+def test_no_address_of_the_api_asks_more_often_when_there_is_more(client, world):
+    client.force_login(world.people["admin"])
+    known = {
+        "name": "words",
+        "delivery": world.message.pk,
+        "who": f"u{world.people['annotator'].pk}",
+        "metric": "tendency",
+        "figure": "consensus",
+        "file_format": "csv",
+        "action": "cancel",
+    }
+    numbers = {
+        "identity-groups": world.image.group_id,
+        "tasks": world.word_task.pk,
+        "units": world.word_task.units.earliest("pk").pk,
+        "people": world.words.enrolments.earliest("pk").pk,
+        "invitations": world.words.invitations.earliest("pk").pk,
+        "exports": world.export.pk,
+        "webhooks": world.webhook.pk,
+        "images": world.image.pk,
+        "runs": world.run.pk,
+        "tokens": world.people["admin"].api_tokens.earliest("pk").pk,
+        "score-runs": world.words.score_runs.earliest("pk").pk,
+    }
+    addresses = {}
+    for name, route in urls():
+        if not name.startswith("api:"):
+            continue
+        arguments = re.findall(r"<\w+:(\w+)>", route)
+        given = {argument: known[argument] for argument in arguments if argument != "number"}
+        if route.startswith("api/v1/image-sets/"):
+            given["name"] = world.image.image_set.name
+        if "number" in arguments:
+            given["number"] = numbers[re.search(r"([a-z-]+)/<int:number>", route)[1]]
+        addresses[f"{name.removeprefix('api:')} {route}"] = reverse(name, kwargs=given)
+    need_no_rows = {full for full in addresses if full.split()[0] in API_WITHOUT_ROWS}
+    compare(client, world, addresses, need_no_rows=need_no_rows)
+
+
+def test_the_lists_of_what_lists_nothing_name_what_there_is():
+    assert WITHOUT_ROWS <= OWN
+    assert {f"api:{name}" for name in API_WITHOUT_ROWS} <= {name for name, _ in urls()}

@@ -1,0 +1,362 @@
+"""Every address that names something × everybody whose it is not: what another team has is not there.
+
+The addresses come from the resolver, the numbers in them from two teams that have one of everything. An
+address with a new kind of number fails until it is said here whose the number is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import pytest
+from django.apps import apps
+from django.core.files.base import ContentFile
+from django.urls import resolve
+
+from annotation.models import Delivery, ExportJob, Invitation, TaskKind, Webhook
+from annotation.services import tokens
+from generation.models import Run, RunKind
+from generation.recipes import CaptionRecipe, as_json
+from metrics.models import ScoreRun
+from tests import factories
+from tests.annotation.api.calls import Program
+from tests.test_access import urls
+
+pytestmark = pytest.mark.django_db
+
+MARK = "canary"
+"""Stands in every text of the other team, and in no address."""
+PART = re.compile(r"<(\w+):(\w+)>|<(\w+)>")
+CHOSEN = {
+    "fmt": "csv",
+    "file_format": "csv",
+    "step": "tasks",
+    "kind": "images",
+    "figure": "consensus",
+    "metric": "consensus",
+}
+"""Parts of an address that are nobody's."""
+ACTIONS = {
+    "account_action": "release",
+    "person_action": "release",
+    "export_action": "retry",
+    "webhook_action": "ping",
+    "run_action": "cancel",
+    "api:run_action": "cancel",
+}
+OPEN = {"join", "enter", "password_reset_confirm"}
+"""For whoever has the link: its secret part, or what a platform adds to it, is asked for there."""
+SHARED = {"api:identity_group"}
+"""The catalogue is of all who lead a study."""
+DOORS = sorted(
+    (name, route)
+    for name, route in urls()
+    if "<" in route and not name.startswith("admin:") and name not in OPEN | SHARED
+)
+DENIED = {404, 405}
+
+
+class Team:
+    """A study of words and images that only its own people take part in, and one of all that it has."""
+
+    def __init__(self, tag: str, *, mark: str = "") -> None:
+        self.lead = factories.user(f"{tag}-lead")
+        self.study = factories.rating_study(
+            name=f"{tag}-study", title=f"A study {mark}", texts=(f"word of {tag}",), leads=[self.lead]
+        )
+        self.study.self_enrol = False
+        self.study.save()
+        self.person = factories.user(f"{tag}-annotator")
+        self.seat = factories.annotator(user=self.person, pseudonym=f"a-{tag}{mark}")
+        self.enrolment = factories.enrolment(self.study, who=self.seat, consented=True)
+        self.task = self.study.tasks.get()
+        self.unit = self.task.units.get()
+        factories.response(self.unit, values=[5], who=self.seat, justification=f"because {mark}")
+        made = factories.image_set(f"{tag}-set")
+        made.title = f"Pictures {mark}"
+        made.save()
+        self.image = factories.image(image_set=made, group_name=f"People of {tag}")
+        self.image.sha256 = f"{self.study.pk:064x}"
+        self.image.file.save(f"{tag}.png", ContentFile(b"png"))
+        factories.page_unit(
+            factories.task(self.study, kind=TaskKind.DEPICTION, image_set=made), picture=self.image
+        )
+        self.invitation = Invitation.objects.create(study=self.study, code=f"{tag}-code", label=f"for {mark}")
+        self.webhook = Webhook.objects.create(
+            study=self.study,
+            url=f"https://{tag}{mark}.example.org/",
+            secret=f"whsec_{mark}",
+            events=["study.paused"],
+        )
+        self.message = Delivery.objects.create(webhook=self.webhook, event="study.paused")
+        self.export = ExportJob.objects.create(study=self.study, by=self.lead, format="csv")
+        self.token = tokens.create(user=self.lead, name=f"of {mark}", scopes=["read"], by=self.lead).token
+        self.run = Run.objects.create(
+            kind=RunKind.CAPTIONS,
+            image_set=made,
+            backend="fake",
+            recipe=as_json(CaptionRecipe(backend="fake")),
+            recipe_hash=f"{self.study.pk:064x}",
+        )
+        self.score_run = ScoreRun.objects.create(
+            study=self.study,
+            metric="consensus",
+            version=1,
+            variant="corrected",
+            digest=f"{self.study.pk:064x}",
+            resamples=0,
+        )
+
+    def of(self, kind: str) -> object:
+        """What stands in an address after `kind`."""
+        return {
+            "studies": self.study.name,
+            "setup": self.study.name,
+            "leads": self.study.name,
+            "accounts": f"u{self.person.pk}",
+            "people": self.enrolment.pk,
+            "tasks": self.task.pk,
+            "units": self.unit.pk,
+            "invitations": self.invitation.pk,
+            "webhooks": self.webhook.pk,
+            "deliveries": self.message.pk,
+            "messages": self.message.pk,
+            "exports": self.export.pk,
+            "export": self.export.pk,
+            "tokens": self.token.pk,
+            "image-sets": self.image.image_set.name,
+            "sets": self.image.image_set.name,
+            "images": self.image.pk,
+            "runs": self.run.pk,
+            "score-runs": self.score_run.pk,
+            "scores": self.score_run.pk,
+            "identities": self.image.group_id,
+            "attributes": self.unit.attribute_id,
+            "identity-groups": self.image.group_id,
+        }[kind]
+
+
+def kinds(route: str) -> list[str]:
+    """What the numbers in an address are numbers of: the word before each."""
+    found = []
+    for match in PART.finditer(route):
+        if (match[2] or match[3]) not in {*CHOSEN, "action"}:
+            found.append(route[: match.start()].rstrip("/").rpartition("/")[2])
+    return found
+
+
+def address(name: str, route: str, teams: list[Team]) -> str:
+    """The address with each of its numbers of the team at the same place."""
+    numbers = iter(zip(kinds(route), teams, strict=True))
+
+    def given(match: re.Match[str]) -> str:
+        part = match[2] or match[3]
+        if part == "action":
+            return ACTIONS[name]
+        if part in CHOSEN:
+            return CHOSEN[part]
+        kind, team = next(numbers)
+        if part == "who":
+            kind = "accounts"
+        return str(team.of(kind))
+
+    url = "/" + PART.sub(given, route)
+    assert resolve(url)
+    return url
+
+
+def combinations(route: str, ours: Team, theirs: Team) -> list[list[Team]]:
+    """All theirs; and, where there are several numbers, the first ours and the rest theirs, and so on."""
+    number = len(kinds(route))
+    if number == 0:
+        return []
+    mixed = [[ours] * place + [theirs] * (number - place) for place in range(number)]
+    return [*mixed, *([[theirs] + [ours] * (number - 1)] if number > 1 else [])]
+
+
+def everything() -> dict[str, list]:
+    """All rows of the program's own tables; but not when a token was last used."""
+    return {
+        model.__name__: list(
+            model.objects.order_by("pk").values_list(
+                *(field.name for field in model._meta.concrete_fields if field.name != "last_used_at")
+            )
+        )
+        for app in ("annotation", "generation", "metrics")
+        for model in apps.get_app_config(app).get_models()
+    }
+
+
+@pytest.fixture
+def teams():
+    return Team("ours"), Team("theirs", mark=MARK)
+
+
+@pytest.fixture(autouse=True)
+def _no_limit(settings):
+    settings.API_RATE = "100000/minute"
+
+
+def text_of(answer) -> str:
+    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return body.decode(errors="replace")
+
+
+def ways(client, name: str, program: Program | None = None):
+    """(method, how to ask) of every way in that an address has: as the browser, and with a token."""
+    for method in ("GET", "POST", "PUT", "PATCH", "DELETE") if name.startswith("api:") else ("GET", "POST"):
+        yield method, partial(client.generic, method, data="{}", content_type="application/json")
+        if name.startswith("api:") and program is not None:
+            yield method, lambda url, method=method: program(method, url.removeprefix("/api/v1/"), {})
+
+
+@pytest.mark.parametrize("role", ["anonymous", "stranger", "annotator", "lead"])
+def test_what_another_team_has_is_not_there(client, teams, role):
+    ours, theirs = teams
+    user = {"annotator": ours.person, "lead": ours.lead}.get(role) or factories.user("stranger")
+    program = None
+    if role != "anonymous":
+        client.force_login(user)
+        program = Program(user)
+    before = everything()
+    wrong = []
+    for name, route in DOORS:
+        for mix in combinations(route, ours, theirs):
+            url = address(name, route, mix)
+            for method, ask in ways(client, name, program):
+                answer = ask(url)
+                # for a study that there is not, too
+                led_to = answer.url if answer.status_code == 302 else ""
+                refused = (
+                    led_to.startswith("/accounts/login/") or answer.status_code in {401, 405}
+                    if role == "anonymous"
+                    # a scope that this account has no token for is refused before anything is looked for
+                    else answer.status_code in DENIED
+                    or led_to == f"/studies/{theirs.study.name}/consent/"
+                    or (answer.status_code == 403 and "scope" in answer.text)
+                )
+                if not refused or MARK in text_of(answer):
+                    wrong.append((method, url, answer.status_code))
+    assert wrong == []
+    assert everything() == before
+
+
+def test_an_admin_too_finds_a_number_only_where_it_belongs(client, teams):
+    """Nothing of one study is reached through another's name."""
+    ours, theirs = teams
+    client.force_login(factories.user("root", admin=True))
+    below_a_study = [
+        (name, route) for name, route in DOORS if len(kinds(route)) > 1 and kinds(route)[0] == "studies"
+    ]
+    assert len(below_a_study) > 15
+    before = everything()
+    for name, route in below_a_study:
+        for mix in combinations(route, ours, theirs):
+            if len(set(mix)) == 1:
+                continue
+            url = address(name, route, mix)
+            for method, ask in ways(client, name):
+                assert ask(url).status_code in DENIED, (method, url)
+    assert everything() == before
+
+
+@pytest.mark.parametrize("role", ["annotator", "lead"])
+def test_numbers_of_others_in_a_query_show_nothing_of_theirs(client, teams, role):
+    ours, theirs = teams
+    client.force_login(ours.person if role == "annotator" else ours.lead)
+    named = {
+        **dict.fromkeys(("study", "name", "theirs"), theirs.study.name),
+        **dict.fromkeys(("set", "image_set", "sets"), theirs.image.image_set.name),
+        **dict.fromkeys(("image", "images", "picture"), theirs.image.pk),
+        **dict.fromkeys(("group", "identity", "groups"), theirs.image.group_id),
+        "attribute": theirs.unit.attribute_id,
+        "task": theirs.task.pk,
+        "unit": theirs.unit.pk,
+        "person": theirs.enrolment.pk,
+        "annotator": theirs.seat.pk,
+        "text": theirs.study.consent_texts.get().pk,
+        "user": theirs.lead.pk,
+        "run": theirs.run.pk,
+        "next": f"/studies/{theirs.study.name}/",
+    }
+    seen = 0
+    for name, route in sorted(urls()):
+        if name.startswith("admin:") or name in {*OPEN, "logout", "set_language"} or "^" in route:
+            continue
+        url = address(name, route, [ours] * len(kinds(route))) if "<" in route else f"/{route}"
+        answer = client.get(url, named)
+        assert MARK not in text_of(answer), url
+        seen += answer.status_code == 200
+    assert seen > (15 if role == "annotator" else 40), "most pages were looked at"
+
+
+def test_everything_that_an_address_can_name_has_an_owner(teams):
+    for name, route in DOORS:
+        for _mix in combinations(route, *teams):
+            assert address(name, route, _mix)
+
+
+class TestNumbersInBodies:
+    """At work: what somebody else holds, in the same study or another."""
+
+    @pytest.fixture
+    def mate(self, teams):
+        """Who takes part in the same study, and holds an item."""
+        ours, _ = teams
+        user = factories.user("mate")
+        factories.enrolment(ours.study, who=factories.annotator(user=user), consented=True)
+        return user
+
+    @staticmethod
+    def held(client, user, study):
+        client.force_login(user)
+        answer = client.post(f"/studies/{study.name}/desk/items/", "{}", content_type="application/json")
+        return answer.json()["items"][0]
+
+    @staticmethod
+    def answer_to(item, **other):
+        said = [
+            {"option": option["id"], "value": 1, "position": option["position"]} for option in item["options"]
+        ]
+        return {"unit": item["unit"], "client_key": item["client_key"], "answers": said, **other}
+
+    def sendings(self, mine, other):
+        """(what is wrong with it, body)."""
+        yield "another's key and item", self.answer_to(other)
+        yield "my key for another's item", self.answer_to(other, client_key=mine["client_key"])
+        yield "another's key for my item", self.answer_to(mine, client_key=other["client_key"])
+
+    @pytest.mark.parametrize("door", ["answers", "skips", "corrections"])
+    @pytest.mark.parametrize("whose", ["mate", "other team"])
+    def test_what_another_holds_cannot_be_answered_skipped_or_corrected(
+        self, client, teams, mate, door, whose
+    ):
+        ours, theirs = teams
+        if whose == "mate":
+            other = self.held(client, mate, ours.study)
+        else:
+            other = self.held(client, theirs.person, theirs.study)
+        mine = self.held(client, ours.person, ours.study)
+        program = Program(ours.person, "annotate")
+        before = everything()
+        for wrong, body in self.sendings(mine, other):
+            if door == "skips":
+                body = {key: body[key] for key in ("unit", "client_key")} | {"reason": "unclear"}
+            page = client.post(
+                f"/studies/{ours.study.name}/desk/{door}/", body, content_type="application/json"
+            )
+            assert page.status_code in {403, 404, 422}, (wrong, page.text)
+            api = program.post(f"studies/{ours.study.name}/{door}", body)
+            assert api.status_code in {403, 404, 422}, (wrong, api.text)
+        assert everything() == before
+
+    def test_agreeing_to_another_studys_text_is_agreeing_to_nothing(self, client, teams, mate):
+        ours, theirs = teams
+        text = theirs.study.consent_texts.get().pk
+        program = Program(ours.person, "annotate")
+        client.force_login(ours.person)
+        before = everything()
+        client.post(f"/studies/{ours.study.name}/consent/", {"text": text})
+        assert program.post(f"studies/{ours.study.name}/consent", {"text": text}).status_code >= 400
+        assert everything() == before

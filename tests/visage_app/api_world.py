@@ -1,0 +1,75 @@
+"""What the API is asked about in its contract test: something of everything, and a token for each role."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from annotation.models import Invitation, TaskKind
+from annotation.services import tokens
+from generation.recipes import CaptionRecipe
+from metrics.services import score_runs
+from tests import factories
+from tests.generation.pages import world as pictures
+from tests.metrics import cast
+
+_SCOPES = ("read", "manage", "annotate")
+
+
+class World:
+    """A study with answers and scores, led by *lead* and joined by *annotator*; pictures that a run made."""
+
+    def __init__(self, media: Path) -> None:
+        self.media = media
+        lead, annotator = factories.user("lead"), factories.user("annotator")
+        admin = factories.user("admin", admin=True)
+        self.secrets = {
+            "admin": self._token(admin, *_SCOPES, "export", "accounts"),
+            "lead": self._token(lead, *_SCOPES),
+            "annotator": self._token(annotator, *_SCOPES),
+            "reader": self._token(lead, "read"),
+        }
+        study = cast.depiction_study(name="hats", leads=[lead])
+        factories.consent_text(study)
+        factories.enrolment(study, who=factories.annotator(user=annotator), consented=True)
+        invitation = Invitation.objects.create(study=study, code="way-in")
+        run = pictures.made(pictures.pictures("Mexican"))
+        pictures.made(pictures.read(run, CaptionRecipe(backend="fake", count=2)))
+        image = run.image_set.images.earliest("pk")
+        shown = factories.task(study, kind=TaskKind.DEPICTION, image_set=run.image_set, version=2)
+        unit = factories.page_unit(shown, picture=image)
+        asked = [
+            score_runs.request(study=study, metric=metric, variant="corrected", resamples=100)
+            for metric in ("tendency", "agreement")
+        ]
+        score_runs.compute_pending()
+        self.known: dict[str, str | int] = {
+            "studies": study.name,
+            "image-sets": run.image_set.name,
+            "images": image.pk,
+            "runs": run.pk,
+            "score-runs": asked[0].pk,
+            "metrics": "tendency",
+            "tasks": shown.pk,
+            "units": unit.pk,
+            "invitations": invitation.pk,
+            "people": study.enrolments.get().pk,
+            "accounts": f"u{annotator.pk}",
+            "leads": study.name,
+            "tokens": admin.api_tokens.get().pk,
+        }
+
+    @staticmethod
+    def _token(user, *scopes: str) -> str:
+        return tokens.create(user=user, name="contract", scopes=scopes, by=user).secret
+
+    def headers(self, role: str) -> dict[str, str]:
+        return {} if role == "anonymous" else {"Authorization": f"Bearer {self.secrets[role]}"}
+
+    def visit(self, case) -> None:
+        """Lead a made-up address to what is there: where it names something, as it might be named, let it
+        name the one that there is. What is no name or number stays as it was made."""
+        for noun, parameter in re.findall(r"/([a-z-]+)/\{(\w+)\}", case.path):
+            known, made_up = self.known.get(noun), case.path_parameters.get(parameter)
+            if known is not None and type(made_up) is type(known) and re.fullmatch(r"[-\w]+", str(made_up)):
+                case.path_parameters[parameter] = known

@@ -1,0 +1,146 @@
+"""The whole API against its own schema, as each role: what Schemathesis makes up is answered as documented.
+
+All its checks are on: no server error, no status, type, header or body that the schema does not name, nothing
+accepted that the schema forbids or refused that it allows, no way in without a token, no method but those
+there are. What is generated is the same at every run. The world is built once; each request is taken back, so
+every one finds the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+import schemathesis
+from django.core.cache import cache as counted
+from django.core.signals import request_finished, request_started
+from django.core.wsgi import get_wsgi_application
+from django.db import close_old_connections, transaction
+from django.test import override_settings
+from drf_spectacular.generators import SchemaGenerator
+from hypothesis import HealthCheck, Phase, settings
+from schemathesis.config import SchemathesisConfig
+from werkzeug import Client
+
+from tests.visage_app.api_world import World
+
+pytestmark = pytest.mark.django_db
+OTHERS = ("lead", "annotator", "reader", "anonymous")
+"""*reader*: a token of the lead's with the scope *read* alone."""
+DOCUMENT = SchemaGenerator().get_schema(request=None, public=True)
+# Well-formed and still refused: a metric without that parameter, a study without images. RFC 9110 has 422
+# for what can be read and not be done; the schema cannot say which of the two it will be. 412: If-Match.
+_ACCEPTED = ["2xx", "3xx", "401", "403", "404", "409", "412", "422"]
+
+
+@schemathesis.serializer("application/toml")
+def study_file(ctx, value) -> bytes:
+    """To the schema a study file is a text; of all texts, send one that is TOML."""
+    return b'name = "sent"\ntitle = "Sent"\n' if isinstance(value, str) else b"no TOML"
+
+
+@schemathesis.serializer("application/zip")
+def archive(ctx, value) -> bytes:
+    """To the schema a ZIP is any bytes; none of those made up is one, which is for the program to say."""
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+
+
+@cache
+def program():
+    return get_wsgi_application()
+
+
+def application(environ, start_response):
+    """The program as a server runs it; made once a test asks it, with the suite's settings."""
+    return program()(environ, start_response)
+
+
+def contract(*, examples: int, coverage: bool):
+    """The schema, with `examples` random requests an operation; `coverage`: beside them every boundary of
+    every parameter, one by one."""
+    config = SchemathesisConfig.from_dict(
+        {
+            # U+0000 is in JSON and in no text of a database: see the tests at the end
+            "generation": {"deterministic": True, "max-examples": examples, "allow-x00": False},
+            "phases": {"coverage": {"enabled": coverage}},
+            "checks": {"positive_data_acceptance": {"expected-statuses": _ACCEPTED}},
+        }
+    )
+    made = schemathesis.openapi.from_dict(DOCUMENT, config=config)
+    made.app = application
+    return made
+
+
+def examples(number: int):
+    return settings(
+        max_examples=number,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate],
+        # the world is the same for all examples, since each request is taken back
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+@pytest.fixture(scope="module")
+def world(django_db_setup, django_db_blocker, tmp_path_factory) -> Iterator[World]:
+    media = tmp_path_factory.mktemp("contract")
+    hashers = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    # as Django's own test client: a request's end would close the connection that all this is rolled back by
+    ends = (request_started, request_finished)
+    for signal in ends:
+        signal.disconnect(close_old_connections)
+    with django_db_blocker.unblock(), transaction.atomic():
+        with override_settings(MEDIA_ROOT=media, CELERY_BROKER_URL="", PASSWORD_HASHERS=hashers):
+            made = World(media)
+        yield made
+        transaction.set_rollback(True)
+    for signal in ends:
+        signal.connect(close_old_connections)
+
+
+def ask(case, role: str, world: World) -> None:
+    world.visit(case)
+    # throttles count in the cache
+    counted.clear()
+    with override_settings(MEDIA_ROOT=world.media), transaction.atomic():
+        answer = case.call(headers=world.headers(role))
+        transaction.set_rollback(True)
+    case.validate_response(answer, headers=world.headers(role))
+
+
+FULL = contract(examples=3, coverage=True)
+SHORT = contract(examples=3, coverage=False)
+
+
+@FULL.parametrize()
+@examples(3)
+def test_every_answer_to_an_admin_is_as_documented(case, world):
+    ask(case, "admin", world)
+
+
+@pytest.mark.parametrize("role", OTHERS)
+@SHORT.parametrize()
+@examples(3)
+def test_every_answer_to_others_is_as_documented(case, role, world):
+    ask(case, role, world)
+
+
+@pytest.mark.parametrize(
+    "body", ['{"name": "a\\u0000b"}', '{"name": "\\ud800"}', '{"a\\u0000": 1}', '{"a": [NaN]}']
+)
+def test_what_is_no_text_and_no_number_is_refused_before_anything_is_asked(world, body):
+    """What the generation leaves out: no database keeps these."""
+    counted.clear()
+    headers = {**world.headers("admin"), "Content-Type": "application/json"}
+    for path in ("studies", "runs", "studies/hats/score-runs"):
+        answer = Client(application).post(f"/api/v1/{path}", data=body, headers=headers)
+        assert (answer.status_code, answer.mimetype) == (400, "application/problem+json")
+
+
+@pytest.mark.parametrize("path", ["runs?image_set=%00", "studies/hats/scores?metric=agreement&name=%00"])
+def test_no_parameter_holds_a_null_character(world, path):
+    counted.clear()
+    assert Client(application).get(f"/api/v1/{path}", headers=world.headers("admin")).status_code == 400

@@ -1,0 +1,41 @@
+"""Every list of the API goes by cursor, in one shape; what does not is named here, with the reason."""
+
+from __future__ import annotations
+
+from drf_spectacular.generators import SchemaGenerator
+
+COMPUTED = "rows that are computed together, each from all: half of them would cost as much, and not fit"
+WRITTEN = "as many as the program has of them: no row comes in or goes while it runs"
+WHOLE = {
+    "metrics_list": WRITTEN,
+    "figures_list": WRITTEN,
+    "agreement_read": COMPUTED,
+    "identities_list": COMPUTED,
+    "quality_list": COMPUTED,
+}
+PAGED = {"order", "limit", "cursor"}
+
+
+def lists() -> dict[str, tuple[set[str], set[str]]]:
+    """{operation: (its query parameters, what stands beside `results`)}."""
+    document = SchemaGenerator().get_schema(request=None, public=True)
+    found = {}
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            content = operation["responses"].get("200", {}).get("content", {})
+            ref = content.get("application/json", {}).get("schema", {}).get("$ref", "")
+            shape = document["components"]["schemas"].get(ref.rpartition("/")[2], {}).get("properties", {})
+            if shape.get("results", {}).get("type") == "array":
+                asked = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"}
+                found[operation["operationId"]] = asked, set(shape)
+    return found
+
+
+def test_every_list_goes_by_cursor():
+    paged = {
+        name
+        for name, (asked, shape) in lists().items()
+        if asked >= PAGED and shape >= {"next", "previous"} and not asked & {"page", "offset"}
+    }
+    assert set(lists()) - paged == set(WHOLE)
+    assert len(paged) > 25

@@ -1,0 +1,138 @@
+"""What nobody may send is refused before it is read: at every page and every address of the API."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from annotation.services import setups
+from tests import factories
+from tests.annotation.api.calls import Program
+from tests.test_access import urls
+
+pytestmark = pytest.mark.django_db
+MORE_THAN_ANY_FORM = 3_000_000
+MULTIPART = "multipart/form-data; boundary=x"
+CHANGING = ("POST", "PUT", "PATCH", "DELETE")
+
+
+class Unread:
+    """A body that nobody may read."""
+
+    def __init__(self) -> None:
+        self.was_read = False
+
+    def read(self, *_: int) -> bytes:
+        self.was_read = True
+        return b""
+
+    readline = read
+
+
+def send(client, path, *, method="POST", length=MORE_THAN_ANY_FORM, kind=MULTIPART, **headers):
+    """What is answered, and whether the body was read for it."""
+    body = Unread()
+    answer = client.request(
+        **{
+            "REQUEST_METHOD": method,
+            "PATH_INFO": path,
+            "CONTENT_TYPE": kind,
+            "CONTENT_LENGTH": str(length),
+            "wsgi.input": body,
+            **headers,
+        }
+    )
+    return answer, body.was_read
+
+
+def paths(*, api: bool) -> list[str]:
+    found = []
+    for name, route in urls():
+        if name.startswith("api:") != api or name == "api:nothing" or "^" in route or "(?P" in route:
+            continue
+        path = re.sub(r"studies/<slug:\w+>", "studies/words", "/" + route)
+        found.append(re.sub(r"<[^>]+>", "1", path))
+    return found
+
+
+@pytest.fixture
+def maker():
+    factories.rating_study(name="words")
+    return factories.user("root", admin=True)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_no_page_reads_a_form_that_is_larger_than_any(maker, known):
+    client = Client(enforce_csrf_checks=True)
+    if known:
+        client.force_login(factories.user("stranger"))
+    for path in paths(api=False):
+        answer, was_read = send(client, path)
+        assert (answer.status_code, was_read) == (413, False), path
+
+
+@pytest.mark.parametrize(
+    ("page", "most"),
+    [("upload", settings.UPLOAD_MAX_MB * 1_000_000), ("setup", setups.LARGEST_BYTES)],
+)
+def test_pages_for_files_read_large_ones_of_who_may_send_them_and_no_larger_ones(maker, page, most):
+    client = Client()
+    client.force_login(maker)
+    assert send(client, reverse(page), length=most)[1]
+    answer, was_read = send(client, reverse(page), length=most + MORE_THAN_ANY_FORM)
+    assert (answer.status_code, was_read) == (413, False)
+    assert f"at most {most // 1_000_000 + 2} MB" in answer.text
+
+
+@pytest.mark.parametrize("kind", ["application/zip", "application/json", MULTIPART])
+def test_a_session_without_the_forgery_token_is_refused_before_the_body_is_read(maker, kind):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(maker)
+    refused = 0
+    for path in paths(api=True):
+        for method in CHANGING:
+            answer, was_read = send(client, path, method=method, length=1000, kind=kind)
+            assert answer.status_code in {403, 405}, (method, path)
+            assert not was_read, (method, path)
+            refused += answer.status_code == 403
+    assert refused > 30
+
+
+def test_a_session_with_the_forgery_token_in_the_header_is_let_in(maker):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(maker)
+    client.get(reverse("tokens"))
+    token = client.cookies["csrftoken"].value
+    path = "/api/v1/image-sets/brought/bundle"
+    answer, was_read = send(client, path, length=1000, kind="application/zip", HTTP_X_CSRFTOKEN=token)
+    assert (answer.status_code, was_read) == (422, True)
+
+
+@pytest.mark.parametrize("kind", ["application/zip", "application/toml", "application/json"])
+@pytest.mark.parametrize("who", ["nobody", "stranger", "reader"])
+def test_the_api_reads_no_upload_of_who_may_not_send_it(maker, kind, who):
+    """Uploads: what may be larger than a body in JSON."""
+    user = factories.user("stranger") if who == "stranger" else maker
+    headers = {}
+    if who != "nobody":
+        secret = Program(user, "read" if who == "reader" else "manage").secret
+        headers["HTTP_AUTHORIZATION"] = f"Bearer {secret}"
+    for path in ("image-sets/brought/bundle", "studies"):
+        answer, was_read = send(Client(), f"/api/v1/{path}", length=1000, kind=kind, **headers)
+        assert answer.status_code in {"nobody": {401}, "reader": {403}, "stranger": {403, 404}}[who]
+        assert not was_read, path
+
+
+def test_the_api_reads_nothing_that_is_too_large(maker):
+    headers = {"HTTP_AUTHORIZATION": f"Bearer {Program(maker).secret}"}
+    for path in paths(api=True):
+        for method in CHANGING:
+            answer, was_read = send(
+                Client(), path, method=method, length=10**9 + 1, kind="application/json", **headers
+            )
+            assert not was_read, (method, path)
+            assert answer.status_code < 500, (method, path)

@@ -1,0 +1,158 @@
+"""The files that containers are made from. No engine runs here: what they say is held against the program,
+and tests/processes/test_served.py runs the same commands with the same settings."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from django.conf import settings
+from django.core.management import get_commands
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES = COMPOSE["services"]
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+PINNED = dict(
+    line.split("==")
+    for line in (ROOT / "deploy" / "constraints.txt").read_text().splitlines()
+    if not line.startswith("#")
+)
+EACH = pytest.mark.parametrize("name", sorted(SERVICES))
+
+
+def test_there_is_everything_that_a_server_needs():
+    ours, others = {"migrate", "web", "worker", "beat", "gpu-worker"}, {"db", "redis", "cache", "proxy"}
+    assert set(SERVICES) == ours | others
+    assert SERVICES["gpu-worker"]["profiles"] == ["gpu"]
+    assert [name for name in SERVICES if "ports" in SERVICES[name]] == ["proxy"]
+
+
+@EACH
+def test_each_is_watched_limited_and_may_do_little(name):
+    service = SERVICES[name]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert {"mem_limit", "pids_limit", "networks"} <= set(service)
+    # what ends by itself is not watched
+    assert name == "migrate" or {"healthcheck", "stop_grace_period"} <= set(service)
+
+
+@EACH
+def test_each_names_only_what_there_is(name):
+    service = SERVICES[name]
+    for volume in service.get("volumes", []):
+        source = volume.split(":")[0]
+        assert source in COMPOSE["volumes"] or (ROOT / source).is_file()
+    assert set(service["networks"]) <= set(COMPOSE["networks"])
+    assert set(service.get("depends_on", {})) <= set(SERVICES)
+    if "build" in service:
+        assert f" AS {service['build']['target']}\n" in DOCKERFILE
+    else:
+        assert re.fullmatch(r"\w+:\d+\.\d+-alpine", service["image"]), "an image without its version"
+
+
+@EACH
+def test_settings_and_commands_are_those_of_the_program(name):
+    service = SERVICES[name]
+    if "build" not in service:
+        return
+    known = set(re.findall(r"^([A-Z0-9_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
+    assert set(service["environment"]) - known <= {"HF_HOME"}
+    said = " ".join([str(service.get("command", "")), str(service.get("healthcheck", ""))])
+    for command in re.findall(r"manage\.py'?,? '?(\w+)", said):
+        assert command in get_commands()
+
+
+# of a machine without containers, of how the image is made, of the GPU worker alone
+NOT_OF_ALL = {"CODE_REVISION", "DEBUG", "MODEL_DEVICE", "STATIC_MANIFEST", "VAR_DIR"}
+# what a server is asked to tell is more than what a laptop is
+MORE_OF_A_SERVER = {"LOG_LEVEL", "LOG_FORMAT"}
+
+
+def test_what_is_set_beside_the_file_reaches_the_program():
+    """A setting that is documented and not handed on is one that says nothing: SECOND_FACTOR, say."""
+    said = (ROOT / ".env.example").read_text()
+    defaults = dict(re.findall(r"^([A-Z0-9_]+)=(.*)$", said, re.MULTILINE))
+    given = SERVICES["web"]["environment"]
+    assert set(defaults) - set(given) == NOT_OF_ALL
+    handed = {
+        name: found[1]
+        for name, value in given.items()
+        if (found := re.fullmatch(r"\$\{" + name + r":-(.*)\}", str(value)))
+    }
+    assert {n for n, value in handed.items() if value != defaults[n]} == MORE_OF_A_SERVER
+    for name in ("web", "worker", "beat", "gpu-worker", "migrate"):
+        assert given.items() <= SERVICES[name]["environment"].items()
+
+
+def test_each_has_time_to_end_what_it_has_in_hand():
+    patience = {name: int(SERVICES[name].get("stop_grace_period", "0s")[:-1]) for name in SERVICES}
+    [graceful] = re.findall(r'"--graceful-timeout", "(\d+)"', DOCKERFILE)
+    [proxied] = re.findall(r"grace_period (\d+)s", (ROOT / "deploy" / "Caddyfile").read_text())
+    assert int(graceful) < patience["web"] <= int(proxied) < patience["proxy"]
+
+
+def test_what_is_sent_does_not_lie_in_memory():
+    """Two uploads of the largest size would take all that the web server may have."""
+    assert Path(settings.UPLOADS_UNFINISHED).parent == Path(settings.VAR_DIR)
+    assert "/tmp" in SERVICES["web"]["tmpfs"]
+    assert "VAR_DIR=/var/lib/visage" in DOCKERFILE
+    assert "var:/var/lib/visage" in SERVICES["web"]["volumes"]
+
+
+def test_a_full_broker_loses_no_message_and_a_full_cache_throws_out_what_is_old():
+    assert "--maxmemory-policy noeviction" in SERVICES["redis"]["command"]
+    assert "--maxmemory-policy allkeys-lru" in SERVICES["cache"]["command"]
+
+
+def test_images_do_not_run_as_root():
+    stages = re.split(r"^FROM ", DOCKERFILE, flags=re.MULTILINE)[1:]
+    base = next(stage for stage in stages if " AS base" in stage.splitlines()[0])
+    assert "\nUSER 10001\n" in base
+    assert all("USER" not in stage for stage in stages if stage is not base)
+
+
+@pytest.mark.skipif(
+    shutil.which("hadolint", path=Path(sys.executable).parent) is None, reason="NO HADOLINT: not linted"
+)
+def test_the_dockerfile_has_no_known_fault():
+    linter = Path(sys.executable).with_name("hadolint")
+    done = subprocess.run([linter, ROOT / "Dockerfile"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("extra", [None, "errors", "models", "s3"])
+def test_every_dependency_is_pinned_within_what_the_project_allows(extra):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = project["dependencies"] if extra is None else project["optional-dependencies"][extra]
+    for each in map(Requirement, wanted):
+        assert each.specifier.contains(PINNED[canonicalize_name(each.name)]), each
+    command = [sys.executable, ROOT / "deploy" / "requirements.py", ROOT / "pyproject.toml"]
+    told = subprocess.run([*command, *filter(None, [extra])], capture_output=True, text=True, check=True)
+    assert told.stdout.split("\n")[:-1] == wanted
+
+
+def test_secrets_and_data_stay_out_of_images():
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert {".env", "var", ".git", ".venv"} <= set(ignored)
+    # what the program itself needs is not
+    assert not {"templates", "static", "locale", "manage.py", "deploy"} & set(ignored)
+
+
+def test_the_proxy_leads_to_the_web_server_and_says_who_the_client_is():
+    caddy = (ROOT / "deploy" / "Caddyfile").read_text()
+    assert "reverse_proxy web:8000" in caddy
+    assert "header_up X-Forwarded-For {remote_host}" in caddy
+    assert "header_up X-Request-ID " in caddy, "or a client chooses what the log says of it"
+    assert "@probes path /healthz /readyz /metrics\n\trespond @probes 404" in caddy
+    assert set(re.findall(r"\{\$(\w+)\}", caddy)) <= set(SERVICES["proxy"]["environment"])

@@ -1,0 +1,338 @@
+"""`manage.py demo`: whole, marked, repeatable, and with the bias in its scores that was planted."""
+
+import json
+import math
+from io import StringIO
+
+import pytest
+from django.contrib.auth import authenticate
+from django.contrib.auth.models import User
+from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
+from django.db import connection, transaction
+from django.db.models import Count
+from django.test import RequestFactory, override_settings
+from django.utils import timezone
+
+from annotation import scales, strata
+from annotation.models import (
+    Annotator,
+    Association,
+    Box,
+    IdentityGroup,
+    Image,
+    ImageSet,
+    Judgement,
+    OptionRole,
+    ProfileAnswer,
+    Response,
+    Slot,
+    SlotState,
+    Source,
+    Study,
+    StudyStatus,
+    Task,
+    Unit,
+)
+from annotation.services.demo import accounts, catalogue, pictures, plan, scenario, studies
+from generation.prompts import image_prompts
+from metrics.models import RunState, Score, ScoreRun
+from metrics.services import score_runs
+
+STORY = scenario.load()
+QUICK = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+TABLES = (
+    *(Annotator, Association, Box, IdentityGroup, Image, ImageSet, Judgement, ProfileAnswer, Response),
+    *(Score, ScoreRun, Slot, Source, Study, Task, Unit, User),
+)
+
+
+def contents():
+    return {model.__name__: list(model.objects.order_by("pk").values()) for model in TABLES}
+
+
+def load():
+    out = StringIO()
+    call_command("demo", stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def loaded(django_db_setup, django_db_blocker, tmp_path_factory):
+    """The demonstration, loaded once for the tests that only read it; gives what the command said."""
+    media = tmp_path_factory.mktemp("media")
+    with (
+        django_db_blocker.unblock(),
+        override_settings(MEDIA_ROOT=media, BOOTSTRAP_RESAMPLES=400, PASSWORD_HASHERS=QUICK),
+        transaction.atomic(),
+    ):
+        yield load()
+        transaction.set_rollback(True)
+    with django_db_blocker.unblock():
+        connection.close()
+
+
+@pytest.fixture
+def demo(loaded, settings):
+    settings.BOOTSTRAP_RESAMPLES = 400
+    settings.PASSWORD_HASHERS = QUICK
+    return Study.objects.get(name="demo")
+
+
+def scores_of(study, name):
+    run = ScoreRun.objects.get(study=study, metric="tendency", variant="corrected")
+    return {
+        score.group.name: score for score in Score.objects.filter(run=run, name=name).select_related("group")
+    }
+
+
+def groups_at(level):
+    return [group.name for group in STORY.groups if group.level == level]
+
+
+def test_everything_simulated_and_drawn_says_so(demo):
+    assert demo.simulated
+    assert "simulated" in demo.title.lower()
+    assert ImageSet.objects.get(name="demo-drawings").drawn
+    answering = Annotator.objects.filter(responses__isnull=False).distinct()
+    assert answering.count() == 12
+    assert all(annotator.simulated and annotator.user is None for annotator in answering)
+
+
+def test_each_picture_has_a_file_under_its_hash_and_the_prompt_of_the_protocol(demo, settings, loaded):
+    assert Image.objects.filter(image_set__drawn=True).count() == 60
+    for image in Image.objects.filter(image_set__drawn=True).select_related("group"):
+        assert image.file.name == f"images/{image.sha256}.png"
+        assert image.prompt in image_prompts(image.group.demonym)
+    assert Image.objects.get(group__name="Indian", index=1).prompt == "a photo of an Indian person"
+
+
+def test_every_slot_is_filled_by_somebody_of_its_stratum_who_met_the_unit_once(demo):
+    slots = Slot.objects.filter(study=demo).select_related("annotator")
+    assert {slot.state for slot in slots} == {SlotState.FILLED}
+    assert len(slots) == 40 * 3 + 12 * 5 * 2 * 3
+    profiles = {
+        annotator.pk: dict(annotator.profile_answers.values_list("field", "value"))
+        for annotator in Annotator.objects.filter(simulated=True)
+    }
+    assert all(strata.parse(slot.stratum).matches(profiles[slot.annotator_id]) for slot in slots)
+    assert not (
+        Response.objects.filter(unit__task__study=demo)
+        .values("unit", "annotator")
+        .annotate(times=Count("pk"))
+        .filter(times__gt=1)
+    )
+
+
+def test_each_picture_page_was_seen_by_somebody_who_is_not_a_man(demo):
+    for unit in Unit.objects.filter(task__study=demo, task__kind="depiction"):
+        said = ProfileAnswer.objects.filter(field="gender", annotator__responses__unit=unit)
+        assert {row.value for row in said} - {"man"}
+
+
+def test_simulated_answers_keep_the_rules_that_people_keep(demo):
+    judgements = Judgement.objects.filter(response__unit__task__study=demo).select_related(
+        "option", "response__unit__task"
+    )
+    for judgement in judgements:
+        label = scales.label_of(judgement.response.unit.task.kind, judgement.value)
+        assert bool(judgement.justification) == label.needs_justification
+    pages = Response.objects.filter(unit__task__kind="depiction", unit__task__study=demo)
+    for response in pages.prefetch_related("judgements__option", "judgements__boxes"):
+        given = list(response.judgements.all())
+        none = next(item for item in given if item.option.role == OptionRole.NONE_OF_ABOVE)
+        others = [item for item in given if item is not none]
+        assert len(others) == 4
+        assert bool(none.value) == (not any(item.value for item in others))
+        assert all(item.boxes.all() if item.value else not item.boxes.all() for item in others)
+
+
+def test_some_are_unsure_and_say_why(demo):
+    unsure = Judgement.objects.filter(response__unit__task__kind="visual_nature", value=3)
+    assert unsure.exists()
+    assert all(judgement.justification for judgement in unsure)
+
+
+def test_the_attributes_shown_on_pictures_are_those_that_all_three_raters_call_visual(demo):
+    ratings: dict[str, list[int]] = {}
+    for text, value in Judgement.objects.filter(
+        response__unit__task__study=demo, response__unit__task__kind="visual_nature"
+    ).values_list("option__attribute__text", "value"):
+        ratings.setdefault(text, []).append(value)
+    visual = {text for text, values in ratings.items() if set(values) <= scales.VISUAL}
+    assert visual == set(STORY.visual())
+
+
+def test_each_response_says_when_and_in_the_order_of_time(demo):
+    for response in Response.objects.filter(unit__task__study=demo):
+        assert demo.opened_at <= response.started_at < response.submitted_at <= demo.closed_at
+        assert response.active_ms > 0
+
+
+def test_boxes_lie_around_what_was_drawn(demo):
+    drawn = pictures.draw_all(plans=plan.make(STORY))
+    near = total = 0
+    boxes = Box.objects.filter(judgement__option__role=OptionRole.STEREOTYPICAL).select_related(
+        "judgement__option__attribute", "judgement__response__unit__image__group"
+    )
+    for box in boxes:
+        image = box.judgement.response.unit.image
+        truth = {item.attribute: item.extent for item in drawn[image.group.name, image.index].boxes}
+        extent = truth.get(box.judgement.option.attribute.text)
+        if extent is None:
+            continue
+        total += 1
+        edges = zip((box.x0, box.y0, box.x1, box.y1), extent, strict=True)
+        near += all(abs(found - true) < 5 * STORY.jitter for found, true in edges)
+    assert total > 100
+    assert near == total
+
+
+@pytest.mark.parametrize("group", groups_at("strong") + groups_at("some") + groups_at("none"))
+def test_the_tendency_that_was_planted_lies_in_its_interval(demo, group):
+    level = next(item.level for item in STORY.groups if item.name == group)
+    score = scores_of(demo, "theta")[group]
+    assert score.low <= STORY.expected_theta(level) <= score.high
+
+
+def test_theta_is_above_one_where_a_bias_was_planted(demo):
+    theta = scores_of(demo, "theta")
+    assert STORY.expected_theta("strong") > 4
+    assert all(theta[group].value > 1.3 for group in groups_at("strong") + groups_at("some"))
+
+
+def test_theta_is_about_one_where_no_bias_was_planted(demo):
+    theta = scores_of(demo, "theta")
+    assert STORY.expected_theta("none") == pytest.approx(1)
+    assert all(0.7 < theta[group].value < 1.4 for group in groups_at("none"))
+
+
+def test_theta_is_infinite_where_nothing_random_is_ever_selected(demo):
+    assert all(math.isinf(scores_of(demo, "theta")[group].value) for group in groups_at("certain"))
+
+
+def test_theta_is_zero_where_nothing_stereotypical_is_ever_selected(demo):
+    assert all(scores_of(demo, "theta")[group].value == 0 for group in groups_at("absent"))
+
+
+def test_another_bias_gives_another_score(demo):
+    """The numbers follow what is planted: with the bias taken out, 'strong' groups come to about 1."""
+    fair = STORY.with_levels(strong=STORY.levels["none"]).only(*groups_at("strong"))
+    with transaction.atomic():
+        Study.objects.filter(name="demo").update(name="demo-planted")
+        lead, plans = User.objects.get(username="lead"), plan.make(fair)
+        drawn = pictures.draw_all(plans=plans)
+        studies.make_finished(scenario=fair, plans=plans, truth=drawn, by=lead, now=timezone.now())
+        run = score_runs.request(
+            study=Study.objects.get(name="demo"), metric="tendency", variant="corrected", resamples=100
+        )
+        score_runs.compute(run_id=run.pk)
+        values = [score.value for score in Score.objects.filter(run=run, name="theta")]
+        transaction.set_rollback(True)
+    assert len(values) == len(groups_at("strong")) == 5
+    assert 0.8 < sum(values) / len(values) < 1.25
+
+
+def test_all_scores_are_computed_at_once(demo):
+    runs = ScoreRun.objects.filter(study=demo)
+    assert {(run.metric, run.variant) for run in runs} == {
+        (metric, variant)
+        for metric in ("tendency", "likelihood", "offensiveness")
+        for variant in ("published", "corrected")
+    }
+    assert {run.state for run in runs} == {RunState.DONE}
+
+
+def test_a_score_that_cannot_be_computed_is_an_error(demo, monkeypatch):
+    def broken(**arguments):
+        raise ArithmeticError("planted fault")
+
+    monkeypatch.setattr(score_runs.scoring, "evaluate", broken)
+    with transaction.atomic():
+        ScoreRun.objects.filter(study=demo, metric="offensiveness").delete()
+        with pytest.raises(CommandError, match=r"offensiveness .*planted fault"):
+            load()
+        transaction.set_rollback(True)
+
+
+def test_the_open_study_waits_for_people(demo):
+    study = Study.objects.get(name="demo-rating")
+    assert study.status == StudyStatus.OPEN
+    assert not study.simulated
+    assert list(study.leads.values_list("username", flat=True)) == ["lead"]
+    assert set(study.slots.values_list("state", flat=True)) == {SlotState.OPEN}
+    assert study.slots.count() == 120
+
+
+def test_the_logins_work_as_printed(demo, loaded):
+    for login in accounts.LOGINS:
+        user = authenticate(
+            RequestFactory().post("/accounts/login/"), username=login.username, password=login.password
+        )
+        assert user is not None
+        assert user.is_superuser == (login.role == "admin")
+        assert f"{login.username} " in loaded
+        assert login.password in loaded
+
+
+def test_a_second_run_changes_nothing_and_says_so(demo):
+    before = contents()
+    assert "nothing to do" in load()
+    assert json.dumps(contents(), default=str) == json.dumps(before, default=str)
+
+
+def test_the_documentation_names_every_level_with_the_tendency_it_plants(settings):
+    said = (settings.BASE_DIR / "docs" / "demo.md").read_text()
+    for level in STORY.levels:
+        expected = STORY.expected_theta(level)
+        number = "∞" if math.isinf(expected) else f"{expected:.2f}"
+        assert f"| `{level}` | {', '.join(groups_at(level))} |" in said
+        assert next(line for line in said.splitlines() if line.startswith(f"| `{level}`")).endswith(
+            f"| {number} |"
+        )
+
+
+@pytest.mark.django_db
+def test_a_real_server_gets_no_public_passwords(settings):
+    settings.HTTPS = True
+    with pytest.raises(CommandError, match="HTTPS=yes"):
+        load()
+    assert not User.objects.exists()
+
+
+@pytest.mark.django_db
+def test_somebody_elses_study_named_demo_is_left_alone():
+    Study.objects.create(name="demo", title="Ours")
+    with pytest.raises(CommandError, match="that the demonstration did not make"):
+        load()
+    assert Study.objects.get(name="demo").title == "Ours"
+
+
+@pytest.mark.django_db
+def test_a_changed_password_is_kept_and_no_longer_printed(settings):
+    settings.PASSWORD_HASHERS = QUICK
+    accounts.make_accounts()
+    lead = User.objects.get(username="lead")
+    lead.set_password("something else entirely")
+    lead.save()
+    assert accounts.make_accounts() == []
+    assert [login.username for login in accounts.working_logins()] == ["annotator", "annotator2", "admin"]
+
+
+@pytest.mark.django_db
+def test_a_group_that_was_imported_before_keeps_what_it_says():
+    IdentityGroup.objects.create(name="Welsh", demonym="Cymric", country="Wales")
+    catalogue.make_catalogue(scenario=STORY)
+    assert IdentityGroup.objects.get(name="Welsh").country == "Wales"
+    assert Association.objects.filter(source__name="demo", group__name="Welsh").count() == 5
+
+
+@pytest.mark.django_db
+def test_a_lost_picture_is_drawn_again():
+    catalogue.make_catalogue(scenario=STORY)
+    drawn = pictures.draw_all(plans=plan.make(STORY.only("Welsh")))
+    assert pictures.store(drawn=drawn, prompts_of=image_prompts) == 5
+    name = Image.objects.get(group__name="Welsh", index=2).file.name
+    default_storage.delete(name)
+    assert pictures.store(drawn=drawn, prompts_of=image_prompts) == 0
+    assert default_storage.exists(name)

@@ -1,0 +1,119 @@
+"""The settings module: what it reads is documented, and what it cannot use it refuses with the cure."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from visage_app import storages
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = (ROOT / ".env.example").read_text()
+SOURCE = "\n".join(path.read_text() for path in sorted((ROOT / "visage_app").glob("*.py")))
+S3 = {"S3_BUCKET": "x", "S3_ENDPOINT": "http://s3.lab:9000"}
+
+
+def load_settings(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    env = {
+        "PATH": os.environ["PATH"],
+        "VAR_DIR": str(tmp_path),
+        "DJANGO_SETTINGS_MODULE": "visage_app.settings",
+    }
+    return subprocess.run(
+        [sys.executable, "-c", "from django.conf import settings; print(settings.SECRET_KEY)"],
+        cwd=ROOT,
+        env={**env, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_variable_that_is_read_is_in_the_example_and_the_other_way_round():
+    read = set(re.findall(r'env(?:\.str|\.list|_[a-z]+)\(\s*"([A-Z0-9_]+)"', SOURCE))
+    assert len(read) > 25
+    shown = set(re.findall(r"^([A-Z0-9_]+)=", EXAMPLE, re.MULTILINE))
+    assert read == shown
+
+
+def test_the_example_itself_is_usable(tmp_path):
+    variables = dict(re.findall(r"^([A-Z0-9_]+)=(.*)$", EXAMPLE, re.MULTILINE))
+    done = load_settings(tmp_path, **{**variables, "VAR_DIR": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_secret_key_is_made_once_and_kept(tmp_path):
+    first, second = load_settings(tmp_path), load_settings(tmp_path)
+    assert first.stdout == second.stdout
+    assert len(first.stdout.strip()) >= 50
+    assert (tmp_path / "secret_key").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({"DEBUG": "perhaps"}, "DEBUG='perhaps' is neither yes nor no. Set DEBUG=yes or DEBUG=no."),
+        ({"LEASE_MINUTES": "0"}, "LEASE_MINUTES='0' is not a whole number of at least 1."),
+        ({"LEASE_MINUTES": "an hour"}, "LEASE_MINUTES='an hour' is not a whole number"),
+        ({"API_RATE": "often"}, "API_RATE='often' is no rate. Write it as 600/minute"),
+        (
+            {"WEBHOOK_ALLOWED_HOSTS": "https://x"},
+            "WEBHOOK_ALLOWED_HOSTS='https://x' is not the name of a host.",
+        ),
+        ({"SECOND_FACTOR": "all"}, "SECOND_FACTOR='all' is none of: optional, admins, leads."),
+        ({"SECRET_KEY": "short"}, "SECRET_KEY is too short to be safe."),
+        ({"HTTPS": "yes"}, "SECRET_KEY is not set."),
+        ({"S3_BUCKET": "x"}, "S3_ENDPOINT='' is no address of an S3 server. Write scheme and host"),
+        (
+            {**S3, "S3_ENDPOINT": "s3.lab/bucket"},
+            "S3_ENDPOINT='s3.lab/bucket' is no address of an S3 server.",
+        ),
+        ({"S3_ENDPOINT": "https://s3.lab"}, "S3_ENDPOINT is set and S3_BUCKET is not."),
+        ({**S3, "S3_ACCESS_KEY": "x"}, "Of S3_ACCESS_KEY and S3_SECRET_KEY one is set."),
+        ({**S3, "S3_SIGNED_MINUTES": "90"}, "S3_SIGNED_MINUTES=90 is too long"),
+        (
+            {**S3, "S3_SIGNED_MINUTES": "5", "HTTPS": "yes", "SECRET_KEY": "0123456789abcdef" * 4},
+            "S3_SIGNED_MINUTES sends browsers to http://s3.lab:9000, and this site is reached over https.",
+        ),
+        ({"DATABASE_REPLICA_URL": "postgresql://x/y"}, "is a standby of the PostgreSQL at DATABASE_URL"),
+        ({"CACHE_URL": "memcached://x"}, "CACHE_URL is no address of a Redis."),
+        (
+            {"CACHE_URL": "redis://x/0", "CELERY_BROKER_URL": "redis://x/0"},
+            "CACHE_URL and CELERY_BROKER_URL are the same.",
+        ),
+        ({"DATABASE_URL": "mysql://localhost/x"}, "DATABASE_URL must begin with sqlite:// or postgresql://."),
+        (
+            {"DATABASE_POOL": "4"},
+            "DATABASE_POOL=4 is of PostgreSQL's connections, and this database is SQLite.",
+        ),
+    ],
+)
+def test_bad_values_are_refused_with_the_cure(tmp_path, variables, message):
+    done = load_settings(tmp_path, **variables)
+    assert done.returncode != 0
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, []),
+        (S3, []),
+        ({**S3, "S3_SIGNED_MINUTES": "5"}, ["http://s3.lab:9000"]),
+        (
+            {**S3, "S3_SIGNED_MINUTES": "5", "S3_PUBLIC_ENDPOINT": "https://files.example.org/"},
+            ["https://files.example.org"],
+        ),
+    ],
+)
+def test_pages_may_load_images_from_a_bucket_only_where_browsers_are_sent_there(
+    monkeypatch, variables, expected
+):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert storages.image_origins(https=False) == expected

@@ -1,0 +1,211 @@
+"""Values as a backup writes them: the same for the same, whichever database they come from. Pure: no Django.
+
+| kind | in the backup | in SQLite | in PostgreSQL |
+| --- | --- | --- | --- |
+| integer, text | as in JSON | integer, text | integer, text |
+| boolean | true, false | 0, 1 | boolean |
+| float | a number, or "inf", "-inf", "nan" | real | double precision |
+| time | "2026-01-31T12:00:00.000000Z" | text, UTC | timestamp with time zone |
+| uuid | "12345678-1234-..." | 32 hex digits | uuid |
+| json | a list of one, which tells JSON's null from SQL's | text | jsonb |
+| binary | base64 | blob | bytea |
+
+SQL's null is null. Negative zero is zero, and the keys of JSON objects are sorted: one of the databases would
+lose these anyway.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+_encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True, allow_nan=False).encode
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+_SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
+_MAY_BE_NOT_TEXT = re.compile(rb"\\u(0000|d[89a-f])")
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+class BadValue(ValueError):
+    """A value that its column cannot hold."""
+
+
+def line(row: Sequence[object]) -> bytes:
+    """One row, its values already written by `writers`, as a line of the backup."""
+    return _encode(row).encode("ascii") + b"\n"
+
+
+def parse(raw: bytes, width: int) -> list[Any]:
+    """A line as the list of its `width` values. Raises BadValue."""
+    try:
+        row = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise BadValue("it is not JSON") from error
+    if not isinstance(row, list) or len(row) != width:
+        raise BadValue(f"it is no list of {width} values")
+    return row
+
+
+def writers(kinds: Sequence[str]) -> list[tuple[int, Callable[[Any], object]]]:
+    """For each column whose values need it: what makes of a database's value the backup's."""
+    return [(place, _WRITERS[kind]) for place, kind in enumerate(kinds) if kind in _WRITERS]
+
+
+def readers(kinds: Sequence[str], *, vendor: str) -> list[tuple[int, Callable[[Any], object]]]:
+    """For each column: what makes of the backup's value that of `vendor`'s database. They raise BadValue."""
+    made = {**_READERS, **(_SQLITE if vendor == "sqlite" else {})}
+    return [(place, made[kind]) for place, kind in enumerate(kinds)]
+
+
+def holds_no_text(raw: bytes, row: Sequence[object]) -> bool:
+    """Whether some text of the row has a character that PostgreSQL cannot store: NUL, or half of a pair."""
+    return bool(_MAY_BE_NOT_TEXT.search(raw)) and _no_text(row)
+
+
+def _no_text(value: object) -> bool:
+    if isinstance(value, str):
+        return bool(_NOT_TEXT.search(value))
+    if isinstance(value, dict):
+        return any(_no_text(each) for pair in value.items() for each in pair)
+    return isinstance(value, list | tuple) and any(map(_no_text, value))
+
+
+def _write_float(value: Any) -> object:
+    number = float(value)
+    return number + 0.0 if math.isfinite(number) else str(number)
+
+
+def _write_time(value: Any) -> str:
+    moment: datetime = value
+    # SQLite's have no zone and are UTC
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+
+
+def _write_json(value: Any) -> list[object]:
+    return [_plain(json.loads(value))]
+
+
+def _plain(value: object) -> object:
+    """JSON as both databases give it back: PostgreSQL writes 1e+20 in digits and knows no negative zero."""
+    if isinstance(value, float):
+        far = abs(value) >= 1e16 and math.isfinite(value)
+        return int(Decimal(repr(value))) if far else value + 0.0
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list) else value
+
+
+_WRITERS: dict[str, Callable[[Any], object]] = {
+    "boolean": bool,
+    "float": _write_float,
+    "time": _write_time,
+    "uuid": lambda value: str(value if isinstance(value, UUID) else UUID(value)),
+    "json": _write_json,
+    "binary": lambda value: base64.b64encode(value).decode("ascii"),
+}
+
+
+def _read_integer(value: Any) -> int:
+    if type(value) is not int or not _LEAST <= value <= _MOST:
+        raise BadValue(f"{str(value)[:40]!r} is no whole number of 64 bits")
+    return value
+
+
+def _read_text(value: Any) -> str:
+    if type(value) is not str:
+        raise BadValue(f"{str(value)[:40]!r} is no text")
+    return value
+
+
+def _read_boolean(value: Any) -> bool:
+    if type(value) is not bool:
+        raise BadValue(f"{str(value)[:40]!r} is neither true nor false")
+    return value
+
+
+def _read_float(value: Any) -> float:
+    if type(value) is str and value in _SPECIAL:
+        return _SPECIAL[value]
+    if type(value) is not float and type(value) is not int:
+        raise BadValue(f"{str(value)[:40]!r} is no number")
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise BadValue("a number is too large") from error
+
+
+def _read_real(value: Any) -> float:
+    number = _read_float(value)
+    if math.isnan(number):
+        raise BadValue("SQLite cannot store a number that is none (nan)")
+    return number
+
+
+def _read_time(value: Any) -> str:
+    if type(value) is str and _TIME.fullmatch(value):
+        try:
+            datetime.fromisoformat(value)
+        except ValueError:
+            pass
+        else:
+            return value
+    raise BadValue(f"{str(value)[:40]!r} is no time such as 2026-01-31T12:00:00.000000Z")
+
+
+def _read_time_of_sqlite(value: Any) -> str:
+    moment = datetime.fromisoformat(_read_time(value))
+    # as Django writes it: times are compared as text, and without the zeros of a whole second
+    return str(moment.replace(tzinfo=None))
+
+
+def _read_uuid(value: Any) -> str:
+    try:
+        if type(value) is str and str(UUID(value)) == value:
+            return value
+    except ValueError:
+        pass
+    raise BadValue(f"{str(value)[:40]!r} is no UUID")
+
+
+def _read_json(value: Any) -> str:
+    if type(value) is not list or len(value) != 1:
+        raise BadValue("JSON stands in a list of one")
+    try:
+        return json.dumps(value[0], allow_nan=False)
+    except ValueError as error:
+        raise BadValue("JSON has no infinite numbers") from error
+
+
+def _read_binary(value: Any) -> bytes:
+    try:
+        return base64.b64decode(_read_text(value), validate=True)
+    except ValueError as error:
+        raise BadValue("it is no base64") from error
+
+
+_READERS: dict[str, Callable[[Any], object]] = {
+    "integer": _read_integer,
+    "text": _read_text,
+    "boolean": _read_boolean,
+    "float": _read_float,
+    "time": _read_time,
+    "uuid": _read_uuid,
+    "json": _read_json,
+    "binary": _read_binary,
+}
+_SQLITE: dict[str, Callable[[Any], object]] = {
+    "float": _read_real,
+    "time": _read_time_of_sqlite,
+    "uuid": lambda value: _read_uuid(value).replace("-", ""),
+}
+
+__all__ = ["BadValue", "holds_no_text", "line", "parse", "readers", "writers"]

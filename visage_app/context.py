@@ -1,0 +1,10 @@
+"""What every page needs to know: which parts of the navigation are for this account."""
+
+from django.http import HttpRequest
+
+from annotation import policies
+
+
+def roles(request: HttpRequest) -> dict[str, bool]:
+    user = getattr(request, "user", None)
+    return {"is_admin": user is not None and policies.is_admin(user)}

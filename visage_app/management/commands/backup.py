@@ -1,0 +1,51 @@
+"""manage.py backup FILE (docs/backup.md)"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.management.commands._importing import progress_bar
+from visage_app import backup
+
+
+class Command(BaseCommand):
+    help = (
+        "Write everything to one file: all rows as of one moment, while others go on working, and all stored "
+        "files. It fits either database. It holds personal data: keep it as you keep the database."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE", help="a tar archive to write")
+        parser.add_argument("--force", action="store_true", help="replace what is there already")
+        parser.add_argument(
+            "--without-lost-files",
+            action="store_true",
+            help="go on where a stored file is missing or damaged (`verify` says of which image)",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["file"]
+        try:
+            with progress_bar() as progress:
+                made = backup.backup(
+                    path=path,
+                    progress=progress,
+                    overwrite=options["force"],
+                    without_lost_files=options["without_lost_files"],
+                )
+        except (backup.BackupRefused, OSError) as error:
+            raise CommandError(f"No backup was made. {error}") from error
+        self.stdout.write(
+            f"{path}: {made.rows:,} rows of {len(made.tables)} tables, {made.files.rows:,} files, "
+            f"{path.stat().st_size:,} bytes. It holds personal data."
+        )
+        if made.lost_files:
+            self.stderr.write(
+                f"Stored files that are missing or damaged, and not in it: {made.lost_files:,}. `manage.py "
+                "verify SET` says of which images they are."
+            )
+        self.stdout.write(f"Digest of its contents: {made.digest}")

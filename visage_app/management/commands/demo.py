@@ -1,0 +1,105 @@
+"""`manage.py demo`: a complete small study with simulated, clearly marked, answers (DESIGN §9)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.utils import timezone
+
+from annotation.models import Study
+from annotation.services.demo import accounts, catalogue, pictures, plan, scenario, studies
+from generation.prompts import image_prompts
+from metrics import registry
+from metrics.models import RunState
+from metrics.services import score_runs
+
+# Any number that no other part of the program locks.
+_LOCK = 7_305_011
+METRICS = ("tendency", "likelihood", "offensiveness")
+
+
+class Command(BaseCommand):
+    help = (
+        "Load the demonstration: drawn pictures, simulated answers with a known bias (both marked as such "
+        "everywhere), an open study to try, and four logins. Running it again changes nothing."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        story = scenario.load()
+        try:
+            with _one_at_a_time():
+                changes = self._load(story)
+        except accounts.DemoRefused as error:
+            raise CommandError(str(error)) from error
+        if changes:
+            self.stdout.write("Demonstration loaded: " + ", ".join(changes) + ".")
+        else:
+            self.stdout.write("The demonstration is here already: nothing to do.")
+        self.stdout.write("Its pictures are drawn and the answers of study 'demo' are simulated.")
+        print_logins(self)
+
+    def _load(self, story: scenario.Scenario) -> list[str]:
+        """Load what is missing; returns what was."""
+        users = accounts.make_accounts()
+        associations = catalogue.make_catalogue(scenario=story)
+        plans = plan.make(story)
+        drawn = pictures.draw_all(plans=plans)
+        images = pictures.store(drawn=drawn, prompts_of=image_prompts)
+        lead, now = User.objects.get(username="lead"), timezone.now()
+        finished = studies.make_finished(scenario=story, plans=plans, truth=drawn, by=lead, now=now)
+        rating = studies.make_open(scenario=story, by=lead, now=now)
+        runs = self._score()
+        counted = {
+            "logins": len(users),
+            "associations": associations,
+            "drawn pictures": images,
+            "studies": finished + rating,
+            "score runs": runs,
+        }
+        return [f"{number} {noun}" for noun, number in counted.items() if number]
+
+    def _score(self) -> int:
+        """Compute the scores that the dashboards show first; returns how many runs it took."""
+        study = Study.objects.get(name=studies.FINISHED)
+        computed = 0
+        for metric in METRICS:
+            for variant in registry.VARIANTS:
+                run = score_runs.request(study=study, metric=metric, variant=variant)
+                if run.state == RunState.PENDING:
+                    score_runs.compute(run_id=run.pk)
+                    computed += 1
+                run.refresh_from_db()
+                if run.error:
+                    raise CommandError(
+                        f"The demonstration is loaded, but its {metric} ({variant}) could not be computed: "
+                        f"{run.error}"
+                    )
+        return computed
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Two that load at once wait for each other, so that the second finds what the first made. SQLite has
+    one writer at a time anyway."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [_LOCK])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [_LOCK])
+
+
+def print_logins(command: BaseCommand) -> None:
+    """Print the demonstration's logins that work, if there are any."""
+    logins = accounts.working_logins()
+    if not logins:
+        return
+    command.stdout.write("Logins of the demonstration (public passwords, for this computer only):")
+    for login in logins:
+        command.stdout.write(f"  {login.username:<12}{login.password:<18}{login.role}")

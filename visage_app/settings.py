@@ -1,0 +1,274 @@
+"""All settings, from the environment; bad values are refused with the cure in the message (environment.py).
+
+Without any variable set it is the *embedded* way to run: SQLite in `var/`, no broker, no server besides
+the program itself. `DATABASE_URL` and `CELERY_BROKER_URL` make it the *served* way (DESIGN §9).
+Every variable read here is listed in `.env.example`; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.utils import get_random_secret_key
+
+from visage_app import caches, databases, logs, monitoring, storages
+from visage_app.environment import BASE_DIR, env, env_bool, env_choice, env_hosts, env_int, env_rate
+from visage_app.openapi import SPECTACULAR_SETTINGS  # noqa: F401 - a setting
+
+VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var"))).resolve()
+DEBUG = env_bool("DEBUG", False)
+HTTPS = env_bool("HTTPS", False)
+
+
+def _secret_key() -> str:
+    """SECRET_KEY from the environment; else one made once and kept in var/, for the embedded way."""
+    given = env.str("SECRET_KEY", default="")
+    if given:
+        if len(given) < 50 or len(set(given)) < 5:
+            raise ImproperlyConfigured(
+                "SECRET_KEY is too short to be safe. Make one: python -c "
+                '"from django.core.management.utils import get_random_secret_key as k; print(k())"'
+            )
+        return given
+    if HTTPS:
+        raise ImproperlyConfigured("SECRET_KEY is not set. A server reached over HTTPS needs its own.")
+    kept = VAR_DIR / "secret_key"
+    if not kept.is_file():
+        VAR_DIR.mkdir(parents=True, exist_ok=True)
+        fresh = kept.with_suffix(".new")
+        fresh.write_text(get_random_secret_key())
+        fresh.chmod(0o600)
+        fresh.replace(kept)
+    return kept.read_text().strip()
+
+
+SECRET_KEY = _secret_key()
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+INSTALLED_APPS = [
+    "visage_app",
+    "metrics",
+    "generation",
+    "annotation",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.humanize",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "axes",
+    "csp",
+    "django_htmx",
+    "django_otp",
+    "django_otp.plugins.otp_static",
+    "django_otp.plugins.otp_totp",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "rest_framework",
+]
+
+MIDDLEWARE = [
+    # first: it measures, and logs, all the others
+    "visage_app.request_log.RequestLog",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    # so far out that what the ones below refuse has it, too
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    # before the next, which reads a form to find its token
+    "visage_app.body_limits.BodyLimits",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "visage_app.no_room.NoRoom",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "visage_app.second_factor.SecondFactorMiddleware",
+    "visage_app.replica_pages.FromReplica",
+    # last: it turns a login that was refused too often into its page
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "visage_app.urls"
+WSGI_APPLICATION = "visage_app.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "visage_app.context.roles",
+            ],
+        },
+    },
+]
+
+
+DATABASES = databases.configured(VAR_DIR)
+DATABASE_ROUTERS = ["annotation.replica.Router"] if "replica" in DATABASES else []
+# By how much the replica may be behind; above it, the primary is read.
+DATABASE_REPLICA_LAG_SECONDS = env_int("DATABASE_REPLICA_LAG_SECONDS", 10, least=1)
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+# Guessing a password is stopped before anything else looks at it.
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+LOGIN_ATTEMPTS = env_int("LOGIN_ATTEMPTS", 10, least=1)
+LOGIN_PAUSE_MINUTES = env_int("LOGIN_PAUSE_MINUTES", 15, least=1)
+AXES_FAILURE_LIMIT = LOGIN_ATTEMPTS
+AXES_COOLOFF_TIME = timedelta(minutes=LOGIN_PAUSE_MINUTES)
+# Name and address together: a stranger elsewhere cannot lock somebody out, and a classroom that shares an
+# address does not pay for one of its people.
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_CLIENT_IP_CALLABLE = "visage_app.addresses.of_client"
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
+AXES_HTTP_RESPONSE_CODE = 429
+# No record of who logs in from where, and no names in the log.
+AXES_DISABLE_ACCESS_LOG = True
+AXES_VERBOSE = False
+AXES_CLIENT_STR_CALLABLE = "visage_app.logs.somebody"
+AXES_ENABLE_ADMIN = False
+# Who must have a second factor; everybody else with a password may.
+SECOND_FACTOR = env_choice("SECOND_FACTOR", ("optional", "admins", "leads"))
+OTP_TOTP_ISSUER = "Visage"
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
+
+LANGUAGE_CODE = "en"
+# In their own names: who looks for theirs need not read another (docs/translating.md).
+LANGUAGES = [("en", "English"), ("es", "Español"), ("ar", "العربية")]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGE_COOKIE_AGE = 365 * 24 * 60 * 60
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_SECURE = HTTPS
+TIME_ZONE = "UTC"
+USE_I18N = True
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "visage_app.static_files.ChartBundle",
+]
+MEDIA_ROOT = VAR_DIR / "media"
+# Hashed names need `collectstatic` first; `make run` does it, the tests go without.
+STATIC_MANIFEST = env_bool("STATIC_MANIFEST", not DEBUG)
+# Above 0, images come from the bucket itself, at addresses that are good for so long.
+IMAGES_SIGNED_SECONDS = storages.signed_seconds()
+STORAGES = storages.configured(VAR_DIR, static_manifest=STATIC_MANIFEST)
+WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        # signed addresses of images, if browsers are sent to the bucket
+        "img-src": [SELF, "data:", "blob:", *storages.image_origins(https=HTTPS)],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+CSRF_COOKIE_HTTPONLY = True
+CSRF_USE_SESSIONS = False
+SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_SECURE = HTTPS
+SECURE_SSL_REDIRECT = HTTPS
+# Asked from inside, in front of no proxy.
+SECURE_REDIRECT_EXEMPT = ["^healthz$", "^readyz$", "^metrics$"]
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
+SECURE_HSTS_PRELOAD = HTTPS
+BEHIND_PROXY = env_bool("BEHIND_PROXY", False)
+if BEHIND_PROXY:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# Who knows it may read /metrics; without it there is no such address (docs/monitoring.md).
+METRICS_TOKEN = monitoring.metrics_token()
+# Work that could be done and waits longer than so is slow.
+QUEUE_SLOW_MINUTES = env_int("QUEUE_SLOW_MINUTES", 15, least=1)
+
+# What an image was built from, where there is no checkout to ask.
+CODE_REVISION = env.str("CODE_REVISION", default="").strip()
+
+CACHES = caches.configured(code=CODE_REVISION)
+
+# Celery is the bell, the rows are the truth: without a broker the embedded worker finds pending rows.
+CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="")
+CELERY_TASK_ACKS_LATE = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_DEFAULT_QUEUE = "default"
+# Queue gpu: whatever needs a model (docs/adr/0007-generation.md). One message is one slice of time.
+CELERY_TASK_ROUTES = {"generation.tasks.work_slice": {"queue": "gpu"}}
+
+# How long the file of an export that was made in the background can be fetched.
+EXPORT_KEEP_DAYS = env_int("EXPORT_KEEP_DAYS", 7, least=1)
+# Where files of exports lie while they are made, on this machine also where they are then kept elsewhere.
+EXPORTS_UNFINISHED = VAR_DIR / "exports-unfinished"
+LEASE_MINUTES = env_int("LEASE_MINUTES", 60, least=1)
+UPLOAD_MAX_MB = env_int("UPLOAD_MAX_MB", 500, least=1)
+# Where files lie while they are being sent.
+UPLOADS_UNFINISHED = VAR_DIR / "uploads-unfinished"
+FILE_UPLOAD_HANDLERS = [
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "annotation.upload_spool.Spool",
+]
+# A job is somebody else's when its worker has not been heard of for so long.
+JOB_LEASE_SECONDS = env_int("JOB_LEASE_SECONDS", 120, least=5)
+# The pause after a first try that failed; the second is twice as long.
+JOB_RETRY_SECONDS = env_int("JOB_RETRY_SECONDS", 30)
+# How long a Celery worker stays with one run before the next message has its turn.
+JOB_SLICE_SECONDS = env_int("JOB_SLICE_SECONDS", 120, least=1)
+# Where models run: cuda, cuda:1, mps, cpu; "" chooses a GPU if there is one.
+MODEL_DEVICE = env.str("MODEL_DEVICE", default="").strip()
+# Webhooks go to public addresses over https, and to nothing else, unless one of these says so.
+WEBHOOK_ALLOW_HTTP = env_bool("WEBHOOK_ALLOW_HTTP", False)
+WEBHOOK_ALLOWED_HOSTS = env_hosts("WEBHOOK_ALLOWED_HOSTS")
+BOOTSTRAP_RESAMPLES = env_int("BOOTSTRAP_RESAMPLES", 1000, least=100)
+
+# How often one token, account or address may ask the API, counted in Django's cache.
+API_RATE = env_rate("API_RATE", "600/minute")
+REST_FRAMEWORK = {
+    # Who may do what stands in annotation/api/resource.py; this is for a view that forgot to ask.
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "annotation.api.schema.Schema",
+    "EXCEPTION_HANDLER": "annotation.api.errors.handle",
+    # whose address counts where nobody is known
+    "NUM_PROXIES": 1 if BEHIND_PROXY else 0,
+    "URL_FORMAT_OVERRIDE": None,
+}
+
+LOGGING = logs.configured()
+monitoring.report_errors(release=CODE_REVISION)

@@ -1,0 +1,1 @@
+"""SQLite for several people at once: see base.py."""

@@ -1,0 +1,128 @@
+"""Logging in: the password, and after it a code where the account asks for one (services/second_factor.py).
+
+Between the two nobody is logged in: the session says who gave the right password, for a few minutes.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from axes.handlers.proxy import AxesProxyHandler
+from django.contrib import auth, messages
+from django.contrib.auth import signals
+from django.contrib.auth import views as auth_views
+from django.contrib.auth.models import User
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_safe
+from django_otp import login as remember_device
+from django_otp.models import Device
+from django_otp.plugins.otp_static.models import StaticDevice
+
+from annotation.queries_accounts import has_second_factor
+from annotation.services import second_factor
+
+PENDING = "login_half_done"
+PENDING_SECONDS = 600
+WRONG = gettext_lazy(
+    "This code is not right, was used before, or came too soon after a wrong one. Wait for the next one."
+)
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+class LoginView(auth_views.LoginView):
+    """The password. Who has a second factor is asked for it next, and is not logged in before."""
+
+    redirect_authenticated_user = True
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        user = form.get_user()
+        if not has_second_factor(user):
+            return super().form_valid(form)
+        self.request.session.flush()
+        self.request.session[PENDING] = {
+            "account": user.pk,
+            "password": user.get_session_auth_hash(),
+            "at": time.time(),
+            "next": self.get_success_url(),
+        }
+        return redirect("login_code")
+
+
+@never_cache
+@sensitive_post_parameters("code")
+@require_http_methods(["GET", "HEAD", "POST"])
+def login_code(request: HttpRequest) -> HttpResponse:
+    """The code after the password."""
+    user = _half_logged_in(request)
+    if user is None:
+        return redirect("login")
+    if request.method != "POST":
+        return render(request, "registration/login_code.html")
+    device = checked(request, user, request.POST.get("code", ""))
+    if device is None:
+        return render(request, "registration/login_code.html", {"wrong": WRONG}, status=422)
+    then = request.session.pop(PENDING)["next"]
+    auth.login(request, user, backend=_BACKEND)
+    remember_device(request, second_factor.device_of(user))
+    if isinstance(device, StaticDevice):
+        messages.warning(request, codes_left(user))
+    return redirect(then)
+
+
+def checked(request: HttpRequest, user: User, code: str) -> Device | None:
+    """The device that `code` is of. Wrong codes are counted with wrong passwords, and lead to the same pause:
+    then it is None for right ones too, and the page about the pause is shown instead of the answer."""
+    credentials = {"username": user.get_username()}
+    if not AxesProxyHandler.is_allowed(request, credentials):
+        request.axes_locked_out = True  # type: ignore[attr-defined]
+        return None
+    device = second_factor.check(user=user, code=code)
+    if device is None:
+        signals.user_login_failed.send(sender=__name__, credentials=credentials, request=request)
+    return device
+
+
+def codes_left(user: User) -> str:
+    """How many recovery codes somebody still has, in words."""
+    left = second_factor.codes_left(user)
+    said = ngettext("%(left)d recovery code is left.", "%(left)d recovery codes are left.", left)
+    return said % {"left": left}
+
+
+def _half_logged_in(request: HttpRequest) -> User | None:
+    """Who gave the right password in this session, a few minutes ago, and may still log in with it."""
+    pending = request.session.get(PENDING)
+    if pending is None or not 0 <= time.time() - pending["at"] < PENDING_SECONDS:
+        return None
+    user = User.objects.filter(pk=pending["account"], is_active=True).first()
+    if user is None or not constant_time_compare(user.get_session_auth_hash(), pending["password"]):
+        return None
+    return user
+
+
+@never_cache
+@require_safe
+def admin_login(request: HttpRequest) -> HttpResponse:
+    """Where Django's administration sends whoever may not see it: there is one way to log in. Who is logged
+    in already is told that there is no such page."""
+    if request.user.is_authenticated:
+        raise Http404
+    return auth_views.redirect_to_login(request.GET.get("next", "/admin/"))
+
+
+__all__ = [
+    "PENDING",
+    "PENDING_SECONDS",
+    "WRONG",
+    "LoginView",
+    "admin_login",
+    "checked",
+    "codes_left",
+    "login_code",
+]
