@@ -184,6 +184,59 @@ def test_a_browser_without_storage_works_and_says_so(new_page, amal):
     assert Judgement.objects.get().value == 5
 
 
+# The page waits a quarter of a minute for its storage; the tests do not.
+IMPATIENT = """
+    const later = window.setTimeout;
+    window.setTimeout = (work, ms, ...rest) => later(work, ms === 15_000 ? 500 : ms, ...rest);
+"""
+STUCK = """
+    const begin = IDBDatabase.prototype.transaction;
+    IDBDatabase.prototype.transaction = function (...of) {
+        if (!window.stuck) return begin.apply(this, of);
+        const store = { add: () => ({}), put: () => ({}), delete: () => ({}), getAll: () => ({}) };
+        return { objectStore: () => store };
+    };
+"""
+
+
+def test_a_storage_that_never_opens_is_done_without(new_page, amal):
+    page = new_page(amal)
+    page.add_init_script(IMPATIENT + "IDBFactory.prototype.open = () => ({});")
+    at_work(page, PAGE)
+    for word in WORDS[:5]:  # more than were at hand: new ones come as well
+        answer(page, word, "1")
+    expect(page.locator("[data-warning]")).to_contain_text("does not let the page keep anything")
+    saved(page)
+    assert Response.objects.count() == 5
+
+
+def test_a_storage_that_stops_answering_is_done_without_and_nothing_is_lost(
+    new_page, amal, offline_is_expected
+):
+    page = new_page(amal)
+    page.add_init_script(IMPATIENT + STUCK)
+    at_work(page, PAGE)
+    answer(page, WORDS[0], "1")
+    saved(page)
+    page.evaluate("window.stuck = true")
+    answer(page, WORDS[1], "1")
+    expect(page.locator("[data-warning]")).to_contain_text("does not let the page keep anything")
+    saved(page)
+    assert Response.objects.count() == 2
+    # what is in memory alone outlives the page all the same, in the quick storage
+    page.context.set_offline(True)
+    answer(page, WORDS[2], "2")
+    state(page, "kept here: 1")
+    page.context.set_offline(False)
+    page.on("dialog", lambda dialog: dialog.accept())  # it asks before it is left
+    page.route("**/desk/answers/", lambda route: route.abort())
+    page.reload()
+    page.unroute("**/desk/answers/")
+    item_shown(page, WORDS[3])
+    saved(page)
+    assert Response.objects.count() == 3
+
+
 def test_the_back_button_leaves_and_coming_back_goes_on(new_page, amal):
     page = new_page(amal)
     page.goto("/studies/words/")

@@ -1,23 +1,26 @@
 /* What must not be lost: answers that the server has not acknowledged, and drafts. Kept in IndexedDB, one
-   database for each annotator and study. Where a browser has no storage, kept in this tab's memory, and
-   the page says so.
+   database for each annotator and study. Where a browser has no storage, or one that stopped answering, kept
+   in this tab's memory. Event: "memory", when it comes to that.
 
    A journal entry: {client_key, door, body, item, order, attempts}. `door` names the endpoint. */
 
 const OLD_DRAFT_MS = 14 * 24 * 60 * 60 * 1000;
+/* Storage that has not answered by then is done without: sending must not wait for it without end. */
+const PATIENCE_MS = 15_000;
 
-export class Journal {
+export class Journal extends EventTarget {
   #database = null;
   #entries = new Map();
   #drafts = new Map();
   #order = 0;
-  /* Entries whose writing has not ended; a page that is left meanwhile puts them where that is quick. */
+  /* Entries that are in memory only, as yet or for good; a page that is left puts them where that is quick. */
   #unwritten = new Map();
   #left;
   /* Resolves once the storage is open, or known not to open; what is kept before that is written then. */
   ready;
 
   constructor(name) {
+    super();
     this.#left = `${name}-left`;
     this.ready = this.#open(name);
     addEventListener("pagehide", () => this.#leave());
@@ -26,11 +29,16 @@ export class Journal {
   async #open(name) {
     try {
       this.#database = await opened(name);
-      await this.#takeUp();
-      await this.#readDrafts();
     } catch {
-      this.#database = null;
+      this.#doWithout();
     }
+    await this.#takeUp();
+    await this.#readDrafts();
+  }
+
+  #doWithout() {
+    this.#database = null;
+    this.dispatchEvent(new Event("memory"));
   }
 
   /* Whether a reload would lose what is kept; known once `ready`. */
@@ -42,11 +50,15 @@ export class Journal {
   async add({ client_key, door, body, item }) {
     const entry = { client_key, door, body, item, order: Date.now() + this.#order++ / 1000, attempts: 0 };
     if (this.#entries.has(client_key)) return;
-    this.#entries.set(client_key, entry);
-    this.#unwritten.set(client_key, entry);
-    const written = await this.#write("entries", (store) => store.add(entry));
-    this.#unwritten.delete(client_key);
-    if (written === "taken") this.#entries.delete(client_key);
+    await this.#keep(entry, (change) => this.#write("entries", change));
+  }
+
+  async #keep(entry, write) {
+    this.#entries.set(entry.client_key, entry);
+    this.#unwritten.set(entry.client_key, entry);
+    const written = await write((store) => store.add(entry));
+    if (written !== "failed") this.#unwritten.delete(entry.client_key);
+    if (written === "taken") this.#entries.delete(entry.client_key);
   }
 
   async update(entry) {
@@ -55,14 +67,19 @@ export class Journal {
   }
 
   async remove(key) {
-    this.#entries.delete(key);
+    this.#forget(key);
     await this.#write("entries", (store) => store.delete(key));
+  }
+
+  #forget(key) {
+    this.#entries.delete(key);
+    this.#unwritten.delete(key);
   }
 
   /* The server has it: the entry goes together with the draft that it came from. One after the other, a page
      that is left in between would show the item once more as half answered. */
   async finish(key) {
-    this.#entries.delete(key);
+    this.#forget(key);
     this.#drafts.delete(key);
     await this.#write(["entries", "drafts"], (entries, drafts) => {
       entries.delete(key);
@@ -111,11 +128,13 @@ export class Journal {
 
   /* What an earlier page left in a hurry. */
   async #takeUp() {
-    const left = localStorage.getItem(this.#left);
-    if (left === null) return;
-    for (const entry of JSON.parse(left)) await this.#change("entries", (store) => store.add(entry));
-    /* What has been left since then is for the next page. */
-    if (localStorage.getItem(this.#left) === left) localStorage.removeItem(this.#left);
+    try {
+      const left = localStorage.getItem(this.#left);
+      if (left === null) return;
+      for (const entry of JSON.parse(left)) await this.#keep(entry, (change) => this.#change("entries", change));
+      /* What has been left since then is for the next page. */
+      if (localStorage.getItem(this.#left) === left) localStorage.removeItem(this.#left);
+    } catch { /* no storage: nothing was left there */ }
   }
 
   async #readDrafts() {
@@ -133,43 +152,52 @@ export class Journal {
 
   /* `change` is given the stores of these names. */
   #change(names, change) {
-    if (!this.#database) return Promise.resolve();
-    return new Promise((done) => {
-      try {
-        const transaction = this.#database.transaction(names, "readwrite");
-        transaction.oncomplete = () => done();
-        /* An entry that another tab kept first is a constraint error, and no failure of the storage. */
-        transaction.onabort = () => {
-          const taken = transaction.error?.name === "ConstraintError";
-          if (!taken) this.#database = null;
-          done(taken ? "taken" : "failed");
-        };
-        change(...[names].flat().map((name) => transaction.objectStore(name)));
-        transaction.commit?.(); // at once: a page that is being left aborts what is not committed
-      } catch {
-        this.#database = null;
-        done();
-      }
-    });
+    return this.#ask((transaction, done) => {
+      transaction.oncomplete = () => done("written");
+      /* An entry that another tab kept first is a constraint error, and no failure of the storage. */
+      transaction.onabort = () => done(transaction.error?.name === "ConstraintError" ? "taken" : "failed");
+      change(...[names].flat().map((name) => transaction.objectStore(name)));
+      transaction.commit?.(); // at once: a page that is being left aborts what is not committed
+    }, names, "readwrite");
   }
 
-  #read(name, question) {
-    if (!this.#database) return Promise.resolve(null);
-    return new Promise((done) => {
-      try {
-        const request = question(this.#database.transaction(name).objectStore(name));
-        request.onsuccess = () => done(request.result);
-        request.onerror = () => done(null);
-      } catch {
-        this.#database = null;
-        done(null);
-      }
-    });
+  async #read(name, question) {
+    const found = await this.#ask((transaction, done) => {
+      const request = question(transaction.objectStore(name));
+      request.onsuccess = () => done(request.result);
+      request.onerror = () => done("failed");
+    }, name, "readonly");
+    return found === "failed" ? null : found;
+  }
+
+  /* `work` is given a transaction over the stores of these names, and calls what else it is given with the
+     outcome: "failed" for storage that can no longer be used, which it is then done without. */
+  async #ask(work, names, mode) {
+    if (!this.#database) return "failed";
+    const outcome = await inTime((done) => work(this.#database.transaction(names, mode), done)).catch(() => "failed");
+    if (outcome === "failed" && this.#database) this.#doWithout();
+    return outcome;
   }
 }
 
-function opened(name) {
+/* As a promise, but one that is broken where nothing has come by then. */
+function inTime(work) {
   return new Promise((done, failed) => {
+    const timer = setTimeout(() => failed(new Error("no answer")), PATIENCE_MS);
+    const over = (then) => (outcome) => {
+      clearTimeout(timer);
+      then(outcome);
+    };
+    try {
+      work(over(done), over(failed));
+    } catch (error) {
+      over(failed)(error);
+    }
+  });
+}
+
+function opened(name) {
+  return inTime((done, failed) => {
     const request = indexedDB.open(name, 1);
     request.onupgradeneeded = () => {
       request.result.createObjectStore("entries", { keyPath: "client_key" });

@@ -35,6 +35,7 @@ export function start(views = {}) {
   const desk = new Desk({ config, views: { rating: RatingView, ...views }, journal, sender, shelf, clock, status });
 
   sender.addEventListener("state", (event) => status.show(event.detail));
+  journal.addEventListener("memory", () => status.warn(config.messages.memory));
   /* Whoever was quicker than this module stays where they are: what it makes anew has the same names. */
   const at = document.activeElement?.id;
   desk.next({ draft: alreadyChosen() });
@@ -69,7 +70,6 @@ export function start(views = {}) {
   offer("[data-open-keys]", help);
 
   journal.pending().then(async (entries) => {
-    if (!journal.durable) status.warn(config.messages.memory);
     desk.remember(entries);
     await sender.flush();
     shelf.refill();
