@@ -20,8 +20,13 @@ class Response(models.Model):
     """
 
     unit = models.ForeignKey(Unit, on_delete=models.PROTECT, related_name="responses")
-    slot = models.ForeignKey(Slot, on_delete=models.PROTECT, null=True, related_name="responses")
-    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, null=True, related_name="responses")
+    # these two begin indexes below
+    slot = models.ForeignKey(
+        Slot, on_delete=models.PROTECT, null=True, related_name="responses", db_index=False
+    )
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, null=True, related_name="responses", db_index=False
+    )
     client_key = models.UUIDField(unique=True)
     task_version = models.PositiveIntegerField()
     revision = models.PositiveIntegerField(default=1)
@@ -89,7 +94,10 @@ class Skip(models.Model):
 class Judgement(models.Model):
     """What a response says of one option: a value of the task's scale (annotation/scales.py)."""
 
-    response = models.ForeignKey(Response, on_delete=models.CASCADE, related_name="judgements")
+    # begins an index below
+    response = models.ForeignKey(
+        Response, on_delete=models.CASCADE, related_name="judgements", db_index=False
+    )
     option = models.ForeignKey(Option, on_delete=models.PROTECT, related_name="judgements")
     value = models.SmallIntegerField()
     position = models.PositiveSmallIntegerField(

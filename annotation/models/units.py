@@ -125,13 +125,16 @@ class Slot(models.Model):
     slots of a study: a returned slot goes to the end, so that everybody's position passes it once more.
     """
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="slots")
-    unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="slots")
+    # Each of the three keys begins an index below: one of its own would be written at every change as well.
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="slots", db_index=False)
+    unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="slots", db_index=False)
     index = models.PositiveSmallIntegerField(help_text="0 .. overlap-1")
     stratum = models.CharField(max_length=120, default="any")
     queue = models.BigIntegerField()
     state = models.CharField(max_length=6, choices=SlotState, default=SlotState.OPEN)
-    annotator = models.ForeignKey(Annotator, on_delete=models.SET_NULL, null=True, related_name="slots")
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.SET_NULL, null=True, related_name="slots", db_index=False
+    )
     lease_key = models.UUIDField(null=True, help_text="The idempotency key of the answer this lease expects.")
     leased_at = models.DateTimeField(null=True)
     lease_expires_at = models.DateTimeField(null=True)

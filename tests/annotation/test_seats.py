@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from annotation.models import Enrolment, EnrolmentStatus, Response, Unit
-from annotation.services import items, responses, seats
+from annotation.services import items, open_slots, responses, seats
 from tests import connections, factories
 
 pytestmark = [
@@ -78,6 +78,28 @@ def test_only_leases_do_not_wait_for_the_disk(enrolment):
             pass
         assert waits_for_disk()  # what else is done there may not be lost
     assert waits_for_disk()
+
+
+def test_open_slots_are_looked_up_by_one_plan_that_goes_by_indexes(enrolment):
+    """Also if it was made while all tables were empty, which the database took for good."""
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE annotation_slot, annotation_response, annotation_skip")
+    for _ in range(12):  # from the sixth time on the driver has it prepared
+        with seats.held(user=enrolment.annotator.user, study_name="words", for_leases=True) as seat:
+            open_slots.first(enrolment=seat.enrolment, texts=["any"], after=0, least=2)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT name, generic_plans, custom_plans FROM pg_prepared_statements "
+            "WHERE statement LIKE '%%mine.unit_id%%'"
+        )
+        [(name, generic, custom)] = cursor.fetchall()
+        assert (generic >= 5, custom) == (True, 0)
+        cursor.execute("SET plan_cache_mode = force_generic_plan")
+        cursor.execute(f'EXPLAIN EXECUTE "{name}" (1, \'any\', 0, 1)')  # noqa: S608 - the driver's own name
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+        cursor.execute("RESET plan_cache_mode")
+    assert "slot_open_by_stratum" in plan
+    assert "Seq Scan" not in plan
 
 
 def test_what_is_refused_leaves_nothing_and_the_next_one_goes_on(enrolment):
