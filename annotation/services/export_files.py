@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import shutil
+import time
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -32,7 +34,8 @@ def storage() -> Storage:
 
 
 def workshop() -> Path:
-    """The folder in which files lie while they are made: here, also where they are then kept elsewhere."""
+    """The folder in which files lie while they are made: here, also where they are then kept elsewhere. Not
+    that for temporary files, which in a container is memory."""
     folder = Path(settings.EXPORTS_UNFINISHED)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
@@ -89,9 +92,17 @@ def _sweep() -> int:
     lost = [path for path in unfinished if _claim_of(path.name) not in claims]
     for path in lost:
         path.unlink(missing_ok=True)
+    left = [path for path in workshop().iterdir() if path.is_dir() and path.stat().st_mtime < _day_ago()]
+    for path in left:
+        shutil.rmtree(path, ignore_errors=True)
     nameless = [name for name in kept if name not in named and _claim_of(name) not in claims]
     _delete(nameless)
-    return len(lost) + len(nameless)
+    return len(lost) + len(left) + len(nameless)
+
+
+def _day_ago() -> float:
+    """Nobody is at a folder any more that was last written to before then: a process was killed at it."""
+    return time.time() - timedelta(days=1).total_seconds()
 
 
 def _claim_of(name: str) -> UUID | None:

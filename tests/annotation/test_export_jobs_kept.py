@@ -1,6 +1,9 @@
 """Files of exports in the background: withdrawn from, kept for a while, deleted."""
 
 import io
+import os
+import tempfile
+import time
 import zipfile
 from datetime import timedelta
 from uuid import uuid4
@@ -10,7 +13,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from annotation.models import AuditEvent, ExportJob, ExportState, Response
-from annotation.services import export_beat, export_files, export_jobs, exports, withdrawals
+from annotation.services import export_beat, export_files, export_jobs, exports, releases, withdrawals
 from annotation.services.exports import packing, snapshot
 from annotation.services.exports.selection import Selection
 from tests import factories
@@ -149,6 +152,35 @@ def test_what_a_killed_worker_left_is_deleted_and_what_is_being_made_is_not(admi
         (export_files.workshop() / name).write_bytes(b"half")
     export_files.tidy()
     assert lying_about() == sorted([f"{job.pk}-{job.claim}.zip", done.file])
+
+
+def test_folders_that_a_killed_process_left_are_deleted_a_day_later(admin):
+    left, fresh = (export_files.workshop() / name for name in ("sheet-left", "sheet-fresh"))
+    for folder in (left, fresh):
+        folder.mkdir()
+        (folder / "sheet.xlsx").write_bytes(b"half")
+    yesterday = time.time() - timedelta(days=1, minutes=1).total_seconds()
+    os.utime(left, (yesterday, yesterday))
+    assert export_files.tidy() == 1
+    assert (left.exists(), fresh.exists()) == (False, True)
+
+
+@pytest.mark.parametrize("fmt", ["coco", "huggingface", "visage"])
+def test_nothing_is_made_in_the_folder_for_temporary_files(fmt, monkeypatch):
+    """In a container that is memory."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    filters = exports.Filters()
+    assert zipfile.is_zipfile(
+        io.BytesIO(b"".join(exports.stream_zip(study=depiction(), fmt=fmt, by=None, filters=filters)))
+    )
+    assert lying_about() == []
+
+
+def test_a_release_is_not_made_there_either(monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    pieces = releases.stream_zip(study=depiction(), by=None, wanted=releases.Wanted())
+    assert zipfile.is_zipfile(io.BytesIO(b"".join(pieces)))
+    assert lying_about() == []
 
 
 def test_deleting_takes_the_file_along(admin, django_capture_on_commit_callbacks):

@@ -14,6 +14,8 @@ from typing import IO
 
 import xlsxwriter
 
+from annotation.services.export_files import workshop
+
 ENOUGH = 1 << 18
 """Bytes that are handed on at once."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -81,7 +83,7 @@ class Aside:
     """A part of an export that is written while another is read, and read afterwards: kept on the disk."""
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=workshop())  # noqa: SIM115
         weakref.finalize(self, self._file.close)  # also where an export breaks off
 
     def write(self, text: str) -> None:
@@ -121,7 +123,7 @@ def sheet(
     It is written to the disk row by row and read from there. Raises `too_long()` where a sheet cannot hold
     as many rows.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=workshop(), prefix="sheet-") as folder:
         path = Path(folder, "sheet.xlsx")
         with xlsxwriter.Workbook(path, {"constant_memory": True, "tmpdir": folder}) as book:
             page = book.add_worksheet(name)

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from annotation.models import AuditEvent, Study
 from annotation.readers import release_columns as columns
+from annotation.services.export_files import workshop
 from annotation.services.exports.packing import ENOUGH, File, zipped
 from annotation.services.releases import tables
 from annotation.services.releases.about import (
@@ -109,7 +110,7 @@ def stream_zip(*, study: Study, by: User | None, wanted: Wanted) -> Iterator[byt
 
 
 def _zip(study: Study, by: User | None, wanted: Wanted) -> Iterator[bytes]:
-    with tempfile.TemporaryDirectory(prefix="release-") as folder:
+    with tempfile.TemporaryDirectory(dir=workshop(), prefix="release-") as folder:
         root = Path(folder, study.name)
         _note(study, by, wanted, _make(study, wanted, root))
         yield from zipped(File(f"{study.name}/{name}", _content(root / name)) for name in _names(root))
