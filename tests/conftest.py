@@ -1,13 +1,21 @@
 """What every test shares."""
 
+from __future__ import annotations
+
+import copy
 import os
+import shutil
 import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.core.cache import cache
-from django.db import connection
+from django.db import connection, transaction
+from django.test import override_settings
 
 from visage_app import storages
 
@@ -104,18 +112,60 @@ def _nothing_counted_before() -> None:
     cache.clear()
 
 
+@pytest.fixture(scope="module")
+def once(
+    django_db_setup, django_db_blocker, tmp_path_factory
+) -> Iterator[Callable[[Callable[[], Any]], Kept]]:
+    """Makes what takes long to make once for a module: `once(World)`. Each test takes its own copy of it, and
+    finds the database as it was then."""
+
+    def made(make: Callable[[], Any]) -> Kept:
+        folder = tmp_path_factory.mktemp("kept")
+        with override_settings(**files_in(folder)):
+            return Kept(make(), folder)
+
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield made
+        transaction.set_rollback(True)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What `once` made, and its files."""
+
+    made: Any
+    folder: Path
+
+    def copied(self, folder: Path) -> Any:
+        """For one test, whose files are in `folder`."""
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        return copy.deepcopy(self.made)
+
+
+def files_in(folder: Path) -> dict[str, Any]:
+    """Settings: files below `folder`, and no secure hashes of passwords, which are slow on purpose."""
+    return {
+        "CELERY_BROKER_URL": "",
+        "MEDIA_ROOT": folder / "media",
+        "PASSWORD_HASHERS": ["django.contrib.auth.hashers.MD5PasswordHasher"],
+        "STORAGES": {
+            **storages.in_folders(folder),
+            "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+        },
+    }
+
+
+@pytest.fixture(scope="session")
+def _no_static_files(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("static")
+
+
 @pytest.fixture(autouse=True)
-def _files_apart_from_the_installation(settings, tmp_path, tmp_path_factory):
+def _files_apart_from_the_installation(settings, tmp_path, _no_static_files):
     """Uploads go to a temporary folder; static files need no `collectstatic`."""
     # where a broker is at hand, tests/processes/test_celery.py uses it; the others are of rows, not of bells
-    settings.CELERY_BROKER_URL = ""
-    settings.MEDIA_ROOT = tmp_path / "media"
+    for name, value in files_in(tmp_path).items():
+        setattr(settings, name, value)
     settings.EXPORTS_UNFINISHED = tmp_path / "exports-unfinished"
-    # hashing passwords safely is slow on purpose; tests make many accounts
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     # whitenoise warns of a folder that is not there
-    settings.STATIC_ROOT = tmp_path_factory.mktemp("static")
-    settings.STORAGES = {
-        **storages.in_folders(tmp_path),
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    }
+    settings.STATIC_ROOT = _no_static_files

@@ -285,9 +285,14 @@ class World:
         return reverse(name, kwargs={"name": study, **more.get(name, {})})
 
 
+@pytest.fixture(scope="module")
+def made(once):
+    return once(World)
+
+
 @pytest.fixture
-def world():
-    return World()
+def world(db, made, tmp_path):
+    return made.copied(tmp_path)
 
 
 def enter(client, world, role):

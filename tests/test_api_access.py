@@ -226,9 +226,14 @@ class ApiWorld(World):
         return Program(self.people[role], *scopes)
 
 
+@pytest.fixture(scope="module")
+def made(once):
+    return once(ApiWorld)
+
+
 @pytest.fixture
-def world():
-    return ApiWorld()
+def world(db, made, tmp_path):
+    return made.copied(tmp_path)
 
 
 def ask(program, method: str, address: str, world):

@@ -30,6 +30,12 @@ class HashedFiles(CompressedManifestStaticFilesStorage):
         }
         yield from super().post_process(used, dry_run, **options)
 
+    def compress_files(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """What pages name, once: nobody is sent the copy under its plain name, and a source map only who
+        debugs. Compressing takes most of the time of `collectstatic`."""
+        named = set(self.hashed_files.values())
+        yield from super().compress_files({path for path in paths if path in named and path[-4:] != ".map"})
+
 
 class ChartBundle(BaseFinder):
     """js/vega.js: Vega, Vega-Lite and vega-embed in one file, with the interpreter of expressions that a

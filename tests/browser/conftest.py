@@ -38,8 +38,9 @@ os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
 def chromium_path() -> str | None:
     """Where Chromium is: CHROMIUM, the system's own, or None for the one Playwright brought."""
-    named = os.environ.get("CHROMIUM")
-    return named or shutil.which("chromium") or shutil.which("google-chrome")
+    # The first draws pages and nothing around them; the others open whole windows, out of sight.
+    found = map(shutil.which, ("chromium-headless-shell", "chromium", "google-chrome"))
+    return os.environ.get("CHROMIUM") or next(filter(None, found), None)
 
 
 @pytest.fixture(scope="session", autouse=True)

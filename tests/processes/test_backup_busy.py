@@ -69,7 +69,7 @@ def test_a_busy_server_is_backed_up_and_restored_elsewhere(
     installation: Installation, migrated: str, tmp_path: Path
 ):
     """Every answer that was acknowledged before the backup began is in it; so is every rule of assignment."""
-    units, people = 400, 5
+    units, people = 4000, 5  # more than they get done while a backup begins, on any machine
     ids = installation.act("set_up", units, people, STRATA)
     working = [
         installation.start("annotate", ids[number], number, tmp_path / f"{number}.journal")
