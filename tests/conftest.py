@@ -166,6 +166,7 @@ def _files_apart_from_the_installation(settings, tmp_path, _no_static_files):
     # where a broker is at hand, tests/processes/test_celery.py uses it; the others are of rows, not of bells
     for name, value in files_in(tmp_path).items():
         setattr(settings, name, value)
-    settings.EXPORTS_UNFINISHED = tmp_path / "exports-unfinished"
+    # beside it: tests count what an export leaves in `tmp_path`
+    settings.EXPORTS_UNFINISHED = tmp_path.with_name(f"{tmp_path.name}-unfinished")
     # whitenoise warns of a folder that is not there
     settings.STATIC_ROOT = _no_static_files

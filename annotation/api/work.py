@@ -74,7 +74,7 @@ class Next(Working):
         have: set[UUID] = set(body["have"])
         fresh = [item for item in given.items if item.client_key not in have]
         told = {
-            "held": [item.client_key for item in given.items],
+            "held": given.held,
             "items": queries_work.described(
                 study_id=seat.enrolment.study_id,
                 keys={item.unit_id: item.client_key for item in fresh},

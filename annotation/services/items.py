@@ -40,10 +40,12 @@ class Item:
 
 @dataclass(frozen=True)
 class Work:
-    """`items` are in the order in which they should be answered; empty unless `state` is *items*."""
+    """`items` are in the order in which they should be answered; empty unless `state` is *items*. `held`:
+    the keys of everything in their hands, which may be more than was asked for."""
 
     state: State
     items: list[Item] = field(default_factory=list)
+    held: list[UUID] = field(default_factory=list)
 
 
 def next_items(*, enrolment: Enrolment, wanted: int = 1, now: datetime | None = None) -> Work:
@@ -58,13 +60,13 @@ def next_items(*, enrolment: Enrolment, wanted: int = 1, now: datetime | None = 
     if stopped is not None:
         return Work(state=stopped)
     if enrolment.status == EnrolmentStatus.TRAINING:
-        training = _checks(enrolment, [Purpose.TRAINING])[:wanted]
+        training = _checks(enrolment, [Purpose.TRAINING])
         if training:
-            return Work(state="items", items=training)
+            return _of(training, wanted=wanted)
         if not _qualify(enrolment):
             return Work(state="screened_out")
     if study.session_cap is None:
-        return _given(enrolment, study, wanted=wanted, now=now)
+        return _of(_in_hand(enrolment, study, wanted=wanted, now=now), wanted=wanted)
     with seats.transaction_of(enrolment):
         # An answer may be on its way in: how much room the cap leaves is only sure once it is counted.
         begun, used = (
@@ -75,10 +77,18 @@ def next_items(*, enrolment: Enrolment, wanted: int = 1, now: datetime | None = 
         room = study.session_cap - (used if begun is not None and now - begun <= SESSION else 0)
         if room <= 0:
             return Work(state="cap")
-        return _given(enrolment, study, wanted=min(wanted, room), now=now)
+        # what they hold beyond it is not for this session
+        held = _in_hand(enrolment, study, wanted=min(wanted, room), now=now)[:room]
+        return _of(held, wanted=wanted)
 
 
-def _given(enrolment: Enrolment, study: Study, *, wanted: int, now: datetime) -> Work:
+def _of(held: list[Item], *, wanted: int) -> Work:
+    if not held:
+        return Work(state="done")
+    return Work(state="items", items=held[:wanted], held=[item.client_key for item in held])
+
+
+def _in_hand(enrolment: Enrolment, study: Study, *, wanted: int, now: datetime) -> list[Item]:
     due = _checks(enrolment, [Purpose.GOLD, Purpose.ATTENTION])[:1] if _check_is_due(enrolment, study) else []
     leased = slots.lease(enrolment=enrolment, wanted=max(1, wanted - len(due)), now=now)
     data = [
@@ -86,8 +96,7 @@ def _given(enrolment: Enrolment, study: Study, *, wanted: int, now: datetime) ->
         for slot in leased
         if slot.lease_key is not None
     ]
-    found = (due + data)[:wanted]
-    return Work(state="items", items=found) if found else Work(state="done")
+    return due + data
 
 
 def _stopped(enrolment: Enrolment, study: Study) -> State | None:

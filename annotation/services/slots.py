@@ -79,19 +79,19 @@ def lease_next(*, enrolment: Enrolment, now: datetime | None = None) -> Slot | N
 
 
 def lease(*, enrolment: Enrolment, wanted: int, now: datetime | None = None) -> list[Slot]:
-    """Up to `wanted` slots that `enrolment` should answer, in this order, leased to them; fewer, or none,
-    when that is all that is left for them.
+    """The slots that `enrolment` should answer, in this order, leased to them: all that they hold already,
+    renewed, since a reload, a second tab or a crash costs nothing, and new ones until there are `wanted`.
+    Fewer, or none, when that is all that is left for them.
 
-    Slots that they hold already come first, renewed: a reload, a second tab or a crash costs nothing.
     Nothing is given out of a study that is not open, nor to who has left it or was blocked meanwhile.
     """
     now = now or timezone.now()
     with _soon_on_disk(), seats.transaction_of(enrolment):
         if not _may_lease(enrolment):
             return []
-        held = _renew(enrolment=enrolment, now=now)[:wanted]
+        held = _renew(enrolment=enrolment, now=now)
         missing = wanted - len(held)
-        if not missing:
+        if missing <= 0:
             return held
         fresh = _lease_open(enrolment=enrolment, held=held, wanted=missing, now=now)
         if not held and not fresh and release_expired(now=now, study_id=enrolment.study_id):

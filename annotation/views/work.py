@@ -144,7 +144,7 @@ def work(*, seat: queries.Seat, have: set[UUID] | None = None, wanted: int = AT_
     fresh = [item for item in given.items if item.client_key not in (have or ())]
     return {
         "state": given.state,
-        "held": [str(item.client_key) for item in given.items],
+        "held": [str(key) for key in given.held],
         "items": queries_work.described(
             study_id=enrolment.study_id,
             keys={item.unit_id: item.client_key for item in fresh},

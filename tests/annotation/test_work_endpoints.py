@@ -87,6 +87,16 @@ def test_it_gives_three_items_and_then_only_what_is_missing(client, enrolment):
     assert then["progress"] == {"answered": 1}
 
 
+def test_what_they_hold_is_told_whole_also_if_they_ask_for_less(client, enrolment):
+    """The page takes what is not named for somebody else's."""
+    first = items(client, wanted=4)
+    have = [item["client_key"] for item in first["items"]]
+    assert len(have) == 4
+    fewer = items(client, have=have, wanted=1)
+    assert (fewer["held"], fewer["items"]) == (have, [])
+    assert [item["client_key"] for item in items(client, wanted=2)["items"]] == have[:2]
+
+
 def test_nobody_takes_more_items_into_their_hands_than_the_page_can_use(client, enrolment, study):
     for number in range(20):
         factories.attribute_unit(study.tasks.get(), f"word {number}")

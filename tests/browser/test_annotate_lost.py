@@ -1,6 +1,8 @@
 """Nothing is ever lost: broken networks, servers that fail, sessions that end, reloads, two windows."""
 
+import json
 import random
+import threading
 
 import pytest
 from django.conf import settings
@@ -8,6 +10,7 @@ from django.contrib.sessions.models import Session
 from playwright.sync_api import expect
 
 from annotation.models import Enrolment, Judgement, Response, Skip, Study
+from annotation.views import work
 from tests import factories
 from tests.browser.desk import at_work, item_shown, saved, state
 
@@ -184,10 +187,10 @@ def test_a_browser_without_storage_works_and_says_so(new_page, amal):
     assert Judgement.objects.get().value == 5
 
 
-# The page waits a quarter of a minute for its storage; the tests do not.
+# The page waits a quarter of a minute for its storage, and longer for a page that does not come. Not here.
 IMPATIENT = """
     const later = window.setTimeout;
-    window.setTimeout = (work, ms, ...rest) => later(work, ms === 15_000 ? 500 : ms, ...rest);
+    window.setTimeout = (work, ms, ...rest) => later(work, [15_000, 25_000].includes(ms) ? 500 : ms, ...rest);
 """
 STUCK = """
     const begin = IDBDatabase.prototype.transaction;
@@ -235,6 +238,80 @@ def test_a_storage_that_stops_answering_is_done_without_and_nothing_is_lost(
     item_shown(page, WORDS[3])
     saved(page)
     assert Response.objects.count() == 3
+
+
+def test_an_item_that_was_let_go_of_by_mistake_comes_back(new_page, amal, offline_is_expected):
+    """Whatever made the page believe that somebody else has it: the server knows better."""
+    page = new_page(amal)
+    replies = ["wrong"]
+
+    def reply(route) -> None:
+        if not replies:
+            route.continue_()
+        elif replies[0] == "none":
+            route.abort()
+        else:
+            replies[0] = "none"
+            answered = route.fetch()
+            route.fulfill(response=answered, json=answered.json() | {"held": []})
+
+    page.route("**/desk/items/", reply)
+    at_work(page, PAGE)
+    expect(page.locator("[data-waiting]")).to_be_visible()
+    replies.clear()
+    for word in WORDS[:4]:
+        answer(page, word, "1")
+    saved(page)
+    assert Response.objects.count() == 4
+
+
+def test_an_item_reached_while_the_server_was_asked_for_fewer_stays(new_page, amal, monkeypatch):
+    """The page has six at hand and asks for three; while the reply is under way, the fourth is reached."""
+    computed, on_its_way = threading.Event(), threading.Event()
+    on_its_way.set()
+    told_in_time = work.JsonResponse
+
+    def told(said, **options):
+        if "held" in said and not on_its_way.is_set():
+            computed.set()
+            on_its_way.wait(60)
+        return told_in_time(said, **options)
+
+    monkeypatch.setattr(work, "JsonResponse", told)
+    page = new_page(amal)
+    page.route(
+        "**/desk/items/",
+        lambda route: route.continue_(post_data=json.dumps(route.request.post_data_json | {"wanted": 6})),
+        times=1,
+    )
+    with page.expect_response("**/desk/items/"):
+        at_work(page, PAGE)
+    on_its_way.clear()
+    answer(page, WORDS[0], "1")
+    assert computed.wait(60)
+    for word in WORDS[1:4]:
+        answer(page, word, "1")
+    item_shown(page, WORDS[4])
+    with page.expect_response("**/desk/items/"):
+        on_its_way.set()
+    for word in WORDS[4:]:
+        answer(page, word, "1")
+    page.wait_for_url("**/thanks/")
+    assert Response.objects.count() == len(WORDS)
+
+
+def test_whoever_does_not_get_away_from_the_page_goes_on_with_what_is_left(new_page, amal):
+    page = new_page(amal)
+    page.add_init_script(IMPATIENT)
+    nothing = {"state": "done", "held": [], "items": [], "progress": {"answered": 0}}
+    page.route("**/desk/items/", lambda route: route.fulfill(json=nothing), times=1)
+    page.goto(PAGE)
+    page.route("**/annotate/", lambda route: route.fulfill(status=204), times=1)
+    expect(page.locator("[data-waiting]")).to_be_visible()
+    for word in WORDS[:4]:
+        answer(page, word, "1")
+    saved(page)
+    assert Response.objects.count() == 4
 
 
 def test_the_back_button_leaves_and_coming_back_goes_on(new_page, amal):

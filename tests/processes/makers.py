@@ -17,7 +17,7 @@ django.setup()
 
 from django.conf import settings  # noqa: E402
 from django.core.files.storage import default_storage  # noqa: E402
-from django.db import connection  # noqa: E402
+from django.db import OperationalError, connection  # noqa: E402
 
 from annotation.models import Image  # noqa: E402
 from annotation.services import image_files  # noqa: E402
@@ -41,12 +41,22 @@ def make(run_id: str, die: str = "", pause: str = "0") -> int:
     if die:
         STEPS[die]()
     done = 0
-    while Run.objects.get(pk=run_id).state == RunState.RUNNING:
+    while _is_running(run_id):
         made = work.work(run_id=int(run_id))
         done += made
         if not made:
             time.sleep(0.2)
     return done
+
+
+def _is_running(run_id: str) -> bool:
+    try:
+        return Run.objects.get(pk=run_id).state == RunState.RUNNING
+    except (
+        OperationalError
+    ):  # a test cuts connections at any moment, also at this one, which is not the worker's
+        connection.close()
+        return _is_running(run_id)
 
 
 def make_on_a_small_disk(run_id: str) -> dict[str, object]:

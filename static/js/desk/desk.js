@@ -3,6 +3,9 @@
 import { el, fill } from "./dom.js";
 import { Sight } from "./sight.js";
 
+/* Whoever is still here then did not get away. */
+const LEAVING_MS = 25_000;
+
 export class Desk {
   #config;
   #words;
@@ -198,7 +201,14 @@ export class Desk {
     if (over && this.#mode === "waiting" && !this.#left) {
       this.#left = true;
       location.assign(this.#config.urls.annotate); // the server has a page that says why
+      setTimeout(() => this.#stillHere(), LEAVING_MS);
     }
+  }
+
+  /* The network took the way out. */
+  #stillHere() {
+    this.#left = false;
+    this.#shelf.refill();
   }
 
   #filled(reply) {

@@ -36,7 +36,8 @@ export class Shelf extends EventTarget {
     return this.#items.map((item) => item.client_key);
   }
 
-  /* The item is dealt with, here or in another tab: it never comes back on the screen by itself. */
+  /* The item is dealt with, here or in another tab: it comes back on the screen only if the server, asked
+     when nothing of it was under way any more, still says that it is in our hands. */
   finish(key) {
     this.#done.add(key);
     this.#items = this.#items.filter((item) => item.client_key !== key);
@@ -77,6 +78,7 @@ export class Shelf extends EventTarget {
 
   async #ask() {
     clearTimeout(this.#timer);
+    const done = [...this.#done];
     /* Answers under way still hold their place on the server. */
     const waiting = (await this.#journal.pending()).map((entry) => entry.client_key);
     const reply = await this.#api.post("items", {
@@ -89,12 +91,14 @@ export class Shelf extends EventTarget {
       const held = new Set(reply.data.held);
       /* What another tab gave back is gone; the item on the screen may still be answered. */
       this.#items = this.#items.filter((item, place) => place === 0 || held.has(item.client_key));
+      /* Nothing of it was on its way when we asked: we were wrong to let go of it. */
+      for (const key of done) if (held.has(key) && !waiting.includes(key)) this.#done.delete(key);
       this.#put(reply.data.items);
-      if (!this.#items.length && this.state === "items") this.#later();
-    } else if (this.#items.length < AT_HAND) {
-      this.#later();
     }
     this.dispatchEvent(new CustomEvent("filled", { detail: reply }));
+    /* After that, since whoever hears it may let go of the last item. */
+    const missing = reply.state === "ok" ? !this.#items.length && this.state === "items" : this.#items.length < AT_HAND;
+    if (missing) this.#later();
   }
 
   #later() {
