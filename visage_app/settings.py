@@ -7,6 +7,10 @@ Every variable read here is listed in `.env.example`; a test holds the two toget
 
 from __future__ import annotations
 
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -38,11 +42,23 @@ def _secret_key() -> str:
     kept = VAR_DIR / "secret_key"
     if not kept.is_file():
         VAR_DIR.mkdir(parents=True, exist_ok=True)
-        fresh = kept.with_suffix(".new")
-        fresh.write_text(get_random_secret_key())
-        fresh.chmod(0o600)
-        fresh.replace(kept)
+        with _alone_in(VAR_DIR):  # server and worker start at once, and must have the same
+            if not kept.is_file():
+                fresh = kept.with_suffix(".new")
+                fresh.write_text(get_random_secret_key())
+                fresh.chmod(0o600)
+                fresh.replace(kept)
     return kept.read_text().strip()
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 SECRET_KEY = _secret_key()

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,14 +19,14 @@ SOURCE = "\n".join(path.read_text() for path in sorted((ROOT / "visage_app").glo
 S3 = {"S3_BUCKET": "x", "S3_ENDPOINT": "http://s3.lab:9000"}
 
 
-def load_settings(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+def load_settings(tmp_path: Path, *, before: str = "", **variables: str) -> subprocess.CompletedProcess[str]:
     env = {
         "PATH": os.environ["PATH"],
         "VAR_DIR": str(tmp_path),
         "DJANGO_SETTINGS_MODULE": "visage_app.settings",
     }
     return subprocess.run(
-        [sys.executable, "-c", "from django.conf import settings; print(settings.SECRET_KEY)"],
+        [sys.executable, "-c", f"{before}\nfrom django.conf import settings; print(settings.SECRET_KEY)"],
         cwd=ROOT,
         env={**env, **variables},
         capture_output=True,
@@ -52,6 +53,23 @@ def test_a_secret_key_is_made_once_and_kept(tmp_path):
     assert first.stdout == second.stdout
     assert len(first.stdout.strip()) >= 50
     assert (tmp_path / "secret_key").stat().st_mode & 0o077 == 0
+
+
+SLOW = """
+import os, time
+from django.core.management import utils
+made = utils.get_random_secret_key
+utils.get_random_secret_key = lambda: (time.sleep(float(os.environ["SECONDS"])), made())[1]
+"""
+
+
+def test_processes_that_start_at_once_have_the_same_key(tmp_path):
+    """Also if each finds that there is none before another has made it."""
+    with ThreadPoolExecutor(4) as pool:
+        waits = [f"{0.5 + number / 4}" for number in range(4)]
+        done = list(pool.map(lambda seconds: load_settings(tmp_path, before=SLOW, SECONDS=seconds), waits))
+    assert [one.stderr for one in done if one.returncode] == []
+    assert len({one.stdout for one in done}) == 1
 
 
 @pytest.mark.parametrize(

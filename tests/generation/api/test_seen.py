@@ -6,7 +6,7 @@ import pytest
 
 from tests.annotation.api.calls import is_problem
 from tests.test_access import PNG
-from tests.test_api_access import world  # noqa: F401 - a fixture
+from tests.test_api_access import made, world  # noqa: F401 - fixtures
 
 pytestmark = pytest.mark.django_db
 
