@@ -88,7 +88,7 @@ def test_a_job_that_kills_its_workers_is_parked_and_the_others_are_made(workshop
 def test_workers_killed_at_random_while_two_work_on_one_run(workshop: Installation):
     number, dice = 1500, random.Random(5)
     run = act(workshop, "plan", number)
-    workers = [start(workshop, "make", run, "", 0.02) for _ in range(2)]
+    workers = [start(workshop, "make", run, "", 0.05) for _ in range(2)]
     killed = 0
     for _ in range(5):
         time.sleep(dice.uniform(1.2, 2.5))
@@ -96,7 +96,7 @@ def test_workers_killed_at_random_while_two_work_on_one_run(workshop: Installati
         workers[victim].send_signal(signal.SIGKILL)
         workers[victim].communicate()
         killed += workers[victim].returncode == -signal.SIGKILL
-        workers[victim] = start(workshop, "make", run, "", 0.02)
+        workers[victim] = start(workshop, "make", run, "", 0.05)
     done = [finish(worker) for worker in workers]
     assert killed >= 3, "every worker had ended before its kill: nothing was tested"
     assert sum(done) <= number
@@ -105,7 +105,7 @@ def test_workers_killed_at_random_while_two_work_on_one_run(workshop: Installati
 
 def test_two_workers_share_one_run_and_make_each_picture_once(workshop: Installation):
     run = act(workshop, "plan", 400)
-    done = [finish(worker) for worker in [start(workshop, "make", run, "", 0.05) for _ in range(2)]]
+    done = [finish(worker) for worker in [start(workshop, "make", run, "", 0.2) for _ in range(2)]]
     assert sum(done) == 400
     assert min(done) > 50, "one of them had nothing to do"
     counted = act(workshop, "count", run)
@@ -118,7 +118,7 @@ def test_a_worker_that_sleeps_through_its_lease_keeps_nothing_of_what_others_hav
     workshop: Installation,
 ):
     run = act(workshop, "plan", 100)
-    sleeper = start(workshop, "make", run, "", 0.5)
+    sleeper = start(workshop, "make", run, "", 2)
     for _ in range(100):
         if "claimed" in act(workshop, "count", run)["jobs"]:
             break
