@@ -22,11 +22,6 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='responses', to='annotation.annotator'),
         ),
         migrations.AlterField(
-            model_name='response',
-            name='slot',
-            field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='responses', to='annotation.slot'),
-        ),
-        migrations.AlterField(
             model_name='slot',
             name='annotator',
             field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='slots', to='annotation.annotator'),

@@ -20,10 +20,10 @@ class Response(models.Model):
     """
 
     unit = models.ForeignKey(Unit, on_delete=models.PROTECT, related_name="responses")
-    # these two begin indexes below
-    slot = models.ForeignKey(
-        Slot, on_delete=models.PROTECT, null=True, related_name="responses", db_index=False
-    )
+    # It keeps its own index although others begin with it: where Django takes that off on PostgreSQL, it
+    # drops response_one_current_per_slot with it, the other index of this one column.
+    slot = models.ForeignKey(Slot, on_delete=models.PROTECT, null=True, related_name="responses")
+    # begins an index below
     annotator = models.ForeignKey(
         Annotator, on_delete=models.PROTECT, null=True, related_name="responses", db_index=False
     )
