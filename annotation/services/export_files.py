@@ -92,7 +92,7 @@ def _sweep() -> int:
     lost = [path for path in unfinished if _claim_of(path.name) not in claims]
     for path in lost:
         path.unlink(missing_ok=True)
-    left = [path for path in workshop().iterdir() if path.is_dir() and path.stat().st_mtime < _day_ago()]
+    left = [path for path in workshop().iterdir() if _is_left(path)]
     for path in left:
         shutil.rmtree(path, ignore_errors=True)
     nameless = [name for name in kept if name not in named and _claim_of(name) not in claims]
@@ -100,9 +100,12 @@ def _sweep() -> int:
     return len(lost) + len(left) + len(nameless)
 
 
-def _day_ago() -> float:
-    """Nobody is at a folder any more that was last written to before then: a process was killed at it."""
-    return time.time() - timedelta(days=1).total_seconds()
+def _is_left(path: Path) -> bool:
+    """Whether it is a folder that nobody is at any more: a process was killed at it."""
+    try:
+        return path.is_dir() and time.time() - path.stat().st_mtime > timedelta(days=1).total_seconds()
+    except FileNotFoundError:  # done with at this very moment
+        return False
 
 
 def _claim_of(name: str) -> UUID | None:

@@ -62,11 +62,11 @@ def next_items(*, enrolment: Enrolment, wanted: int = 1, now: datetime | None = 
     if enrolment.status == EnrolmentStatus.TRAINING:
         training = _checks(enrolment, [Purpose.TRAINING])
         if training:
-            return _of(training, wanted=wanted)
+            return _given(training, wanted=wanted)
         if not _qualify(enrolment):
             return Work(state="screened_out")
     if study.session_cap is None:
-        return _of(_in_hand(enrolment, study, wanted=wanted, now=now), wanted=wanted)
+        return _given(_in_hand(enrolment, study, wanted=wanted, now=now), wanted=wanted)
     with seats.transaction_of(enrolment):
         # An answer may be on its way in: how much room the cap leaves is only sure once it is counted.
         begun, used = (
@@ -79,10 +79,10 @@ def next_items(*, enrolment: Enrolment, wanted: int = 1, now: datetime | None = 
             return Work(state="cap")
         # what they hold beyond it is not for this session
         held = _in_hand(enrolment, study, wanted=min(wanted, room), now=now)[:room]
-        return _of(held, wanted=wanted)
+        return _given(held, wanted=wanted)
 
 
-def _of(held: list[Item], *, wanted: int) -> Work:
+def _given(held: list[Item], *, wanted: int) -> Work:
     if not held:
         return Work(state="done")
     return Work(state="items", items=held[:wanted], held=[item.client_key for item in held])

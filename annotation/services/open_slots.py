@@ -53,13 +53,13 @@ def first(*, enrolment: Enrolment, texts: Iterable[str], after: int, least: int)
     # On SQLite one transaction claims at a time: nobody takes a candidate away.
     number = max(_BATCH, 4 * least) if connection.vendor == "postgresql" else 2 * least
     asked = {"study": enrolment.study_id, "annotator": enrolment.annotator_id, "after": after}
-    # In figures, of which there are few: PostgreSQL keeps one plan for each. Of a number that it does not
-    # know it believes that it is a tenth of all, and plans anew each time.
-    first = f"{_FIRST} LIMIT {number:d}"
+    # In figures, of which there are few: PostgreSQL keeps one plan for each (services/seats.py). Of a number
+    # that it does not know it believes that it is a tenth of all.
+    query = f"{_FIRST} LIMIT {number:d}"
     found: list[Candidate] = []
     with cursor() as ours:
         for text in texts:
-            ours.execute(first, {**asked, "stratum": text})
+            ours.execute(query, {**asked, "stratum": text})
             found += map(Candidate._make, ours.fetchall())
     return sorted(found, key=attrgetter("queue"))[:number]
 
