@@ -1,4 +1,5 @@
-# One image for the web server and the workers of queue `default`, one more (`gpu`) with the models' libraries.
+# One image for the web server and the workers of queue `default`, one more (`gpu`) with the models' libraries, and
+# one for the proxy.
 # docs/serving.md says how they are run. Versions are those of deploy/constraints.txt.
 
 FROM python:3.11-slim-bookworm AS build
@@ -30,6 +31,12 @@ STOPSIGNAL SIGTERM
 FROM base AS gpu
 COPY --from=build-gpu /venv /venv
 CMD ["celery", "-A", "visage_app", "worker", "-Q", "gpu", "-P", "solo", "--loglevel", "WARNING"]
+
+# The proxy as somebody who is not root. Its program is marked to have low ports for itself, which whoever has no
+# rights at all may not start; a sysctl of docker-compose.yml opens them instead.
+FROM caddy:2.10-alpine AS proxy
+RUN setcap -r /usr/bin/caddy && chown -R 10001:10001 /config /data
+USER 10001:10001
 
 # The last one is what `docker build .` makes.
 FROM base AS web

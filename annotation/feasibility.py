@@ -8,9 +8,13 @@ as can be is found by augmenting paths.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import islice, product
+from math import prod
 
 from annotation import strata
+
+_SOMETHING_ELSE = "-"  # a value that no stratum names
+_MOST_PROFILES = 20_000
 
 
 def people_for(texts: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> list[list[int]]:
@@ -61,3 +65,28 @@ def match(candidates: Sequence[Sequence[int]]) -> list[int | None]:
     for person, slot in slot_of.items():
         filled[slot] = person
     return filled
+
+
+def most_for_one(wanted: Sequence[tuple[Sequence[str], int]]) -> int:
+    """How many units one person can be given at most, whatever their profile. `wanted`: the strata of a
+    unit's slots, and how many units have those.
+
+    Every profile is tried that the strata tell apart. Where these are too many, it is the number of all
+    units, which nobody can be given more of.
+
+    Examples
+    --------
+    >>> most_for_one([(["origin: Europe"], 4), (["origin: Asia", "gender: not male"], 5)])
+    9
+    """
+    parsed = [([strata.parse(text) for text in set(texts)], number) for texts, number in wanted]
+    values: dict[str, set[str]] = {}
+    for choices, _number in parsed:
+        for clause in (clause for stratum in choices for clause in stratum.clauses):
+            values.setdefault(clause.field, {_SOMETHING_ELSE}).update(clause.values)
+    if prod(len(each) for each in values.values()) > _MOST_PROFILES:
+        return sum(number for _texts, number in wanted)
+    return max(
+        sum(number for choices, number in parsed if any(stratum.matches(profile) for stratum in choices))
+        for profile in (dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
+    )

@@ -77,6 +77,7 @@ class ProfileForm(forms.Form):
                 "label": question.label,
                 "hint": question.hint,
                 "decides": question.decides,
+                "language": question.language,
                 "choice": self[question.name] if question.choices else None,
                 "own": self[f"{question.name}_own"],
                 "publish": self[f"{question.name}_publish"],

@@ -7,6 +7,7 @@ it does not ask about, such as what an uploaded file lists one by one, it leaves
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -15,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import TaskKind
 from annotation.readers.study_file import LANGUAGE
-from annotation.readers.study_file_tasks import OFFENSIVENESS_OF_AN_ATTRIBUTE, WORDINGS
+from annotation.readers.study_file_wordings import OFFENSIVENESS_OF_AN_ATTRIBUTE, WORDINGS
 
 Document = dict[str, Any]
 
@@ -58,7 +59,7 @@ class StepForm(forms.Form):
     """A part of the document. `field_at` finds the field that a key of the study file belongs to."""
 
     KEYS: dict[str, str] = {}
-    """Pattern of a key of the file -> field."""
+    """Pattern of a key of the file -> field, with the groups that the pattern names in braces."""
 
     def __init__(self, document: Document, data: Any = None) -> None:
         self.document = document
@@ -75,10 +76,15 @@ class StepForm(forms.Form):
         """The document with what was filled in; only after `is_valid`."""
         raise NotImplementedError
 
+    def kept_languages(self) -> list[str]:
+        """Languages of the file's texts that the pages do not ask for; those texts stay as they are."""
+        return []
+
     def field_at(self, key: str) -> str | None:
         """The field that asks for `key`, e.g. 'consent.text'; None if it stands on another page."""
-        for pattern, field in self.KEYS.items():
-            if re.match(pattern, key):
+        for pattern, name in self.KEYS.items():
+            if found := re.match(pattern, key):
+                field = name.format(**found.groupdict())
                 return field if field in self.fields else None
         return None
 
@@ -89,8 +95,35 @@ def languages() -> list[tuple[str, str]]:
     return [(code, str(name)) for code, name in offered if code != LANGUAGE]
 
 
+def unasked_languages(tables: Iterable[Document]) -> list[str]:
+    """The languages that tables of texts by language have besides those that are offered."""
+    asked = {code for code, _name in languages()}
+    found = {key for table in tables for key, value in table.items() if isinstance(value, dict)}
+    return sorted(found - asked)
+
+
 def lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def translated(document: Document, *parts: str) -> Document:
+    """The study's translations that hold one of these parts."""
+    return {
+        code: said
+        for code, said in document.get("translations", {}).items()
+        if any(part in said for part in parts)
+    }
+
+
+def put_translations(document: Document, texts: Mapping[str, Mapping[str, str]]) -> None:
+    """Set what `texts` says (language -> key -> text) among the study's translations, and leave the rest."""
+    translations = document.setdefault("translations", {})
+    for code, said in texts.items():
+        of_study = translations.get(code, {})
+        for key, text in said.items():
+            put(of_study, key, text)
+        put(translations, code, of_study)
+    put(document, "translations", translations)
 
 
 def put(table: Document, key: str, value: Any) -> None:

@@ -11,11 +11,21 @@ from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
 from annotation import scales
-from annotation.forms_setup import Document, languages, lines, paragraphs, put, task_at, tasks_of
+from annotation.forms_setup import (
+    Document,
+    languages,
+    lines,
+    paragraphs,
+    put,
+    task_at,
+    tasks_of,
+    unasked_languages,
+)
 from annotation.forms_setup_examples import WithExamples
 from annotation.models import TaskKind
 from annotation.queries_setup import suggestions
 from annotation.readers.study_file_checks import PURPOSES
+from annotation.readers.study_file_table import LARGEST_NUMBER
 
 _PURPOSES = (
     ("training", _("Training: comes first and says whether it was right")),
@@ -105,7 +115,7 @@ class ChecksForm(WithExamples):
     def applied(self) -> Document:
         said, changed = self.cleaned_data, copy.deepcopy(self.document)
         quality = changed.setdefault("quality", {})
-        for key in ("training_pass", "gold_rate"):
+        for key in {"training_pass", "gold_rate"}.intersection(self.changed_data):  # per cent is rounded
             put(quality, key, None if said[key] is None else round(said[key] / 100, 6))
         if not quality.get("gold_rate"):
             quality.pop("gold_rate", None)
@@ -117,6 +127,9 @@ class ChecksForm(WithExamples):
             self.apply_examples(task, key=f"tasks[{number}]")
             self._apply_checks(task, key=f"tasks[{number}]")
         return changed
+
+    def kept_languages(self) -> list[str]:
+        return unasked_languages(task.get("translations", {}) for task in self.document.get("tasks", []))
 
     def field_at(self, key: str) -> str | None:
         found = re.match(r"(.*?(?:training|gold|attention|examples)\[\d+\])(?:\.(\w+))?", key)
@@ -178,7 +191,7 @@ class ChecksForm(WithExamples):
             self.fields[f"{name}_group"] = _suggested(_("Identity group"), 120, f"{kind}-groups")
         if kind == TaskKind.DEPICTION:
             self.fields[f"{name}_image"] = forms.IntegerField(
-                label=_("Number of its image"), required=False, min_value=1, max_value=2**31 - 1
+                label=_("Number of its image"), required=False, min_value=1, max_value=LARGEST_NUMBER
             )
             for part, label, hint in (
                 ("shown", _("Attributes shown, one a line"), ""),
@@ -212,6 +225,7 @@ class ChecksForm(WithExamples):
     def _apply_checks(self, task: Document, *, key: str) -> None:
         kind, said = task["kind"], self.cleaned_data
         found: dict[str, list[Document]] = {purpose: [] for purpose in PURPOSES}
+        kept = _checks_of(task)
         for number in self.rows(kind, "check"):
             name = f"{kind}_check_{number}"
             if _is_empty(said, name):
@@ -227,6 +241,10 @@ class ChecksForm(WithExamples):
                 chosen = said[f"{name}_expected"]
                 by_value = sorted(scales.SCALES[kind], key=lambda label: label.value)
                 row["expected"] = [label.name for label in by_value if label.name in chosen]
+                before = kept[number].get("expected") if number < len(kept) else None
+                shown = self.initial.get(f"{name}_expected", [])
+                if isinstance(before, list) and len(before) == len(chosen) and set(chosen) == set(shown):
+                    row["expected"] = before  # its values or labels as the file writes them
             put(row, "feedback", paragraphs(said[f"{name}_feedback"]))
             found[purpose].append(row)
             self.places[f"{key}.{purpose}[{len(found[purpose])}]"] = f"{name}_*"

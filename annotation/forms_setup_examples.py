@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotation.forms_setup import Document, StepForm, languages, put
+from annotation.forms_setup import Document, StepForm, languages, paragraphs, put
 
 _EXAMPLE = ("text", "answer", "why")
 
@@ -51,7 +51,7 @@ class WithExamples(StepForm):
             attrs = {"lang": end[1:], "dir": "auto"} if end else {}
             for part, label in labels.items():
                 self.fields[f"{name}_{part}{end}"] = forms.CharField(
-                    label=label, required=False, max_length=1000, widget=forms.TextInput(attrs=attrs)
+                    label=label, required=False, widget=forms.Textarea(attrs={"rows": 1, **attrs})
                 )
 
     def example_row(self, name: str, task: Document) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class WithExamples(StepForm):
             where = f"{key}.translations.{end[1:]}" if end else key
             for number in self.rows(kind, "example"):
                 name = f"{kind}_example_{number}"
-                texts = {part: self.cleaned_data[f"{name}_{part}{end}"].strip() for part in _EXAMPLE}
+                texts = {part: paragraphs(self.cleaned_data[f"{name}_{part}{end}"]) for part in _EXAMPLE}
                 if any(texts.values()):
                     by_end[end].append({part: text for part, text in texts.items() if text})
                     self.places[f"{where}.examples[{len(by_end[end])}]"] = f"{name}_*{end}"

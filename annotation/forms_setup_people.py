@@ -7,10 +7,22 @@ import re
 from typing import Any
 
 from django import forms
+from django.core.validators import RegexValidator, URLValidator
 from django.utils.translation import gettext_lazy as _
 
-from annotation.forms_setup import Document, StepForm, languages, lines, paragraphs, put
-from annotation.readers.study_file import CROWD_PARAMETERS
+from annotation.forms_setup import (
+    Document,
+    StepForm,
+    languages,
+    lines,
+    paragraphs,
+    put,
+    put_translations,
+    translated,
+    unasked_languages,
+)
+from annotation.readers.study_file import ADDRESS, CROWD_PARAMETERS, PARAMETER_NAME, QUESTION_FIELD
+from annotation.readers.study_file_table import HIGHEST_COUNT, LARGEST_NUMBER
 
 
 class ConsentForm(StepForm):
@@ -22,6 +34,7 @@ class ConsentForm(StepForm):
         r"care\.support_text": "support_text",
         r"care\.break_after": "break_after",
         r"care\.session_cap": "session_cap",
+        r"translations\.(?P<language>[\w-]+)\.support_text\b": "support_text_{language}",
     }
     text = forms.CharField(
         label=_("Consent text"),
@@ -47,14 +60,14 @@ class ConsentForm(StepForm):
     break_after = forms.IntegerField(
         label=_("Offer a break after so many minutes"),
         min_value=0,
-        max_value=600,
+        max_value=HIGHEST_COUNT,
         help_text=_("0: never."),
     )
     session_cap = forms.IntegerField(
         label=_("Most items in one session"),
         required=False,
         min_value=1,
-        max_value=1_000_000,
+        max_value=LARGEST_NUMBER,
         help_text=_("Empty: no limit."),
     )
 
@@ -67,6 +80,11 @@ class ConsentForm(StepForm):
             )
             self.fields[f"content_warning_{code}"] = forms.CharField(
                 label=_("Content warning in %(language)s") % {"language": name},
+                required=False,
+                widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 4}),
+            )
+            self.fields[f"support_text_{code}"] = forms.CharField(
+                label=_("Where people who are upset find help, in %(language)s") % {"language": name},
                 required=False,
                 widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 4}),
             )
@@ -85,6 +103,8 @@ class ConsentForm(StepForm):
             said = consent.get(code, {})
             found[f"text_{code}"] = said.get("text", "")
             found[f"content_warning_{code}"] = said.get("content_warning", "")
+            of_study = document.get("translations", {}).get(code, {})
+            found[f"support_text_{code}"] = of_study.get("support_text", "")
         return found
 
     def clean(self) -> dict[str, Any]:
@@ -103,16 +123,36 @@ class ConsentForm(StepForm):
             texts = {key: paragraphs(said[f"{key}_{code}"]) for key in ("text", "content_warning")}
             put(consent, code, {key: text for key, text in texts.items() if text})
         put(care, "support_text", paragraphs(said["support_text"]))
+        put_translations(
+            changed,
+            {code: {"support_text": paragraphs(said[f"support_text_{code}"])} for code, _name in languages()},
+        )
         put(care, "session_cap", said["session_cap"])
         care["blur_images"] = said["blur_images"]
         care["break_after"] = said["break_after"]
         return changed
 
+    def kept_languages(self) -> list[str]:
+        return unasked_languages(
+            [self.document.get("consent", {}), translated(self.document, "support_text")]
+        )
+
     def by_language(self) -> list[dict[str, Any]]:
         return [
-            {"code": code, "name": name, "fields": [self[f"text_{code}"], self[f"content_warning_{code}"]]}
+            {
+                "code": code,
+                "name": name,
+                "fields": [self[f"text_{code}"], self[f"content_warning_{code}"]],
+                "help": self[f"support_text_{code}"],
+            }
             for code, name in languages()
         ]
+
+
+class _Address(forms.URLField):
+    """An address as a study file may give it, e.g. one of a name without a dot."""
+
+    default_validators = [RegexValidator(rf"^{ADDRESS}\Z", URLValidator.message)]
 
 
 class RecruitmentForm(StepForm):
@@ -126,14 +166,14 @@ class RecruitmentForm(StepForm):
         r"recruitment\.parameters\.study": "study",
         r"recruitment\.parameters\.session": "session",
     }
-    _PARAMETER = r"^[A-Za-z0-9_.-]+\Z"
+    _PARAMETER = rf"^{PARAMETER_NAME}\Z"
     self_enrol = forms.BooleanField(
         label=_("Everybody with an account may take part"),
         required=False,
         help_text=_("Otherwise only who has an invitation link or comes from a crowd platform."),
     )
     completion_code = forms.CharField(label=_("Completion code"), required=False, max_length=80)
-    completion_url = forms.URLField(
+    completion_url = _Address(
         label=_("Completion address"),
         required=False,
         max_length=300,
@@ -161,14 +201,21 @@ class RecruitmentForm(StepForm):
         rows = []
         for number in range(len(kept) + self.SPARE):
             row = kept[number] if number < len(kept) else {}
-            values = {
-                "field": row.get("field", ""),
-                "label": row.get("label", ""),
-                "choices": "\n".join(row.get("choices", [])),
-            }
+            values = {"field": row.get("field", ""), **_asked(row)}
+            translations = row.get("translations", {})
+            by_language = []
+            for code, name in languages():
+                texts = _asked(translations.get(code, {}))
+                if self.is_bound:
+                    texts = {key: self.data.get(f"question_{key}_{number}_{code}", "") for key in texts}
+                by_language.append({"code": code, "name": name, **texts})
             if self.is_bound:
                 values = {key: self.data.get(f"question_{key}_{number}", "") for key in values}
-            rows.append({"number": number, **values, "error": self.question_errors.get(number, "")})
+            others = {code: translations[code] for code in unasked_languages([translations])}
+            error = self.question_errors.get(number, "")
+            rows.append(
+                {"number": number, **values, "languages": by_language, "others": others, "error": error}
+            )
         return rows
 
     @property
@@ -179,25 +226,26 @@ class RecruitmentForm(StepForm):
         self._question_errors: dict[int, str] = {}
         asked: dict[str, Document] = {}
         for row in self.questions():
-            number = row["number"]
-            field, label = row["field"].strip(), " ".join(row["label"].split())
-            if not field and not label and not row["choices"].strip():
+            number, field, question = row["number"], row["field"].strip(), _written(row)
+            in_languages = {each["code"]: _written(each) for each in row["languages"]}
+            if not field and not any([question, *in_languages.values()]):
                 continue
-            if not re.fullmatch(r"[a-z][a-z0-9_]{0,29}", field):
+            if len(field) > 30 or not re.fullmatch(QUESTION_FIELD, field):
                 self._question_errors[number] = str(
                     _("The short name begins with a small letter and holds small letters, digits and '_'.")
                 )
             elif field in asked:
                 self._question_errors[number] = str(_("There is another question of that short name."))
-            elif not label:
+            elif "label" not in question:
                 self._question_errors[number] = str(_("Write the question itself."))
+            elif problem := _problem(question, in_languages):
+                self._question_errors[number] = problem
             else:
-                asked[field] = {"field": field, "label": label[:300], "choices": lines(row["choices"])}
+                asked[field] = {"field": field, **question}
+                put(asked[field], "translations", row["others"] | _without_empty(in_languages))
         if self._question_errors:
             raise forms.ValidationError(_("Please look at the questions again."))
-        self.cleaned_data["questions"] = [
-            {key: value for key, value in each.items() if value} for each in asked.values()
-        ]
+        self.cleaned_data["questions"] = list(asked.values())
         return self.cleaned_data
 
     def applied(self) -> Document:
@@ -209,3 +257,38 @@ class RecruitmentForm(StepForm):
         put(recruitment, "parameters", {key: said[key] for key in CROWD_PARAMETERS})
         put(changed, "questions", said["questions"])
         return changed
+
+    def kept_languages(self) -> list[str]:
+        return unasked_languages(
+            question.get("translations", {}) for question in self.document.get("questions", [])
+        )
+
+
+def _asked(question: Document) -> dict[str, str]:
+    """A question in one language as the page shows it."""
+    return {"label": question.get("label", ""), "choices": "\n".join(question.get("choices", []))}
+
+
+def _written(row: Document) -> Document:
+    """A question in one language as it was typed; without what is empty."""
+    return _without_empty({"label": " ".join(row["label"].split()), "choices": lines(row["choices"])})
+
+
+def _without_empty(table: Document) -> Document:
+    return {key: value for key, value in table.items() if value}
+
+
+def _problem(question: Document, in_languages: dict[str, Document]) -> str:
+    """Why a question cannot be asked as it is translated; empty if it can."""
+    wanted = len(question.get("choices", []))
+    for code, name in languages():
+        said = in_languages[code]
+        there = len(said.get("choices", []))
+        if said and "label" not in said:
+            return str(_("Write the question in %s as well.") % name)
+        if said and there != wanted:
+            words = _(
+                "Choices in %(language)s: %(there)d, in English: %(wanted)d. Give as many, in the same order."
+            )
+            return str(words % {"language": name, "there": there, "wanted": wanted})
+    return ""

@@ -9,13 +9,30 @@ from django import forms
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from annotation.forms_setup import KINDS, Document, StepForm, default_wording, lines, put, task_at, tasks_of
-from annotation.models import ImageSet, Pool, Source, Study, TaskKind
+from annotation import forms_setup_judged as judged
+from annotation.forms_setup import (
+    KINDS,
+    Document,
+    default_wording,
+    languages,
+    lines,
+    paragraphs,
+    put,
+    put_translations,
+    task_at,
+    tasks_of,
+    translated,
+    unasked_languages,
+)
+from annotation.forms_setup_rules import RulesForm
+from annotation.models import ImageSet, Source, Study, TaskKind
+from annotation.readers.study_file_texts import LONGEST_TITLE
 
-_EVERY = "none"  # in a study file: take every attribute for visual
+_TEXTS = ("title", "description")
+"""What is asked for in other languages, too."""
 
 
-class SourceForm(StepForm):
+class SourceForm(RulesForm):
     """What the study is about, and what is judged in it."""
 
     KEYS = {
@@ -23,15 +40,14 @@ class SourceForm(StepForm):
         r"description": "description",
         r"contact": "contact",
         r"leads": "leads",
-        r"stereotypes\.source": "rule_source",
-        r"stereotypes\.threshold": "threshold",
-        r"visual_rule": "visual_rule",
+        r"translations\.(?P<language>[\w-]+)\.(?P<part>title|description)\b": "{part}_{language}",
+        **RulesForm.KEYS,
     }
     # rest of a task's key -> end of the field's name
     _PARTS = {
         "attributes.source": "source",
         "attributes.limit": "limit",
-        "attributes.visual": "visual",
+        "attributes.visual": "visual_words",
         "attributes.groups": "groups",
         "attributes": "words",
         "associations.source": "source",
@@ -41,7 +57,7 @@ class SourceForm(StepForm):
         "image_set": "image_set",
         "page_size": "page_size",
     }
-    title = forms.CharField(label=_("Title"), max_length=200, help_text=_("What annotators read."))
+    title = forms.CharField(label=_("Title"), max_length=LONGEST_TITLE, help_text=_("What annotators read."))
     contact = forms.CharField(
         label=_("Contact"), max_length=200, help_text=_("Whom annotators can write to; shown on every page.")
     )
@@ -50,21 +66,6 @@ class SourceForm(StepForm):
     )
     leads = forms.CharField(
         label=_("Leads"), required=False, help_text=_("User names of who leads it, parted by commas.")
-    )
-    rule_source = forms.ChoiceField(
-        label=_("Associations that count as stereotypes come from"), required=False
-    )
-    pool = forms.ChoiceField(
-        label=_("Whose votes count"),
-        choices=[(Pool.IN_REGION, _("in-region")), (Pool.OUT_REGION, _("out-region"))],
-    )
-    threshold = forms.IntegerField(label=_("At least so many votes"), min_value=1, max_value=100)
-    visual_rule = forms.IntegerField(
-        label=_("An attribute is visual if so many agree"),
-        required=False,
-        min_value=1,
-        max_value=100,
-        help_text=_("Empty: all who rated it have to."),
     )
 
     def __init__(self, document: Document, data: Any = None, *, may_name_leads: bool = False) -> None:
@@ -76,112 +77,40 @@ class SourceForm(StepForm):
             del self.fields["leads"]
         sources = [(source.name, source.title) for source in Source.objects.order_by("title")]
         sets = [(each.name, each.title) for each in ImageSet.objects.order_by("title")]
-        rated = Study.objects.filter(tasks__kind=TaskKind.VISUAL_NATURE).order_by("title").distinct()
-        _offer(self, "rule_source", [("", _("– none –")), *sources])
+        studies = Study.objects.filter(tasks__kind=TaskKind.VISUAL_NATURE).order_by("title").distinct()
+        rated = [(study.name, study.title) for study in studies]
+        for code, name in languages():
+            self.fields[f"title_{code}"] = forms.CharField(
+                label=_("Title in %(language)s") % {"language": name},
+                required=False,
+                max_length=LONGEST_TITLE,
+                widget=forms.TextInput(attrs={"lang": code, "dir": "auto"}),
+            )
+            self.fields[f"description_{code}"] = forms.CharField(
+                label=_("What it is about, in %(language)s") % {"language": name},
+                required=False,
+                widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 3}),
+            )
+        rule_source = self.fields["rule_source"]
+        assert isinstance(rule_source, forms.ChoiceField)
+        rule_source.choices = [("", _("– none –")), *sources]
         for kind, label in TaskKind.choices:
             self.fields[f"{kind}_on"] = forms.BooleanField(label=capfirst(_(label)), required=False)
-            if kind == TaskKind.DEPICTION:
-                self._add(kind, "image_set", forms.ChoiceField(label=_("Image set"), required=False))
-                _offer(self, f"{kind}_image_set", [("", _("– choose –")), *sets])
-                self._add(kind, "visual", forms.ChoiceField(label=_("Visual attributes"), required=False))
-                _offer(
-                    self,
-                    f"{kind}_visual",
-                    [
-                        (_EVERY, _("take every attribute for visual")),
-                        *((each.name, _("as rated in: %s") % each.title) for each in rated),
-                    ],
-                )
-                self._add(
-                    kind,
-                    "page_size",
-                    forms.IntegerField(
-                        label=_("Options on a page"),
-                        min_value=2,
-                        max_value=20,
-                        required=False,
-                        help_text=_("None of the above included."),
-                    ),
-                )
-                self._add(
-                    kind,
-                    "allow_fewer",
-                    forms.BooleanField(
-                        label=_("Make do with fewer random attributes than stereotypes"), required=False
-                    ),
-                )
-            else:
-                self._add(kind, "source", forms.ChoiceField(label=_("Resource"), required=False))
-                _offer(self, f"{kind}_source", [("", _("– choose –")), *sources])
-                self._add(
-                    kind,
-                    "limit",
-                    forms.IntegerField(
-                        label=_("How many, drawn at random"),
-                        required=False,
-                        min_value=1,
-                        max_value=10_000_000,
-                        help_text=_("Empty: all there are."),
-                    ),
-                )
-            if kind in (TaskKind.VISUAL_NATURE, TaskKind.OFFENSIVENESS):
-                words = forms.CharField(
-                    label=_("Or these attributes, one a line"),
-                    required=False,
-                    widget=forms.Textarea(attrs={"rows": 4}),
-                )
-                self._add(kind, "words", words)
-            if kind == TaskKind.OFFENSIVENESS:
-                self._add(
-                    kind,
-                    "of",
-                    forms.ChoiceField(
-                        label=_("About"),
-                        required=False,
-                        choices=[
-                            ("attributes", _("attributes by themselves")),
-                            ("associations", _("attributes of identity groups")),
-                        ],
-                    ),
-                )
-            if kind != TaskKind.VISUAL_NATURE:
-                groups = forms.CharField(
-                    label=_("Only these identity groups, one a line"),
-                    required=False,
-                    widget=forms.Textarea(attrs={"rows": 2}),
-                    help_text=_("Empty: all there are."),
-                )
-                self._add(kind, "groups", groups)
-
-    def _add(self, kind: str, part: str, field: forms.Field) -> None:
-        self.fields[f"{kind}_{part}"] = field
+            parts = judged.fields_of(kind, sources=sources, sets=sets, rated=rated)
+            for part, field in parts.items():
+                if part not in judged.DRAWN or not self.kept(kind):
+                    self.fields[f"{kind}_{part}"] = field
 
     def initial_from(self, document: Document) -> dict[str, Any]:
-        rule = document.get("stereotypes", {})
         found: dict[str, Any] = {
             **{key: document.get(key, "") for key in ("title", "contact", "description")},
             "leads": ", ".join(document.get("leads", [])),
-            "rule_source": rule.get("source", ""),
-            "pool": rule.get("pool", Pool.OUT_REGION),
-            "threshold": rule.get("threshold", 2),
-            "visual_rule": document.get("visual_rule"),
+            **super().initial_from(document),
         }
+        for code, said in document.get("translations", {}).items():
+            found |= {f"{part}_{code}": said.get(part, "") for part in _TEXTS}
         for kind, task in tasks_of(document).items():
-            what = task.get("associations") or task.get("attributes") or {}
-            listed = isinstance(what, list)
-            said = {
-                "on": True,
-                "words": "\n".join(what) if listed else "",
-                "of": "associations" if "associations" in task else "attributes",
-                "image_set": task.get("image_set", ""),
-                "page_size": task.get("page_size", 5),
-            }
-            if not listed:
-                said |= {key: what.get(key) for key in ("source", "limit", "allow_fewer")}
-                said["groups"] = "\n".join(what.get("groups", []))
-                visual = what.get("visual", _EVERY)
-                said["visual"] = visual if isinstance(visual, str) else _EVERY
-            found |= {f"{kind}_{part}": value for part, value in said.items()}
+            found |= {f"{kind}_{part}": value for part, value in judged.initial_of(task).items()}
         return found
 
     def clean(self) -> dict[str, Any]:
@@ -191,52 +120,68 @@ class SourceForm(StepForm):
             # what stands in a part that is switched off is not meant
             if any(name.startswith(f"{kind}_") for kind in set(KINDS) - set(chosen)):
                 del self.errors[name]
+        self.check_rules()
         if not chosen:
             raise forms.ValidationError(_("Choose at least one kind of judgement."))
         for kind in chosen:
             if kind == TaskKind.DEPICTION:
-                if not said.get(f"{kind}_image_set"):
-                    self.add_error(f"{kind}_image_set", _("Choose the images to be judged."))
-                if not said.get("rule_source") and not self.kept(kind):
-                    self.add_error("rule_source", _("Images are judged for stereotypes: say whose."))
-                continue
-            source, words = said.get(f"{kind}_source"), lines(said.get(f"{kind}_words") or "")
-            by_group = kind == TaskKind.PREVALENCE or said.get(f"{kind}_of") == "associations"
-            if source and words:
-                self.add_error(f"{kind}_words", _("Choose a resource or list attributes, not both."))
-            elif by_group and words:
-                self.add_error(
-                    f"{kind}_words", _("Attributes of identity groups come from a resource; list none here.")
-                )
-            elif not source and not words:
-                self.add_error(f"{kind}_source", _("Choose a resource, or list what is to be judged."))
+                self._check_images(kind)
+            elif not self.kept(kind):
+                self._check_resource(kind)
         return said
+
+    def _check_images(self, kind: str) -> None:
+        said = self.cleaned_data
+        if not said.get(f"{kind}_image_set"):
+            self.add_error(f"{kind}_image_set", _("Choose the images to be judged."))
+        if self.kept(kind):
+            return
+        if not said.get("rule_source"):
+            self.add_error("rule_source", _("Images are judged for stereotypes: say whose."))
+        visual, words = said.get(f"{kind}_visual"), lines(said.get(f"{kind}_visual_words") or "")
+        if visual and words:
+            self.add_error(
+                f"{kind}_visual_words", _("Say how they are found or list them here, but not both.")
+            )
+        elif not visual and not words and f"{kind}_visual" not in self.errors:
+            self.add_error(f"{kind}_visual_words", _("List the visual attributes."))
+
+    def _check_resource(self, kind: str) -> None:
+        said = self.cleaned_data
+        source, words = said.get(f"{kind}_source"), lines(said.get(f"{kind}_words") or "")
+        by_group = kind == TaskKind.PREVALENCE or said.get(f"{kind}_of") == "associations"
+        if source and words:
+            self.add_error(f"{kind}_words", _("Choose a resource or list attributes, not both."))
+        elif by_group and words:
+            self.add_error(
+                f"{kind}_words", _("Attributes of identity groups come from a resource; list none here.")
+            )
+        elif not source and not words:
+            self.add_error(f"{kind}_source", _("Choose a resource, or list what is to be judged."))
 
     def kept(self, kind: str) -> bool:
         """Whether a file lists one by one what is shown in this task; that stays as it is."""
-        task = tasks_of(self.document).get(kind, {})
-        return "shown" in task or bool(task.get("associations", {}).get("pairs"))
+        return judged.is_listed(tasks_of(self.document).get(kind, {}))
 
     def applied(self) -> Document:
         said, changed = self.cleaned_data, copy.deepcopy(self.document)
         for key in ("title", "contact", "description"):
-            put(changed, key, said[key].replace("\r\n", "\n").strip())
-        put(changed, "visual_rule", said["visual_rule"])
+            put(changed, key, paragraphs(said[key]))
+        put_translations(
+            changed,
+            {
+                code: {part: paragraphs(said[f"{part}_{code}"]) for part in _TEXTS}
+                for code, _name in languages()
+            },
+        )
         if self.may_name_leads:
             put(changed, "leads", [name for part in said["leads"].split(",") if (name := part.strip())])
-        if said["rule_source"]:
-            changed["stereotypes"] = {
-                "source": said["rule_source"],
-                "pool": said["pool"],
-                "threshold": said["threshold"],
-            }
-        else:
-            changed.pop("stereotypes", None)
-        before = tasks_of(self.document)
+        self.apply_rules(changed)
+        # in the order of the file, which is the order in which the tasks are worked on
+        kinds = dict.fromkeys([*(task.get("kind") for task in changed.get("tasks", [])), *KINDS])
+        before = tasks_of(changed)
         changed["tasks"] = [
-            self._task(kind, copy.deepcopy(before.get(kind, {"kind": kind})))
-            for kind in KINDS
-            if said[f"{kind}_on"]
+            self._task(kind, before.get(kind, {"kind": kind})) for kind in kinds if said.get(f"{kind}_on")
         ]
         return changed
 
@@ -244,29 +189,20 @@ class SourceForm(StepForm):
         def of(part: str) -> Any:
             return self.cleaned_data.get(f"{kind}_{part}")
 
-        put(task, "page_size", of("page_size"))
-        put(task, "image_set", of("image_set"))
-        if self.kept(kind):
-            return task
         had_default = task.get("wording") == default_wording(task)
-        task.pop("attributes", None)
-        task.pop("associations", None)
-        if kind == TaskKind.DEPICTION:
-            task["attributes"] = {"visual": of("visual") or _EVERY}
-            put(task["attributes"], "groups", lines(of("groups") or ""))
-            put(task["attributes"], "allow_fewer", of("allow_fewer") or None)
-        elif kind == TaskKind.PREVALENCE or of("of") == "associations":
-            task["associations"] = {"source": of("source")}
-            put(task["associations"], "limit", of("limit"))
-            put(task["associations"], "groups", lines(of("groups") or ""))
-        elif words := lines(of("words") or ""):
-            task["attributes"] = words
-        else:
-            task["attributes"] = {"source": of("source")}
-            put(task["attributes"], "limit", of("limit"))
+        judged.write(task, of, kept=self.kept(kind))
         if had_default:
             task.pop("wording")
         return task
+
+    def kept_languages(self) -> list[str]:
+        return unasked_languages([translated(self.document, *_TEXTS)])
+
+    def by_language(self) -> list[dict[str, Any]]:
+        return [
+            {"code": code, "name": name, "fields": [self[f"{part}_{code}"] for part in _TEXTS]}
+            for code, name in languages()
+        ]
 
     def cards(self) -> list[dict[str, Any]]:
         """For each kind: its switch and its fields."""
@@ -274,7 +210,7 @@ class SourceForm(StepForm):
             {
                 "kind": kind,
                 "on": self[f"{kind}_on"],
-                "kept": self.kept(kind),
+                "kept": judged.words_of_listed(tasks_of(self.document).get(kind, {})),
                 "fields": [
                     self[name] for name in self.fields if name.startswith(f"{kind}_") and name != f"{kind}_on"
                 ],
@@ -290,9 +226,3 @@ class SourceForm(StepForm):
             if rest.startswith(start) and f"{kind}_{part}" in self.fields:
                 return f"{kind}_{part}"
         return None
-
-
-def _offer(form: forms.Form, name: str, choices: list[tuple[Any, Any]]) -> None:
-    field = form.fields[name]
-    assert isinstance(field, forms.ChoiceField)
-    field.choices = choices

@@ -16,11 +16,15 @@ from annotation.forms_setup import (
     default_wording,
     languages,
     lines,
+    paragraphs,
     put,
     task_at,
     tasks_of,
+    unasked_languages,
 )
 from annotation.models import ProfileField, Region, TaskKind
+from annotation.readers.study_file_table import LARGEST_SEED
+from annotation.readers.study_file_wordings import usual_wording
 
 
 class TasksForm(StepForm):
@@ -49,7 +53,7 @@ class TasksForm(StepForm):
             self.fields[f"{kind}_seed"] = forms.IntegerField(
                 label=_("Seed"),
                 min_value=0,
-                max_value=2**63 - 1,
+                max_value=LARGEST_SEED,
                 help_text=_("Decides draws and order; the same seed gives the same study."),
             )
             for code, name in languages():
@@ -57,7 +61,13 @@ class TasksForm(StepForm):
                     label=_("Wording in %(language)s") % {"language": name},
                     required=False,
                     widget=forms.Textarea(
-                        attrs={"rows": 2, "lang": code, "dir": "auto", "data-wording": f"{kind}-{code}"}
+                        attrs={
+                            "rows": 2,
+                            "lang": code,
+                            "dir": "auto",
+                            "data-wording": f"{kind}-{code}",
+                            "data-default": usual_wording(default_wording(task), code),
+                        }
                     ),
                 )
                 self.fields[f"{kind}_instructions_{code}"] = forms.CharField(
@@ -96,19 +106,22 @@ class TasksForm(StepForm):
             task.pop("overlap", None)
             task["strata"] = lines(said[f"{kind}_strata"])
             task["seed"] = said[f"{kind}_seed"]
-            put(task, "wording", " ".join(said[f"{kind}_wording"].split()))
-            put(task, "instructions", said[f"{kind}_instructions"].replace("\r\n", "\n").strip())
+            put(task, "wording", paragraphs(said[f"{kind}_wording"]))
+            put(task, "instructions", paragraphs(said[f"{kind}_instructions"]))
             translations = task.setdefault("translations", {})
             for code, _name in languages():
                 texts = {
-                    "wording": " ".join(said[f"{kind}_wording_{code}"].split()),
-                    "instructions": said[f"{kind}_instructions_{code}"].replace("\r\n", "\n").strip(),
+                    "wording": paragraphs(said[f"{kind}_wording_{code}"]),
+                    "instructions": paragraphs(said[f"{kind}_instructions_{code}"]),
                 }
                 kept = translations.get(code, {}).get("examples") if texts["wording"] else None
                 said_here = {**texts, "examples": kept}
                 put(translations, code, {key: value for key, value in said_here.items() if value})
             put(task, "translations", translations)
         return changed
+
+    def kept_languages(self) -> list[str]:
+        return unasked_languages(task.get("translations", {}) for task in self.document.get("tasks", []))
 
     def field_at(self, key: str) -> str | None:
         kind, rest = task_at(self.document, key)

@@ -14,6 +14,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from annotation import strata
+from annotation.readers.study_file_table import LANGUAGE
+from annotation.translated import translation
 
 Choices = tuple[tuple[str, "str | Promise"], ...]
 
@@ -32,13 +34,16 @@ REGIONS: Choices = (
 
 @dataclass(frozen=True)
 class Question:
-    """One field of the profile. No choices: a free text. `decides`: a stratum of the study names it."""
+    """One field of the profile. No choices: a free text. `decides`: a stratum of the study names it.
+    `language`: of a study's own question, in which its label and choices are written; empty for the others,
+    which are in the page's."""
 
     name: str
     label: str | Promise
     choices: Choices = ()
     hint: str | Promise = ""
     decides: bool = False
+    language: str = ""
 
 
 FIELDS = (
@@ -94,12 +99,13 @@ def asked(
     strata_texts: Iterable[str] = (),
     own_questions: Sequence[Mapping[str, Any]] = (),
     answered: Iterable[str] = (),
+    language: str = "",
 ) -> tuple[Question, ...]:
     """The questions for somebody, by the strata and the own questions of their studies.
 
-    `own_questions` as in Study.questions: field, label, choices; an answer is kept under its field, which
-    strata can name like any other. `answered`: fields they have answered
-    before, which stay on the page so that they can be taken back.
+    `own_questions` as in Study.questions: field, label, choices, translations; an answer is kept under its
+    field, which strata can name like any other. They are asked in `language` as far as they are translated.
+    `answered`: fields they have answered before, which stay on the page so that they can be taken back.
     """
     named = fields_named(strata_texts)
     wanted = named | set(answered)
@@ -111,9 +117,18 @@ def asked(
     for own in own_questions:
         name = str(own["field"])
         if name not in {*CHOICES, *(question.name for question in found)}:
-            choices = tuple((str(choice), str(choice)) for choice in own.get("choices") or ())
-            found.append(Question(name, str(own["label"]), choices, decides=name in named))
+            found.append(_own(own, decides=name in named, language=language))
     return tuple(found)
+
+
+def _own(own: Mapping[str, Any], *, decides: bool, language: str) -> Question:
+    """A study's own question. What is kept of a choice is what it says in English."""
+    values = [str(choice) for choice in own.get("choices") or ()]
+    translations = own.get("translations") or {}
+    label, of = translation(translations, "label", language) or (own["label"], LANGUAGE)
+    shown = values if of == LANGUAGE else translations[of].get("choices", ())
+    choices = tuple((value, str(said)) for value, said in zip(values, shown, strict=True))
+    return Question(str(own["field"]), str(label), choices, decides=decides, language=of)
 
 
 def fields_named(texts: Iterable[str]) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from annotation import profiles
 from annotation.models import (
@@ -17,11 +17,11 @@ from annotation.models import (
     Study,
     Task,
 )
+from annotation.readers.study_file_table import LANGUAGE
+from annotation.translated import looked_for, part_of
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
-
-FALLBACK = "en"
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,14 @@ def consent_texts(*, study: Study) -> list[ConsentText]:
     """The text that people agree to now, in every language it is written in, English first."""
     newest = ConsentText.objects.filter(study=study).order_by("-version").values("version")[:1]
     texts = ConsentText.objects.filter(study=study, version=newest)
-    return sorted(texts, key=lambda text: (text.language != FALLBACK, text.language))
+    return sorted(texts, key=lambda text: (text.language != LANGUAGE, text.language))
 
 
 def in_language(texts: Iterable[ConsentText], language: str) -> ConsentText | None:
     """The text in `language`, else in the language it is a variety of ('pt-br': 'pt'), else in English,
     else the first there is."""
     by_language = {text.language.lower(): text for text in texts}
-    wanted = language.lower()
-    for choice in (wanted, wanted.partition("-")[0], FALLBACK):
+    for choice in (*looked_for(language.lower()), LANGUAGE):
         if choice in by_language:
             return by_language[choice]
     return next(iter(by_language.values()), None)
@@ -60,8 +59,8 @@ def guides(*, tasks: Iterable[Task], language: str) -> list[Guide]:
     A task about which there is nothing to read is left out."""
     found = []
     for task in tasks:
-        instructions, spoken = _translated(task, "instructions", language)
-        examples, shown = _translated(task, "examples", language)
+        instructions, spoken = part_of(task, "instructions", language)
+        examples, shown = part_of(task, "examples", language)
         if instructions or examples:
             found.append(Guide(task.get_kind_display(), instructions, spoken, examples, shown))
     return found
@@ -77,8 +76,11 @@ def enrolment_by_code(*, user: User, code: str) -> Enrolment | None:
     )
 
 
-def profile_questions(*, user: User, study: Study | None = None) -> tuple[profiles.Question, ...]:
-    """What the profile page asks `user`: for one study, or for all that they are in."""
+def profile_questions(
+    *, user: User, study: Study | None = None, language: str = ""
+) -> tuple[profiles.Question, ...]:
+    """What the profile page asks `user`: for one study, or for all that they are in. The studies' own
+    questions are in `language` as far as they are translated, else as they were written."""
     studies = [study] if study else list(_studies_of(user))
     texts = Task.objects.filter(study__in=studies).values_list("strata", flat=True)
     answered = ProfileAnswer.objects.filter(annotator__user=user).values_list("field", flat=True)
@@ -86,6 +88,7 @@ def profile_questions(*, user: User, study: Study | None = None) -> tuple[profil
         strata_texts=[text for of_task in texts for text in of_task],
         own_questions=[question for each in studies for question in each.questions],
         answered=answered,
+        language=language,
     )
 
 
@@ -103,13 +106,6 @@ def takes_part(*, annotator: Annotator) -> bool:
     """Whether somebody is in any study that they have not left."""
     gone = (EnrolmentStatus.WITHDRAWN, EnrolmentStatus.SCREENED_OUT)
     return annotator.enrolments.exclude(status__in=gone).exists()
-
-
-def _translated(task: Task, part: str, language: str) -> tuple[Any, str]:
-    for name in (language, language.partition("-")[0]):
-        if translated := task.translations.get(name, {}).get(part):
-            return translated, name
-    return getattr(task, part), FALLBACK
 
 
 def _studies_of(user: User) -> Iterable[Study]:

@@ -6,6 +6,7 @@ reports, not for the pages of annotators.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from django.db.models import Count, Q
@@ -86,12 +87,24 @@ def unit_strata(*, task: Task) -> list[tuple[str, ...]]:
     of a unit's identity group."""
     if not any(strata.by_group(text) for text in task.strata):
         return [tuple(task.strata)]
+    return [texts for texts, _number in units_by_strata(task=task)]
+
+
+def units_by_strata(*, task: Task) -> list[tuple[tuple[str, ...], int]]:
+    """Each set of strata that units of a task have, and how many units have it."""
     units = Unit.objects.filter(task=task, purpose=Purpose.DATA).order_by()
-    regions = {
-        one or other
-        for one, other in units.values_list("association__group__region", "image__group__region").distinct()
-    }
+    if not any(strata.by_group(text) for text in task.strata):
+        return [(tuple(task.strata), units.count())]
+    regions: Counter[str] = Counter()
+    counts = units.values_list("association__group__region", "image__group__region").annotate(Count("pk"))
+    for one, other, number in counts:
+        regions[one or other or ""] += number
     return [
-        tuple(strata.resolve(text, region=region) for text in task.strata)
+        (tuple(strata.resolve(text, region=region) for text in task.strata), regions[region])
         for region in sorted(region for region in regions if region)
     ]
+
+
+def checks_to_mix_in(*, study: Study) -> int:
+    """How many gold items and attention checks a study has."""
+    return Unit.objects.filter(task__study=study, purpose__in=[Purpose.GOLD, Purpose.ATTENTION]).count()

@@ -26,6 +26,8 @@ from annotation.models import (
     Unit,
 )
 from annotation.prepared import Given, Prepared
+from annotation.readers.study_file_wordings import usual_wording
+from annotation.translated import looked_for, translation
 
 JSON = dict[str, Any]
 
@@ -160,12 +162,15 @@ def _unit(options: Sequence[JSON], *, key: UUID, training: bool, language: str) 
 
 
 def _wording(row: JSON, language: str) -> tuple[str, str]:
-    """The task's wording in the language asked for, else as written; and which language that is."""
-    translations: Mapping[str, Mapping[str, str]] = row["unit__task__translations"] or {}
-    for name in (language, language.partition("-")[0]):
-        if translations.get(name, {}).get("wording"):
-            return translations[name]["wording"], name
-    return row["unit__task__wording"], settings.LANGUAGE_CODE
+    """The task's wording in the language asked for, its own or, where it has none and is worded as usual,
+    the program's; else as written. And which language that is."""
+    if said := translation(row["unit__task__translations"] or {}, "wording", language):
+        return said
+    written = row["unit__task__wording"]
+    for name in looked_for(language):
+        if usual := usual_wording(written, name):
+            return usual, name
+    return written, settings.LANGUAGE_CODE
 
 
 def _statement(wording: str, *, attribute: str, identity: str) -> list[tuple[str, str]]:

@@ -33,5 +33,8 @@ urlpatterns: list = [
     path("studies/<slug:name>/export/<int:pk>/file/", exports.export_file, name="export_file"),
     path("studies/<slug:name>/export/<int:pk>/<slug:action>/", exports.export_action, name="export_action"),
     path("studies/<slug:name>/export/annotations.csv", exports.export_annotations, name="export_annotations"),
+    path(
+        "studies/<slug:name>/export/annotations.csv.columns.md", exports.export_columns, name="export_columns"
+    ),
     path("images/<int:pk>/", images.image_file, name="image_file"),
 ]

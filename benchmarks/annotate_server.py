@@ -23,10 +23,13 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 class Served:
-    """A database with a study of `units`, and a web server; both are gone afterwards."""
+    """A database with a study of `units`, and a web server; both are gone afterwards.
 
-    def __init__(self, units: int, folder: Path, *, url: str) -> None:
+    `static`: with its static files as they are served, collected and compressed."""
+
+    def __init__(self, units: int, folder: Path, *, url: str, static: bool = False) -> None:
         self.units, self.url, self.memory_before = units, url, 0.0
+        self._static = static
         self.counted: Counter[str] = Counter()
         folder.mkdir()
         self._name = f"visage_bench_{secrets.token_hex(4)}"
@@ -36,7 +39,7 @@ class Served:
             **os.environ,
             "VAR_DIR": str(folder),
             "DATABASE_URL": ours,
-            "STATIC_MANIFEST": "no",
+            "STATIC_MANIFEST": "yes" if static else "no",
             "DJANGO_SETTINGS_MODULE": "benchmarks.server",
         }
 
@@ -45,6 +48,9 @@ class Served:
         began = time.perf_counter()
         self.people: list[dict[str, str]] = self.tool("make", str(self.units))
         self.made_in = time.perf_counter() - began
+        if self._static:
+            collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "-v0"]
+            subprocess.run(collect, cwd=ROOT, env=self._env, check=True)
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
@@ -117,18 +123,25 @@ class Served:
 
 @dataclass
 class Times:
-    """What `work` took: seconds of each request by what it asked, the clock, the servers' processors."""
+    """What `work` took: seconds of each request by what it asked, how many were answered in the seconds that
+    were meant, the servers' processors."""
 
     taken: dict[str, list[float]]
+    in_time: int
     seconds: float
     cpu: float
+
+    def __add__(self, other: Times) -> Times:
+        taken = {what: self.taken[what] + other.taken[what] for what in self.taken}
+        in_time, seconds = self.in_time + other.in_time, self.seconds + other.seconds
+        return Times(taken, in_time, seconds, self.cpu + other.cpu)
 
     def requests(self) -> int:
         return sum(map(len, self.taken.values()))
 
     def rate(self) -> float:
-        """Requests a second."""
-        return self.requests() / self.seconds
+        """Requests a second. At the end fewer and fewer are at work: what they still finish is left out."""
+        return self.in_time / self.seconds
 
     def cpu_ms(self) -> float:
         """Milliseconds of processor time for one request."""
@@ -142,6 +155,7 @@ class Person(threading.Thread):
         super().__init__()
         self.kind, self.until = kind, until
         self.taken: dict[str, list[float]] = {"empty": [], "next": [], "submit": []}
+        self.in_time = 0
         self.error: Exception | None = None
         self.connection = http.client.HTTPConnection("127.0.0.1", port)
         self.headers = {
@@ -155,7 +169,9 @@ class Person(threading.Thread):
         self.connection.request("POST", path, json.dumps(body), self.headers)
         answer = self.connection.getresponse()
         said = answer.read()
-        self.taken[what].append(time.perf_counter() - began)
+        now = time.perf_counter()
+        self.taken[what].append(now - began)
+        self.in_time += now <= self.until
         if answer.status != 200:
             raise RuntimeError(f"{path}: {answer.status} {said[:300]!r}")
         return json.loads(said) if what != "empty" else {}
@@ -197,13 +213,13 @@ def work(served: Served, people: list[dict[str, str]], *, kind: str, seconds: fl
         worker.start()
     for worker in workers:
         worker.join()
-    took = time.perf_counter() - began
     spent = sum(now - before.get(pid, 0) for pid, now in served.cpu().items())
     for worker in workers:
         if worker.error:
             raise worker.error
     whats = ("empty",) if kind == "empty" else ("next", "submit")
-    return Times({what: [t for w in workers for t in w.taken[what]] for what in whats}, took, spent)
+    taken = {what: [t for w in workers for t in w.taken[what]] for what in whats}
+    return Times(taken, sum(worker.in_time for worker in workers), seconds, spent)
 
 
 def _cpu_of(pid: int) -> float:

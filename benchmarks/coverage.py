@@ -1,6 +1,6 @@
 """How often the 95 % intervals hold the truth, in simulated studies whose truth is known.
 
-    python -m benchmarks.coverage [--studies 400] [--resamples 400] [--only NAME]
+    python -m benchmarks.coverage [--studies 400] [--resamples 400]
 
 Whether an annotator selects an attribute of an image is a coin whose logit is the attribute's own, plus a
 normal effect of the image (for that attribute) and of the annotator. The truth is over all images and
@@ -71,9 +71,12 @@ def truth(design: Design, logits: Floats = LOGITS) -> dict[str, float]:
     stereo, random = chosen[STEREO].mean(), chosen[~STEREO].mean()
     return {
         "l_stereo": stereo,
+        "l_random": random,
         "theta": stereo / random,
         "o": stereo * RATINGS.mean(),
-        "alpha": 1 - apart.mean() / (2 * mean * (1 - mean)),
+        "percentage": 1 - apart.mean(),
+        # of endless ratings alpha and kappa are the same number
+        **dict.fromkeys(("alpha", "kappa"), 1 - apart.mean() / (2 * mean * (1 - mean))),
     }
 
 
@@ -82,26 +85,42 @@ def study(
 ) -> Side:
     """The answers of one simulated study: `people` are the effects of those who judge."""
     of_images = design.of_images * rng.normal(size=(design.images, len(logits)))
+    return judged(design, rng, logits + of_images, people=people, first_image=first_image)
+
+
+def judged(
+    design: Design,
+    rng: np.random.Generator,
+    seen: Floats,
+    *,
+    people: Floats,
+    first_image: int = 0,
+    first_person: int = 0,
+) -> Side:
+    """What `people` answer of images of which an attribute is `seen` (I, A) by so many logits."""
+    attributes = seen.shape[1]
     who = np.array([rng.permutation(len(people))[: design.overlap] for _ in range(design.images)])
-    logit = logits + of_images[:, None, :] + people[who][:, :, None]
-    chosen = (rng.random(logit.shape) < 1 / (1 + np.exp(-logit))).reshape(-1, len(logits)).astype(np.int64)
+    logit = seen[:, None, :] + people[who][:, :, None]
+    chosen = (rng.random(logit.shape) < 1 / (1 + np.exp(-logit))).reshape(-1, attributes).astype(np.int64)
     images = first_image + np.repeat(np.arange(design.images), design.overlap)
-    annotators = who.ravel() if design.identified else -1 - first_image - np.arange(len(chosen))
+    nobody = -1 - first_image - first_person - np.arange(len(chosen))
+    annotators = first_person + who.ravel() if design.identified else nobody
     return Side(chosen, np.ones_like(chosen), np.arange(len(chosen)), images, annotators)
 
 
 def intervals(side: Side, *, resamples: int, rng: np.random.Generator) -> dict[str, Interval]:
-    """Those of l_stereo, theta, O and α of one study."""
+    """Those of l_stereo, l_random, theta, O, the share of agreeing pairs, α and κ of one study."""
     k, n = side.k.sum(axis=0), side.n.sum(axis=0)
-    values, chosen = bootstrap.resampled_likelihoods(
+    likelihoods, chosen = bootstrap.resampled_likelihoods(
         side.k, side.n, side.images, side.annotators, resamples=resamples, rng=rng
     )
     point = tendency.tendency(k, n, STEREO)
-    stereo, random = (tendency.mean_over(values, which) for which in (STEREO, ~STEREO))
+    stereo, random = (tendency.mean_over(likelihoods, which) for which in (STEREO, ~STEREO))
     o = offensiveness.offensiveness(point.l_stereo, k[STEREO], RATINGS).value
-    samples = [stereo, tendency.ratio(stereo, random)]
+    samples = [stereo, random, tendency.ratio(stereo, random)]
     samples.append(offensiveness.resampled(stereo, chosen[:, STEREO], RATINGS))
-    found = percentiles.percentile_intervals(np.column_stack(samples), [point.l_stereo, point.theta, o])
+    values = [point.l_stereo, point.l_random, point.theta, o]
+    found = percentiles.percentile_intervals(np.column_stack(samples), values)
     attributes = side.k.shape[1]
     units = np.add.outer(side.images * attributes, np.arange(attributes)).ravel()
     order = np.argsort(units, kind="stable")
@@ -111,17 +130,18 @@ def intervals(side: Side, *, resamples: int, rng: np.random.Generator) -> dict[s
         clusters=units[order] // attributes,
         raters=np.repeat(np.maximum(side.annotators, -1), attributes)[order],
     )
-    alpha = agreement.within(table, [0, 1], level="nominal", resamples=resamples, rng=rng).alpha.interval
+    within = agreement.within(table, [0, 1], level="nominal", resamples=resamples, rng=rng)
+    agreed = {"percentage": within.share, "alpha": within.alpha, "kappa": within.fleiss_kappa}
     return {
-        **dict(zip(("l_stereo", "theta", "o"), found, strict=True)),
-        **({"alpha": alpha} if alpha is not None else {}),
+        **dict(zip(("l_stereo", "l_random", "theta", "o"), found, strict=True)),
+        **{name: each.interval for name, each in agreed.items() if each.interval is not None},
     }
 
 
 def compared(
     first: Side, second: Side, *, resamples: int, rng: np.random.Generator
 ) -> dict[str, differences.Difference]:
-    """The differences of l_stereo and of ln theta."""
+    """The differences of l_stereo, of l_random and of ln theta."""
     drawn = differences.paired_likelihoods(first, second, resamples=resamples, rng=rng)
     points = [tendency.tendency(side.k.sum(axis=0), side.n.sum(axis=0), STEREO) for side in (first, second)]
     stereo, random = ([tendency.mean_over(one, which) for one, _ in drawn] for which in (STEREO, ~STEREO))
@@ -129,6 +149,9 @@ def compared(
     return {
         "difference of l_stereo": differences.difference(
             points[0].l_stereo, points[1].l_stereo, first_samples=stereo[0], second_samples=stereo[1]
+        ),
+        "difference of l_random": differences.difference(
+            points[0].l_random, points[1].l_random, first_samples=random[0], second_samples=random[1]
         ),
         "log ratio of theta": differences.log_ratio(
             points[0].theta, points[1].theta, first_samples=theta[0], second_samples=theta[1]
@@ -150,7 +173,8 @@ def pairs(
 def coverage(design: Design, *, studies: int, resamples: int, seed: int = 0) -> dict[str, float]:
     """The share of simulated studies whose interval holds the truth, of each score."""
     true, other = truth(design), truth(design, LOGITS - SHIFT * STEREO)
-    true["difference of l_stereo"] = true["l_stereo"] - other["l_stereo"]
+    for name in ("l_stereo", "l_random"):
+        true[f"difference of {name}"] = true[name] - other[name]
     true["log ratio of theta"] = float(np.log(true["theta"] / other["theta"]))
     held: dict[str, list[bool]] = {}
     for first, second, rng in pairs(design, studies, shift=SHIFT, seed=seed):

@@ -1,14 +1,14 @@
 """A day of 500 annotators: does the served way hold them, and does it lose nothing?
 
-    DATABASE_URL=postgresql://... CELERY_BROKER_URL=redis://... python -m benchmarks.day
+    DATABASE_URL=postgresql://... python -m benchmarks.day
         [--annotators 500] [--minutes 5] [--ramp 90] [--think 15] [--seed 1] [--out FILE.json]
 
-Starts web, worker and beat by the very commands of the containers on a database of its own, makes a study,
-and lets people come with locust (benchmarks/day_people.py): they accept an invitation or log in, agree, take
-items before they need them, fetch pictures, answer, send answers again because the reply was lost, close the
-browser and come back, withdraw. Leads keep a dashboard open; an admin has exports made and scores computed.
-First somebody works alone, with whom the day is compared. In the end the database is held against what was
-sent and acknowledged.
+Starts both Redis, web, worker and beat by the very commands and with the settings of the containers
+(benchmarks/composed.py) on a database of its own, makes a study, and lets people come with locust
+(benchmarks/day_people.py): they accept an invitation or log in, agree, take items before they need them,
+fetch pictures, answer, send answers again because the reply was lost, close the browser and come back,
+withdraw. Leads keep a dashboard open; an admin has exports made and scores computed. First somebody works
+alone, with whom the day is compared. In the end the database is held against what was sent and acknowledged.
 
 Written to benchmarks/results/day.json, with what the processors were busy with. Ends with an error if an
 answer was lost, an item was given to too many, or a request failed.
@@ -19,9 +19,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import secrets
-import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -35,8 +34,8 @@ from typing import Any
 
 import psutil
 import psycopg
-import yaml
 
+from benchmarks import composed
 from benchmarks.annotate import commit, machine, percentiles
 from benchmarks.annotate_server import ROOT
 
@@ -45,26 +44,29 @@ PATIENCE = 300
 TARGET = 8
 """p95 of the day against p95 of who works alone, at most."""
 COMPARED = ("next", "submit")
+REDIS = ("redis", "cache")
+OURS = ("web", "worker", "beat")
+"""Those that need the database, which has to be there, and Redis."""
 
 
 class Served:
-    """The processes of docker-compose.yml without containers, on a database of their own."""
+    """The processes and settings of docker-compose.yml without containers, on a database of their own."""
 
     def __init__(self, folder: Path) -> None:
         self._server = os.environ["DATABASE_URL"]
         self._name = f"visage_day_{secrets.token_hex(4)}"
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self._ports = {name: _free_port() for name in ("web", *REDIS)}
+        self.port = self._ports["web"]
         self._log = (folder / "servers.log").open("ab")
+        broker, cache = (f"redis://127.0.0.1:{self._ports[name]}/0" for name in REDIS)
         self.env = {
             **os.environ,
+            **composed.settings(),
             "DATABASE_URL": f"{self._server.rsplit('/', 1)[0]}/{self._name}",
+            "CELERY_BROKER_URL": broker,
+            "CACHE_URL": cache,
             "VAR_DIR": str(folder),
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-            "DJANGO_SETTINGS_MODULE": "visage_app.settings",
-            # what `collectstatic` makes takes long and changes nothing but the bytes of scripts
-            "STATIC_MANIFEST": "no",
         }
         self._processes: dict[str, psutil.Popen] = {}
 
@@ -78,29 +80,33 @@ class Served:
         return self
 
     def _start(self) -> None:
-        services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
-        self._run([sys.executable, "manage.py", "migrate", "--noinput", "-v0"])
-        last = re.findall(r"^CMD (\[.*\])$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)[-1]
-        commands = {
-            "web": [one.replace("0.0.0.0:8000", f"127.0.0.1:{self.port}") for one in json.loads(last)]
-        }
-        commands |= {name: shlex.split(services[name]["command"]) for name in ("worker", "beat")}
-        for name, command in commands.items():
+        self._begin(*REDIS)
+        self._run(composed.command("migrate"))
+        self._begin(*OURS)
+        self._wait()
+
+    def _begin(self, *services: str) -> None:
+        for name in services:
+            command = composed.command(name, self._ports.get(name, 0))
             self._processes[name] = psutil.Popen(
                 command, cwd=ROOT, env=self.env, stdout=self._log, stderr=self._log
             )
-        self._wait()
 
     def __exit__(self, *error: object) -> None:
-        for process in self._processes.values():
+        self._end(*OURS)
+        self._end(*REDIS)
+        self._log.close()
+        self._sql(f'DROP DATABASE "{self._name}" WITH (FORCE)')
+
+    def _end(self, *services: str) -> None:
+        ended = [self._processes[name] for name in services if name in self._processes]
+        for process in ended:
             process.send_signal(signal.SIGTERM)
-        for process in self._processes.values():
+        for process in ended:
             try:
                 process.wait(timeout=60)
             except psutil.TimeoutExpired:
                 process.kill()
-        self._log.close()
-        self._sql(f'DROP DATABASE "{self._name}" WITH (FORCE)')
 
     def tool(self, *arguments: object) -> Any:
         """benchmarks/day_study.py, in a process of its own."""
@@ -129,13 +135,20 @@ class Served:
 
     def _wait(self) -> None:
         until = time.monotonic() + PATIENCE
-        while time.monotonic() < until:
+        while time.monotonic() < until and all(one.poll() is None for one in self._processes.values()):
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/readyz", timeout=10):
                     return
             except OSError:
                 time.sleep(0.3)
-        raise SystemExit("The web server is not ready: see servers.log")
+        last = Path(self._log.name).read_text(errors="replace")[-2000:]
+        raise SystemExit(f"The web server is not ready, or a process ended. What they said last:\n{last}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _seconds_of(process: psutil.Process) -> float:
@@ -161,6 +174,7 @@ def live(served: Served, options: argparse.Namespace, folder: Path) -> tuple[Res
     units = max(50, int(least / 3 * 2))
     plan = served.tool("make", units, accounts) | {
         "host": f"http://127.0.0.1:{served.port}",
+        "from_proxy": composed.FROM_PROXY,
         "seed": options.seed,
         "annotators": options.annotators,
         "seconds": seconds,
@@ -205,6 +219,14 @@ def figures(told: Result) -> Result:
     return found
 
 
+def check_servers() -> None:
+    """SystemExit where the served way to run cannot be had."""
+    if not os.environ.get("DATABASE_URL", "").startswith("postgresql"):
+        sys.exit("DATABASE_URL is no PostgreSQL: this is of the served way, with PostgreSQL and Redis.")
+    if not shutil.which("redis-server"):
+        sys.exit("redis-server is not installed: this is of the served way, with PostgreSQL and Redis.")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--annotators", type=int, default=500)
@@ -215,9 +237,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "day.json")
     options = parser.parse_args()
-    for name in ("DATABASE_URL", "CELERY_BROKER_URL"):
-        if not os.environ.get(name):
-            sys.exit(f"{name} is not set: the day is of the served way, with PostgreSQL and Redis.")
+    check_servers()
     about = machine()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="visage-day-")))

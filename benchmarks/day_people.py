@@ -14,6 +14,7 @@ import socket
 import sys
 import time
 from collections import defaultdict
+from http.cookiejar import DefaultCookiePolicy
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,6 +26,7 @@ from locust.env import Environment
 from locust.exception import StopUser
 
 PLAN: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text())
+ORIGIN = f"https://{PLAN['from_proxy']['Host']}"
 DESK = "/studies/day/desk"
 AT_HAND = 3
 LANGUAGE = "en"
@@ -63,7 +65,12 @@ class Somebody(FastHttpUser):
     host = PLAN["host"]
     network_timeout = connection_timeout = 60.0
     # The server hangs up on who is silent for two seconds; a proxy, which is not here, would know that.
-    default_headers: ClassVar[dict[str, str]] = {"Connection": "close"}
+    default_headers: ClassVar[dict[str, str]] = {"Connection": "close", **PLAN["from_proxy"]}
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)
+        # the way to the proxy, which is not here, is HTTPS
+        self.client.cookiejar.set_policy(DefaultCookiePolicy(secure_protocols=("http", "https")))
 
     def page(self, name: str, path: str, **options: Any) -> Any:
         """GET; StopUser if it fails, which the journal has then."""
@@ -74,7 +81,7 @@ class Somebody(FastHttpUser):
 
     def form(self, name: str, path: str, **fields: str) -> Any:
         fields["csrfmiddlewaretoken"] = self.token()
-        answer = self.client.post(path, data=fields, name=name, headers={"Referer": f"{self.host}{path}"})
+        answer = self.client.post(path, data=fields, name=name, headers={"Referer": f"{ORIGIN}{path}"})
         if answer.status_code != 200:
             raise StopUser
         return answer
@@ -89,6 +96,7 @@ class Somebody(FastHttpUser):
             path,
             data={"username": username, "password": PLAN["password"], "csrfmiddlewaretoken": self.token()},
             name="log in: password",
+            headers={"Referer": f"{ORIGIN}{path}"},
             catch_response=True,
         ) as answer:
             if "sessionid" not in {one.name for one in self.client.cookiejar}:
@@ -192,22 +200,22 @@ class Annotator(Somebody):
 
     def send(self, name: str, door: str, body: dict[str, Any]) -> Any:
         """What the page's script sends; None where the server was away, which the journal has then."""
-        headers = {"X-CSRFToken": self.token(), "Referer": f"{self.host}/studies/day/annotate/"}
-        answer = self.client.post(f"{DESK}/{door}/", json=body, headers=headers, name=name)
+        answer = self.client.post(f"{DESK}/{door}/", json=body, headers=self.of_page(), name=name)
         return answer.json() if answer.status_code == 200 else None
+
+    def of_page(self) -> dict[str, str]:
+        return {"X-CSRFToken": self.token(), "Referer": f"{ORIGIN}/studies/day/annotate/"}
 
     def lose_the_reply(self, body: dict[str, Any]) -> None:
         """Send an answer and hang up before the reply: the journal of the browser sends it again."""
         JOURNAL.counted["replies lost"] += 1
         at, data = urlsplit(self.host), json.dumps(body).encode()
         cookies = "; ".join(f"{one.name}={one.value}" for one in self.client.cookiejar)
-        head = (
-            f"POST {DESK}/answers/ HTTP/1.1\r\nHost: {at.netloc}\r\nCookie: {cookies}\r\n"
-            f"X-CSRFToken: {self.token()}\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(data)}\r\n\r\n"
-        )
+        said = {"Cookie": cookies, "Content-Type": "application/json", "Content-Length": len(data)}
+        headers = PLAN["from_proxy"] | self.of_page() | said
+        head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         with socket.create_connection((at.hostname, at.port), timeout=60) as wire:
-            wire.sendall(head.encode() + data)
+            wire.sendall(f"POST {DESK}/answers/ HTTP/1.1\r\n{head}\r\n".encode() + data)
             gevent.sleep(self.dice.uniform(0, 0.05))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import platform
 import re
+import shutil
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,31 @@ def rate(number: int, do: Callable[[], object]) -> float:
         synchronize()
         taken.append(clock() - began)
     return number / statistics.median(taken)
+
+
+def best_by_batch(sizes: Iterable[int], measure: Callable[[int], float]) -> dict[int, float]:
+    """Batch -> how many a second, from the smallest on, for as long as the memory holds a batch of the size.
+
+    Raises OutOfMemory if it does not hold the smallest.
+    """
+    from generation.backends._torch import memory_watched
+    from generation.backends.base import OutOfMemory
+
+    found: dict[int, float] = {}
+    for size in sizes:
+        try:
+            with memory_watched():
+                found[size] = measure(size)
+        except OutOfMemory:
+            if not found:
+                raise
+            break
+    return found
+
+
+def percent_busy(seen: list[float]) -> float | None:
+    """The mean without its first and last moments, in which the work begins and ends; None if not told."""
+    return statistics.mean(seen[2:-2] or seen) if seen else None
 
 
 def clock() -> float:
@@ -40,14 +66,18 @@ def synchronize() -> None:
 
 @contextmanager
 def busy() -> Iterator[list[float]]:
-    """Fills the list with how busy the GPU is, in percent, five times a second; with nothing without one."""
+    """Fills the list with how busy this process's GPU is, in percent, five times a second; with nothing
+    where there is none, or no nvidia-smi."""
     seen: list[float] = []
     import torch
 
-    if not torch.cuda.is_available():
+    if not torch.cuda.is_available() or shutil.which("nvidia-smi") is None:
         yield seen
         return
-    command = ["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "-lms", "200"]
+    # nvidia-smi tells of all cards, also of those that this process may not use
+    card = torch.cuda.get_device_properties(torch.cuda.current_device()).uuid
+    command = ["nvidia-smi", f"--id=GPU-{card}", "--query-gpu=utilization.gpu"]
+    command += ["--format=csv,noheader,nounits", "-lms", "200"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watching:
         yield seen
         watching.terminate()

@@ -1,6 +1,6 @@
 """What a worker adds to its models: pictures, embeddings and captions a second, against the models alone.
 
-    python -m benchmarks.generate [--only images embeddings captions] [--images N] [--embeddings N] ...
+    python -m benchmarks.generate [--only images embeddings captions] [--images N] [--price PRICE] ...
 
 All weights are random, which changes no arithmetic. On a GPU the models have their published sizes: Stable
 Diffusion 1.4 at 512x512 pixels in 50 steps, open_clip ViT-B/32 and ViT-L/14, BLIP. Without a GPU the pictures
@@ -14,6 +14,8 @@ generate, encode as PNG, hash, store, complete. It is warm: an earlier run had i
 Against it: for pictures diffusers' own loop of one prompt at a time as its documentation has it (single
 precision, saved as PNG), and the best batch of one process that keeps nothing (half precision on a GPU,
 channels last, compiled); for the others the model alone, at its best batch, on inputs that are on the device.
+On a GPU it also says how busy the worker kept the card, and what ViSAGe's pictures take on it: hours, and
+with --price (of an hour of the machine, in any currency) what they cost.
 Prints the figures and writes them to benchmarks/results/ under the device's name.
 """
 
@@ -23,7 +25,6 @@ import argparse
 import json
 import os
 import re
-import statistics
 import sys
 import tempfile
 from collections.abc import Callable
@@ -35,7 +36,18 @@ ROOT = Path(__file__).resolve().parent.parent
 PROMPT = "a photo of a Mexican person"
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.device import busy, clock, device_name, rate, rounded  # noqa: E402
+from benchmarks.device import (  # noqa: E402
+    best_by_batch,
+    busy,
+    clock,
+    device_name,
+    percent_busy,
+    rate,
+    rounded,
+)
+
+VISAGE = {"detection": 2_025, "pull": 89_055}
+"""Pictures, as docs/generation.md counts them."""
 
 
 def pictures(root: Path, number: int, gpu: bool) -> dict[str, Any]:
@@ -66,13 +78,12 @@ def pictures(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     run = run_of_pictures(number, recipe=recipe)
     with busy() as percent:
         found["worker"] = finish(run)
-    if percent:
-        found["gpu_busy_percent"] = statistics.mean(percent[2:-2] or percent)
+    found["gpu_busy_percent"] = percent_busy(percent)
     found["batch"] = batch
     found["same_bytes_alone"] = same_alone(model, recipe, batch)
     found["plain loop"] = plain_loop(folder, recipe, max(2, min(number, 8)), root)
     tried = [size for size in (4, 8, 16, 32, 64) if size <= 2 * batch] if gpu else [batch]
-    found["best alone, by batch"] = {size: best_alone(folder, recipe, size, gpu) for size in tried}
+    found["best alone, by batch"] = best_by_batch(tried, lambda size: best_alone(folder, recipe, size, gpu))
     best = max(found["best alone, by batch"].values())
     found["worker / plain loop"] = found["worker"] / found["plain loop"]
     found["worker / best alone"] = found["worker"] / best
@@ -168,18 +179,19 @@ def stored_images(number: int, name: str) -> list[Any]:
     return list(Image.objects.bulk_create(rows))
 
 
-def over_images(recipe: Any, number: int, name: str) -> float:
-    """Jobs a second of a warm worker over stored images."""
+def over_images(recipe: Any, number: int, name: str) -> dict[str, Any]:
+    """Jobs a second of a warm worker over stored images, and how busy it kept the GPU."""
     from tests.generation.work_world import run_over
 
     finish(run_over(stored_images(8, f"{name} warm"), recipe))
-    return finish(run_over(stored_images(number, name), recipe))
+    run = run_over(stored_images(number, name), recipe)
+    with busy() as percent:
+        done = finish(run)
+    return {"worker": done, "gpu_busy_percent": percent_busy(percent)}
 
 
 def embeddings(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     """The worker, files read and decoded included, against the bare forward pass at its best batch."""
-    import torch
-
     from benchmarks import full_size
     from generation.recipes import EmbeddingRecipe
     from generation.services.models_loaded import load, on_device
@@ -190,21 +202,26 @@ def embeddings(root: Path, number: int, gpu: bool) -> dict[str, Any]:
         recipe = EmbeddingRecipe(model=f"local-dir:{folder}", dtype="float16" if gpu else "float32")
         worker = over_images(recipe, number, name)
         model: Any = on_device(load, recipe).result()
-        dtype = torch.float16 if gpu else torch.float32
-        forward: dict[int, float] = {}
-        for size in (64, 128, 256, 512, 1024) if gpu else (1, 8, 32, 64):
-            pixels = torch.randn(size, 3, 224, 224, dtype=dtype, device="cuda" if gpu else "cpu")
-            with torch.inference_mode():
-                model._model.encode_image(pixels)
-                forward[size] = rate(size, partial(model._model.encode_image, pixels))
-        best = max(forward.values())
+        sizes = (64, 128, 256, 512, 1024) if gpu else (1, 8, 32, 64)
+        alone = best_by_batch(sizes, partial(forward, model._model, gpu))
         found[name] = {
             "dtype": recipe.dtype,
-            "worker": worker,
-            "forward alone, by batch": forward,
-            "worker / forward": worker / best,
+            **worker,
+            "forward alone, by batch": alone,
+            "worker / forward": worker["worker"] / max(alone.values()),
         }
     return found
+
+
+def forward(model: Any, gpu: bool, size: int) -> float:
+    """Images a second of the bare forward pass, from pixels that are on the device."""
+    import torch
+
+    dtype, device = (torch.float16, "cuda") if gpu else (torch.float32, "cpu")
+    pixels = torch.randn(size, 3, 224, 224, dtype=dtype, device=device)
+    with torch.inference_mode():
+        model.encode_image(pixels)
+        return rate(size, lambda: model.encode_image(pixels))
 
 
 def captions(root: Path, number: int, gpu: bool) -> dict[str, Any]:
@@ -225,10 +242,19 @@ def captions(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     return {
         "count": 10,
         "dtype": recipe.dtype,
-        "worker": worker,
+        **worker,
         "alone": alone,
-        "worker / alone": worker / alone,
+        "worker / alone": worker["worker"] / alone,
     }
+
+
+def of_visage(rate: float, price: float | None) -> dict[str, dict[str, float]]:
+    """Hours that ViSAGe's pictures take at so many a second, and what they cost at so much an hour."""
+    hours = {name: number / rate / 3600 for name, number in VISAGE.items()}
+    told = {"hours": hours}
+    if price is not None:
+        told["cost"] = {name: taken * price for name, taken in hours.items()}
+    return told
 
 
 KINDS: dict[str, tuple[Callable[[Path, int, bool], dict[str, Any]], int, int]] = {
@@ -244,6 +270,7 @@ def main() -> None:
     for kind, (_, on_gpu, without) in KINDS.items():
         parser.add_argument(f"--{kind}", type=int, help=f"how many (with a GPU {on_gpu}, else {without})")
     parser.add_argument("--only", nargs="+", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--price", type=float, help="what an hour of this machine costs (with a GPU)")
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="visage-bench-") as folder:
@@ -278,7 +305,10 @@ def main() -> None:
         for kind in options.only:
             measure, on_gpu, without = KINDS[kind]
             number = getattr(options, kind) or (on_gpu if gpu else without)
-            figures[kind] = rounded(measure(Path(folder), number, gpu))
+            measured = measure(Path(folder), number, gpu)
+            if gpu and kind == "images":
+                measured["of ViSAGe"] = of_visage(measured["worker"], options.price)
+            figures[kind] = rounded(measured)
             print(json.dumps({kind: figures[kind]}, indent=2), flush=True)
     slug = re.sub(r"[^a-z0-9]+", "-", figures["device"].lower()).strip("-")
     options.out.mkdir(parents=True, exist_ok=True)

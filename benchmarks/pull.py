@@ -34,7 +34,13 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-from benchmarks.pull_coverage import IMAGES, coverage  # noqa: E402
+from benchmarks.pull_coverage import (  # noqa: E402
+    IMAGES,
+    coverage,
+    coverage_of_contrasts,
+    coverage_of_differences,
+    coverage_of_means,
+)
 from metrics.stats import pull  # noqa: E402
 from metrics.stats.bootstrap import generator  # noqa: E402
 
@@ -266,6 +272,9 @@ def main() -> None:
         figures["from SQLite, one group at a time"] = stored(options.groups)
     if "coverage" in options.only:
         figures["coverage of 95 % intervals"] = coverage(400)
+        figures["coverage of 95 % intervals, means over groups"] = coverage_of_means(200)
+        figures["coverage of 95 % intervals, a region against the others"] = coverage_of_contrasts(200)
+        figures["coverage of 95 % intervals, differences of two models"] = coverage_of_differences(200)
     told = json.dumps(rounded(figures), indent=2)
     print(told)
     results.write_text(told + "\n")

@@ -1,15 +1,16 @@
 """Does the served way keep to its memory? A gentle day (benchmarks/day.py) for a long time, with the memory
 of every process looked at.
 
-    DATABASE_URL=postgresql://... CELERY_BROKER_URL=redis://... python -m benchmarks.soak
+    DATABASE_URL=postgresql://... python -m benchmarks.soak
         [--minutes 25] [--annotators 80] [--think 10] [--every 5] [--out FILE.json]
 
-The processes are those of docker-compose.yml, the people those of the day: annotators at work, leads with a
-dashboard open, an admin who has exports made and scores computed. Resident memory of each process is noted
-every few seconds, by service. A server that has just begun grows while it loads what it needs for the first
-time, so the first part of the time does not count: of the rest, the slope of a straight line (Theil and Sen:
-the median of the slopes between samples, which one large export does not tilt) is told as megabytes for
-10,000 requests, and what that makes in a day at this rate against the `mem_limit` of docker-compose.yml.
+The processes and settings are those of docker-compose.yml, the people those of the day: annotators at work,
+leads with a dashboard open, an admin who has exports made and scores computed. Resident memory of each
+process is noted every few seconds, by service. A server that has just begun grows while it loads what it
+needs for the first time, so the first part of the time does not count: of the rest, the slope of a straight
+line (Theil and Sen: the median of the slopes between samples, which one large export does not tilt) is told
+as megabytes for 10,000 requests, and what that makes in a day at this rate against the `mem_limit` of docker-
+compose.yml.
 
 Written to benchmarks/results/soak.json. Ends with an error if web server or beat grow by more than GROWS_MB
 for 10,000 requests, a process was put in place of another, an answer was lost or a request failed.
@@ -31,11 +32,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from benchmarks import composed
 from benchmarks.annotate import commit, machine
 from benchmarks.annotate_server import ROOT
-from benchmarks.day import Served, live
+from benchmarks.day import Served, check_servers, live
 
 Result = dict[str, Any]
 Sample = tuple[float, dict[str, dict[int, int]]]
@@ -108,9 +108,9 @@ def growth(samples: Sequence[Sample], *, requests_a_second: float, limits: dict[
 
 def limits() -> dict[str, int]:
     """`mem_limit` in bytes of each service of docker-compose.yml."""
-    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     units = {"m": 2**20, "g": 2**30}
-    return {name: int(of["mem_limit"][:-1]) * units[of["mem_limit"][-1]] for name, of in services.items()}
+    said = {name: of["mem_limit"] for name, of in composed.SERVICES.items()}
+    return {name: int(limit[:-1]) * units[limit[-1]] for name, limit in said.items()}
 
 
 def wrong(found: Result) -> list[str]:
@@ -179,9 +179,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=ROOT / "benchmarks" / "results" / "soak.json")
     options = parser.parse_args()
-    for name in ("DATABASE_URL", "CELERY_BROKER_URL"):
-        if not os.environ.get(name):
-            sys.exit(f"{name} is not set: this is of the served way, with PostgreSQL and Redis.")
+    check_servers()
     found = soak(options)
     options.out.parent.mkdir(exist_ok=True)
     options.out.write_text(json.dumps(found, indent=1) + "\n")

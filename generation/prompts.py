@@ -30,8 +30,11 @@ IMAGE_PROMPTS = ("a photo of {identity} person", "a portrait of {identity} perso
 """P1, P2, P3. `{identity}` takes the identity with its article: 'a photo of an Indian person'."""
 
 # Written with a vowel, spoken with a consonant: 'a European', 'a Ukrainian', 'a Uruguayan', 'a United
-# States', 'a Utahn', 'a one-...'. 'uni' before m or n is the prefix un-: 'an unimpressed', 'an uninvited'.
-_CONSONANT_SOUND = re.compile(r"eu|uk|uga|uru|uni(?![mn])|us[aeu]|ut[aeo](?!r)|ubi|ouag|oax|one\b|once", re.I)
+# States', 'a Utahn', 'a Uyghur', 'a one-...'. 'uni' before m or n is the prefix un-: 'an unimpressed', 'an
+# uninvited'.
+_CONSONANT_SOUND = re.compile(
+    r"eu|uk|uga|uru|uy|uig|uni(?![mn])|us[aeu]|ut[aeo](?!r)|ubi|ouag|oax|one\b|once", re.I
+)
 # Written with an h that is not spoken: 'an honest', 'an heir'. 'Honduran' and 'Hawaiian' keep theirs.
 _SILENT_H = re.compile(r"honest|honou?r|hour|heir", re.I)
 # Initials are spelled out: 'an NRI', 'a UK', 'an LGBT'.

@@ -15,7 +15,7 @@ from importlib import resources
 
 from annotation.models import Association, Study
 from metrics import frames, scoring
-from metrics.stats import visual_nature
+from metrics.scoring import visual_rule
 
 EQUAL, TRUNCATED, DIFFERS = "equal", "equal when cut off, not rounded", "differs"
 NOT_HELD = "published: not in this table"
@@ -190,7 +190,7 @@ def _visual_counts(study: Study, most: int = 10) -> list[Comparison]:
         {frame.group: int(frame.stereotypical.sum()) for frame in frames.depiction(study, by_response=False)}
     )
     frame = frames.visual_nature(study)
-    passed = visual_nature.is_visual(frame.ratings, at_least=study.visual_rule)
+    passed = visual_rule.passed(study, frame.ratings)
     visual = {pk for pk, fits in zip(frame.attribute_ids, passed, strict=True) if fits}
     associated: Counter[str] = Counter()
     associations = Association.objects.filter(source=study.stereotype_source_id)

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from metrics.views import (
+    agreement,
     attributes,
     compare,
     figures,
@@ -17,6 +18,7 @@ urlpatterns = [
     path("methods/", methods.methods, name="methods"),
     path("studies/<slug:name>/overview/", overview.overview, name="overview"),
     path("studies/<slug:name>/overview/live/", overview.live, name="overview_live"),
+    path("studies/<slug:name>/agreement/", agreement.agreement, name="agreement"),
     path("studies/<slug:name>/scores/fresh/", freshness.fresh_scores, name="fresh_scores"),
     path("studies/<slug:name>/scores/<int:run_id>/retry/", freshness.retry_scores, name="retry_scores"),
     path("studies/<slug:name>/identities/", identities.identities, name="identities"),

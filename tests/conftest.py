@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from django.core.cache import cache
 from django.db import connection, transaction
 from django.test import override_settings
 
+from tests import emptied
 from visage_app import storages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,7 +33,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+# Following each line makes a test take half as long again. These run many lines and say little of each, or
+# run few of them a million times: what is covered is counted without them.
+NOT_COUNTED = {
+    "browser",
+    "release",
+    "tests.test_access",
+    "tests.test_api_access",
+    "tests.test_lists",
+    "tests.test_other_teams",
+    "tests.visage_app.test_api_contract",
+    "tests.visage_app.test_api_hostile",
+}
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        if NOT_COUNTED & {item.getparent(pytest.Module).obj.__name__, *(m.name for m in item.iter_markers())}:
+            item.add_marker("no_cover")
     if not config.getoption("--database-only"):
         return
     pure = [item for item in items if not touches_database(item)]
@@ -71,7 +90,10 @@ LEFT = "database sessions left open"
 def django_db_setup(django_db_setup, django_db_blocker, request):
     """PostgreSQL drops no database that somebody is connected to. Who is still there half a minute after the
     last test is named at the end of the run, and sent away: it fails no test that has passed."""
-    yield
+    with ExitStack() as stack:
+        with django_db_blocker.unblock():
+            stack.enter_context(emptied.by_deleting())
+        yield
     if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         return
     until = time.monotonic() + 30
@@ -153,6 +175,12 @@ def files_in(folder: Path) -> dict[str, Any]:
             "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
         },
     }
+
+
+@pytest.fixture
+def few_resamples(settings) -> None:
+    """As few as there may be: for what is shown of scores, not how they are computed."""
+    settings.BOOTSTRAP_RESAMPLES = 100
 
 
 @pytest.fixture(scope="session")

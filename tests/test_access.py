@@ -94,7 +94,7 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
         (READ_ONLY, (LOGIN, NONE, 400, NONE, NONE, NONE)),
     ),
     **dict.fromkeys(("work_last", "work_token"), ((LOGIN, NONE, 200, NONE, NONE, NONE), READ_ONLY)),
-    **dict.fromkeys(("export_annotations", "export_page"), (ADMINS, READ_ONLY)),
+    **dict.fromkeys(("export_annotations", "export_columns", "export_page"), (ADMINS, READ_ONLY)),
     "release_page": (ADMINS, READ_ONLY),
     # without saying how many people a group needs
     "release_download": (READ_ONLY, (LOGIN, NONE, NONE, NONE, NONE, 422)),
@@ -137,7 +137,7 @@ EXPECTED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "identities": (LEADS, READ_ONLY),
     "identity": (LEADS, READ_ONLY),
     **dict.fromkeys(("figures", "figure_page", "figure"), (LEADS, READ_ONLY)),
-    **dict.fromkeys(("attributes", "attribute", "gallery", "compare"), (LEADS, READ_ONLY)),
+    **dict.fromkeys(("agreement", "attributes", "attribute", "gallery", "compare"), (LEADS, READ_ONLY)),
     "pull": (LEADS, READ_ONLY),
     **dict.fromkeys(("overview_live", "fresh_scores"), (LEADS, READ_ONLY)),
     # there is no run to try again
@@ -338,10 +338,10 @@ def test_each_role_gets_what_is_theirs_and_nothing_else(client, world, name, rol
 @pytest.mark.parametrize("role", ROLES)
 # In the two left out Django takes PUT for POST: it shows the empty form again.
 @pytest.mark.parametrize("name", sorted(set(EXPECTED) - {"login", "password_change"}))
-@pytest.mark.parametrize("method", ["put", "patch", "delete"])
-def test_no_other_method_does_anything(client, world, name, role, method):
-    enter(client, world, role)
-    assert getattr(client, method)(world.url(name)).status_code in {302, 403, 404, 405}
+def test_no_other_method_does_anything(client, world, name, role):
+    for method in (client.put, client.patch, client.delete):
+        enter(client, world, role)
+        assert method(world.url(name)).status_code in {302, 403, 404, 405}, method.__name__
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -361,10 +361,13 @@ def test_the_administration_is_for_admins_alone(client, world, route, role):
             assert (answer.status_code, answer.url) == (302, f"{reverse('admin:login')}?next={url}")
 
 
-EXPORTS = ("export_annotations", "export_page", "export_download", "export_list", "export_file")
+EXPORTS = (
+    *("export_annotations", "export_columns", "export_page"),
+    *("export_download", "export_list", "export_file"),
+)
 LEAD_PAGES = (
     *("overview", "overview_live", "identities", "identity", "figure", *EXPORTS),
-    *("attributes", "gallery", "compare", "pull", "fresh_scores", "figures", "figure_page"),
+    *("agreement", "attributes", "gallery", "compare", "pull", "fresh_scores", "figures", "figure_page"),
     *("quality", "quality_csv", "webhooks", "exposure", "exposure_csv"),
 )
 

@@ -59,9 +59,9 @@ WITHOUT_ROWS = {
     *("figure", "figures", "methods", "fresh_scores", "audit_export", "exposure_csv", "exposure_all_csv"),
     *("export_annotations", "export_download", "quality_csv", "fill_rates", "release_page", "export_file"),
     *("setup_step", "setup_file", "overview_live", "figure_page", "account_action", "person_action"),
-    *("second_factor", "attribute"),
+    *("second_factor", "attribute", "export_columns"),
     # with rows in tests/metrics: they need embeddings, and a second side to compare with
-    *("pull", "compare"),
+    *("pull", "compare", "agreement"),
 }
 """Pages that show no list, or whose rows are figures and files rather than what is asked for one by one: they
 are measured all the same, and need not become longer."""
@@ -158,7 +158,7 @@ class Growing(World):
         Worker.objects.create(name=f"w{number}", host="h", queue="default", started_at=now, seen_at=now)
 
     def _computed(self) -> None:
-        for study, more in ((self.words, []), (self.pictures, ["tendency", "offensiveness"])):
+        for study, more in ((self.words, ["visual_nature"]), (self.pictures, ["tendency", "offensiveness"])):
             for metric in wanted(study) + more:
                 score_runs.request(study=study, metric=metric, variant="corrected")
         score_runs.compute_pending(limit=50)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 from django.contrib.auth import get_user_model
 from django.core.cache import cache as counted
 from django.urls import resolve
-from drf_spectacular.generators import SchemaGenerator
 
 from annotation.models import Study
 from tests import factories
-from tests.annotation.api.calls import Program, is_problem
+from tests.annotation.api.calls import Program, documented, is_problem
 from tests.test_access import urls
 from tests.test_other_teams import DOORS, MARK, OPEN, SHARED, Team, address, everything, kinds
 
@@ -56,15 +53,9 @@ def teams(settings):
     return Team("ours"), Team("theirs", mark=MARK)
 
 
-@cache
-def document() -> dict:
-    """The schema of the API."""
-    return SchemaGenerator().get_schema(request=None, public=True)
-
-
 def writable() -> set[tuple[str, str]]:
     """(method, path of the schema) of everything that takes a JSON body."""
-    paths = document()["paths"]
+    paths = documented()["paths"]
     return {
         (method.upper(), path)
         for path, operations in paths.items()
@@ -75,11 +66,11 @@ def writable() -> set[tuple[str, str]]:
 
 def body_of(path: str, method: str) -> tuple[set[str], dict[str, str]]:
     """The fields that a body may have, and what says which body it is, where there are several."""
-    body = document()["paths"][path][method.lower()]["requestBody"]["content"]["application/json"]["schema"]
+    body = documented()["paths"][path][method.lower()]["requestBody"]["content"]["application/json"]["schema"]
     which = {}
     while "properties" not in body:
         if "$ref" in body:
-            body = document()["components"]["schemas"][body["$ref"].rpartition("/")[2]]
+            body = documented()["components"]["schemas"][body["$ref"].rpartition("/")[2]]
         elif "discriminator" in body:
             chosen = body["discriminator"]
             value, reference = next(iter(chosen["mapping"].items()))

@@ -22,6 +22,7 @@ PAGES = frozenset(
     {
         "overview",
         "overview_live",
+        "agreement",
         "identities",
         "identity",
         "attributes",
@@ -103,8 +104,8 @@ def _may_be_late(request: HttpRequest) -> bool:
         return False
     if match.namespace == "api":
         return match.url_name in API and _program_may_be_late(request)
-    # A page that was told of new numbers takes in its own new content by htmx.
-    anew = "HX-Request" in request.headers and match.url_name != "overview_live"
+    # A page that was told of new numbers takes in its own new content by htmx. These count anew themselves.
+    anew = "HX-Request" in request.headers and match.url_name not in {"overview_live", "quality"}
     return match.url_name in PAGES and not match.namespace and not anew and "check" not in request.GET
 
 

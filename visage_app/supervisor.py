@@ -138,7 +138,9 @@ class _Worker:
             )
             self.process, self._started = None, now + self._pause
         if self.process is None and now >= self._started:
-            self.process = _start([sys.executable, "-m", "django", "worker", "--queue", self._queue])
+            # checked is what started it; to do so again loads all pages, 40 MB and as long as all the rest
+            how = ("--queue", self._queue, "--skip-checks")
+            self.process = _start([sys.executable, "-m", "django", "worker", *how])
             self._started = now
 
 

@@ -11,7 +11,13 @@ from annotation import policies, queries_care
 from annotation.api.errors import Conflict, refusals
 from annotation.api.pages import listing, page, page_of
 from annotation.api.seats import TAGS, Working, place
-from annotation.api.work_shapes import AgreeBody, ConsentSerializer, OwnStudySerializer
+from annotation.api.work_shapes import (
+    AgreeBody,
+    ConsentSerializer,
+    OwnStudySerializer,
+    languages_here,
+    text_here,
+)
 from annotation.models import EnrolmentStatus, StudyStatus
 from annotation.services import people
 
@@ -49,8 +55,9 @@ class ConsentView(Working):
         study, seat = place(request, name)
         told = {
             "study": study.name,
-            "title": study.title,
-            "description": study.description,
+            "title": text_here(study, "title").text,
+            "description": text_here(study, "description").text,
+            "languages": languages_here(study, "title", "description"),
             "agreed": seat is not None and seat.consented,
             "texts": queries_care.consent_texts(study=study),
         }

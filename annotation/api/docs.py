@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.utils import translation
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
 
 from annotation.api.auth import Scoped
 from annotation.api.resource import Resource
@@ -17,6 +25,23 @@ class SchemaView(SpectacularAPIView):
 
     def needed_scope(self, method: str) -> None:
         return None
+
+    def _get_schema_response(self, request: Request) -> HttpResponse:
+        renderer = request.accepted_renderer
+        language = translation.get_language()
+        known = language if language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+        return HttpResponse(
+            _written(known, renderer.__class__),
+            content_type=renderer.media_type,
+            headers={"Content-Disposition": f'inline; filename="{self._get_filename(request, None)}"'},
+        )
+
+
+@cache
+def _written(language: str, renderer: type[BaseRenderer]) -> bytes:
+    """It takes seconds to make, and is the same for everybody as long as this process lives."""
+    with translation.override(language):
+        return renderer().render(SchemaGenerator().get_schema(request=None, public=True))
 
 
 class DocsView(SpectacularSwaggerSplitView):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404
+from django.utils.translation import get_language
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -41,6 +42,9 @@ class QuestionSerializer(serializers.Serializer):
 
     field = serializers.CharField(source="question.name")
     label = serializers.CharField(source="question.label", help_text="What to ask.")
+    language = serializers.CharField(
+        help_text="In which label and choices are: a study's own question may not be translated."
+    )
     hint = serializers.CharField(source="question.hint")
     decides = serializers.BooleanField(
         source="question.decides", help_text="Which items are for them can go by it: tell them so."
@@ -220,7 +224,7 @@ def _at_work(request: Request, name: str) -> Study:
 
 
 def _profile(request: Request, study: Study | None) -> dict[str, Any]:
-    questions = queries_care.profile_questions(user=request.user, study=study)
+    questions = queries_care.profile_questions(user=request.user, study=study, language=get_language() or "")
     said = ProfileForm.initial_from(queries.profile_answers(user=request.user), questions=questions)
     return {"questions": [_question(each, said) for each in questions]}
 
@@ -228,6 +232,7 @@ def _profile(request: Request, study: Study | None) -> dict[str, Any]:
 def _question(question: profiles.Question, said: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "question": question,
+        "language": question.language or get_language() or "",
         "choices": [{"value": value, "label": label} for value, label in question.choices],
         "choice": said.get(question.name, ""),
         "own_words": said.get(f"{question.name}_own", ""),

@@ -66,6 +66,9 @@ class FeasibilitySerializer(serializers.Serializer):
     shortages = serializers.ListField(
         child=serializers.CharField(), help_text="What cannot be filled, in words."
     )
+    warnings = serializers.ListField(
+        child=serializers.CharField(), help_text="What runs out, such as gold items, in words."
+    )
     rates = FillRateSerializer(many=True, help_text="By task and stratum.")
 
 

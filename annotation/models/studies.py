@@ -45,7 +45,13 @@ class Study(models.Model):
 
     An association of `stereotype_source` is a stereotype if at least `stereotype_threshold` annotators of
     `stereotype_pool` said Stereotypical (PROTOCOL §3). An attribute is visual if at least `visual_rule`
-    annotators chose Agree or Strongly agree; null, the default, asks it of all of them (PROTOCOL §2).
+    annotators chose Agree or Strongly agree, or if its mean score (1 to 5, Unsure 3) is at least
+    `visual_mean`. A study has one rule at most; both null, the default, asks all of its annotators to agree
+    (PROTOCOL §2).
+
+    `translations` says in other languages what annotators read of the study itself: language -> title,
+    description and support_text, without those that are not translated. Each of `questions` may have
+    "translations" of its own: language -> label and choices, as many and in the same order.
     """
 
     name = models.SlugField(max_length=80, unique=True)
@@ -61,6 +67,7 @@ class Study(models.Model):
     stereotype_pool = models.CharField(max_length=3, choices=Pool, default=Pool.OUT_REGION)
     stereotype_threshold = models.PositiveSmallIntegerField(default=2)
     visual_rule = models.PositiveSmallIntegerField(null=True, blank=True)
+    visual_mean = models.FloatField(null=True, blank=True)
     # Getting people in
     self_enrol = models.BooleanField(default=True, help_text="Any account may take part, invited or not.")
     questions = models.JSONField(
@@ -89,6 +96,12 @@ class Study(models.Model):
         null=True, blank=True, help_text="Items somebody may judge in one session; empty: no limit."
     )
     support_text = models.TextField(blank=True, help_text="Where people who are upset find help.")
+    translations = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),  # for the version that runs on while this one comes
+        blank=True,
+        help_text="Language -> title, description and support_text in it.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
     closed_at = models.DateTimeField(null=True, blank=True)
@@ -123,6 +136,14 @@ class Study(models.Model):
             models.CheckConstraint(
                 condition=Q(visual_rule__isnull=True) | Q(visual_rule__gte=1),
                 name="study_visual_rule_from_one",
+            ),
+            models.CheckConstraint(
+                condition=Q(visual_mean__isnull=True) | Q(visual_mean__range=(1, 5)),
+                name="study_visual_mean_on_the_scale",
+            ),
+            models.CheckConstraint(
+                condition=Q(visual_rule__isnull=True) | Q(visual_mean__isnull=True),
+                name="study_one_visual_rule",
             ),
         ]
 

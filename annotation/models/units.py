@@ -174,11 +174,12 @@ class Slot(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            # *next*: the first open slot of a stratum after a position (services/slots.py)
+            # *next*: the first open slot of a stratum after a position (services/open_slots.py). No other
+            # index begins with the stratum, so none is taken for it.
             models.Index(
-                fields=["study", "stratum", "queue"],
+                fields=["stratum", "study", "queue"],
                 condition=Q(state=SlotState.OPEN),
-                name="slot_open_by_stratum",
+                name="slot_open_in_queue",
             ),
             # the sweep that returns expired leases
             models.Index(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from annotation.readers import safe_toml
-from annotation.readers.study_file_table import LANGUAGE, StudyFileError, Table
+from annotation.readers.study_file_table import LANGUAGE, LARGEST_NUMBER, StudyFileError, Table
 from annotation.readers.study_file_tasks import (
     Associations,
     CheckItem,
@@ -24,23 +24,25 @@ from annotation.readers.study_file_tasks import (
     TaskFile,
     read_task,
 )
+from annotation.readers.study_file_texts import (
+    LONGEST_TITLE,
+    QUESTION_FIELD,
+    Question,
+    read_questions,
+    read_translations,
+)
 
 _POOLS = ("in", "out")
 CROWD_PARAMETERS = {"participant": "PROLIFIC_PID", "study": "STUDY_ID", "session": "SESSION_ID"}
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question to annotators besides the profile; no choices: a free text."""
-
-    field: str
-    label: str
-    choices: tuple[str, ...] = ()
+# What the pages on which studies are set up hold to as well
+PARAMETER_NAME = r"[A-Za-z0-9_.-]+"
+ADDRESS = r"https?://[^\s/]+\S*"
 
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A whole study, as its file says it. `translations` of the consent: language -> {"text": ...,
+    """A whole study, as its file says it. `translations`: language -> {"title": ..., "description": ...,
+    "support_text": ...}, without those that are not translated; of the consent: language -> {"text": ...,
     "content_warning": ...}."""
 
     name: str
@@ -55,6 +57,7 @@ class StudyFile:
     stereotype_threshold: int
     visual_rule: int | None
     tasks: tuple[TaskFile, ...]
+    visual_mean: float | None = None
     consent_translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     # getting people in
     self_enrol: bool = True
@@ -70,6 +73,7 @@ class StudyFile:
     break_after: int = 30
     session_cap: int | None = None
     support_text: str = ""
+    translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def read_study_file(path: Path) -> StudyFile:
@@ -120,7 +124,7 @@ def _study(table: Table, *, folder: Path | None) -> StudyFile:
         raise StudyFileError("there is no [[tasks]] table. Add at least one; see docs/studies.md.")
     study = StudyFile(
         name=name,
-        title=table.text("title", required=True, longest=200),
+        title=table.text("title", required=True, longest=LONGEST_TITLE),
         description=table.prose("description"),
         contact=table.text("contact", required=True, longest=200),
         leads=table.texts("leads"),
@@ -131,9 +135,10 @@ def _study(table: Table, *, folder: Path | None) -> StudyFile:
         stereotype_pool=pool,
         stereotype_threshold=rule.whole("threshold", default=2, least=1),
         visual_rule=table.whole_or_none("visual_rule", least=1),
+        visual_mean=table.decimal_or_none("visual_mean", least=1, most=5),
         tasks=tuple(read_task(task, folder=folder) for task in tasks),
         self_enrol=recruitment.flag("self_enrol", default=True),
-        questions=_questions(table),
+        questions=read_questions(table.tables("questions")),
         crowd_parameters=_crowd_parameters(recruitment.table("parameters")),
         completion_code=recruitment.text("completion_code", longest=80),
         completion_url=_address(recruitment, "completion_url"),
@@ -141,8 +146,9 @@ def _study(table: Table, *, folder: Path | None) -> StudyFile:
         gold_rate=quality.share("gold_rate", default=0, most=0.5) or 0.0,
         blur_images=care.flag("blur_images", default=False),
         break_after=care.whole("break_after", default=30, least=0),
-        session_cap=care.whole_or_none("session_cap", least=1, most=2**31 - 1),
+        session_cap=care.whole_or_none("session_cap", least=1, most=LARGEST_NUMBER),
         support_text=care.prose("support_text"),
+        translations=read_translations(table.table("translations")),
     )
     for each in (consent, rule, recruitment, quality, care, table):
         each.done()
@@ -159,26 +165,11 @@ def _consent(table: Table) -> dict[str, str]:
     return found
 
 
-def _questions(table: Table) -> tuple[Question, ...]:
-    questions: dict[str, Question] = {}
-    for each in table.tables("questions"):
-        name = each.text("field", required=True, longest=30)
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-            raise each.error("field", name, "may hold small letters, digits and '_' only: strata name it.")
-        if name in questions:
-            raise each.error("field", name, "stands twice. Give each question a field of its own.")
-        questions[name] = Question(
-            field=name, label=each.text("label", required=True, longest=300), choices=each.texts("choices")
-        )
-        each.done()
-    return tuple(questions.values())
-
-
 def _crowd_parameters(table: Table) -> dict[str, str]:
     found = {}
     for key, default in CROWD_PARAMETERS.items():
         name = table.text(key, default=default, longest=80)
-        if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):
+        if not re.fullmatch(PARAMETER_NAME, name):
             raise table.error(key, name, "is no name of a URL parameter.")
         found[key] = name
     table.done()
@@ -187,7 +178,7 @@ def _crowd_parameters(table: Table) -> dict[str, str]:
 
 def _address(table: Table, key: str) -> str:
     address = table.text(key, longest=300)
-    if address and not re.fullmatch(r"https?://[^\s/]+\S*", address):
+    if address and not re.fullmatch(ADDRESS, address):
         raise table.error(key, address, "is no address. Write it whole, e.g. https://app.prolific.com/...")
     return address
 
@@ -200,6 +191,11 @@ def _check_together(study: StudyFile) -> None:
             raise StudyFileError(
                 f"there are {kinds.count(kind)} tasks of kind '{kind}'. A study has one of each."
             )
+    if study.visual_rule is not None and study.visual_mean is not None:
+        raise StudyFileError(
+            f"visual_mean = {study.visual_mean:g} stands beside visual_rule = {study.visual_rule}. A study "
+            "has one rule of visual nature: leave one of them out."
+        )
     for number, task in enumerate(study.tasks, 1):
         if task.kind == "visual_nature" and (study.visual_rule or 0) > len(task.strata):
             raise StudyFileError(
@@ -225,8 +221,11 @@ def _check_together(study: StudyFile) -> None:
 
 
 __all__ = [
+    "ADDRESS",
     "CROWD_PARAMETERS",
     "LANGUAGE",
+    "PARAMETER_NAME",
+    "QUESTION_FIELD",
     "Associations",
     "CheckItem",
     "Example",

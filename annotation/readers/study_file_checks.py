@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from annotation.readers.study_file_table import StudyFileError, Table
+from annotation.readers.study_file_table import LARGEST_NUMBER, StudyFileError, Table
 
 PURPOSES = ("training", "gold", "attention")
 
@@ -73,7 +73,7 @@ def _page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
         expected=expected,
         feedback=_feedback(table, purpose=purpose),
         group=table.text("group", required=True, longest=120),
-        image=table.whole("image", default=0, least=1, most=2**31 - 1),
+        image=table.whole("image", default=0, least=1, most=LARGEST_NUMBER),
         shown=shown,
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotation.readers.study_file_table import StudyFileError, Table
+from annotation.readers.study_file_table import LARGEST_NUMBER, StudyFileError, Table
 
 _LONGEST_ATTRIBUTE = 200
 _LONGEST_GROUP = 120
@@ -82,7 +82,7 @@ def read_attributes(table: Table, *, folder: Path | None) -> FromSource | tuple[
         return _normalised(numbered, where=f"{where} from {listed}", noun="line")
     drawn = FromSource(
         source=inner.text("source", required=True, longest=80),
-        limit=inner.whole_or_none("limit", least=1, most=2**31 - 1),
+        limit=inner.whole_or_none("limit", least=1, most=LARGEST_NUMBER),
     )
     inner.done()
     return drawn
@@ -98,7 +98,7 @@ def read_associations(table: Table) -> Associations:
         raise inner.error("pairs", pairs, 'is not a list of pairs. Write [["Mexican", "sombrero"], ...].')
     chosen = Associations(
         source=inner.text("source", required=True, longest=80),
-        limit=inner.whole_or_none("limit", least=1, most=2**31 - 1),
+        limit=inner.whole_or_none("limit", least=1, most=LARGEST_NUMBER),
         groups=inner.texts("groups"),
         pairs=tuple((" ".join(group.split()), " ".join(text.split()).lower()) for group, text in pairs),
     )

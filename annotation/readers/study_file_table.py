@@ -11,6 +11,9 @@ import re
 from typing import Any
 
 HIGHEST_COUNT = 32_767
+"""Of what a study counts: votes, minutes, answers."""
+LARGEST_NUMBER = 2**31 - 1
+"""Of what there may be very many of: items, images."""
 LARGEST_SEED = 2**63 - 1
 LANGUAGE = "en"
 """The language of the texts that stand under no language of their own."""
@@ -73,6 +76,17 @@ class Table:
             return None
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= most:
             raise self.error(key, value, f"is not a number from 0 to {most}.")
+        return float(value)
+
+    def decimal_or_none(self, key: str, *, least: float, most: float) -> float | None:
+        """A number of at most two decimals, so that it can be said in full wherever the rule is."""
+        value = self.raw(key)
+        if value is None:
+            return None
+        if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
+            raise self.error(key, value, f"is not a number from {least:g} to {most:g}.")
+        if round(value, 2) != value:
+            raise self.error(key, value, "has more than two decimals. Round it.")
         return float(value)
 
     def flag(self, key: str, *, default: bool) -> bool:
@@ -141,4 +155,4 @@ class Table:
                 )
 
 
-__all__ = ["HIGHEST_COUNT", "LANGUAGE", "LARGEST_SEED", "StudyFileError", "Table"]
+__all__ = ["HIGHEST_COUNT", "LANGUAGE", "LARGEST_NUMBER", "LARGEST_SEED", "StudyFileError", "Table"]

@@ -18,22 +18,7 @@ from annotation.readers.study_file_shown import (
     read_pages,
 )
 from annotation.readers.study_file_table import LARGEST_SEED, StudyFileError, Table
-
-WORDINGS = {
-    "visual_nature": "The attribute '[attr]' can be visually depicted in an image.",  # PROTOCOL §2
-    "prevalence": (
-        "Do you know of an opinion in society that associates [id] people with '[attr]'? "
-        "We ask what you know of, not what you think."
-    ),  # PROTOCOL §3
-    "offensiveness": (
-        "How offensive would '[attr]' be as a generalisation about a group of people: 'Most [id] are [attr]'?"
-    ),  # PROTOCOL §4
-    "depiction": (
-        "Select every attribute that this image depicts, and draw a box around what shows it."
-    ),  # PROTOCOL §5
-}
-OFFENSIVENESS_OF_AN_ATTRIBUTE = "How offensive would '[attr]' be as a generalisation about a group of people?"
-"""The wording where no identity group is named."""
+from annotation.readers.study_file_wordings import OFFENSIVENESS_OF_AN_ATTRIBUTE, WORDINGS
 
 _STRATA = {
     "prevalence": ("in-region",) * 3 + ("out-region",) * 3,
@@ -182,7 +167,6 @@ def _example(table: Table) -> Example:
 
 __all__ = [
     "DEFAULT_OVERLAP",
-    "WORDINGS",
     "Associations",
     "CheckItem",
     "Example",

@@ -21,6 +21,7 @@ def study_toml(study: StudyFile) -> str:
         "contact": study.contact,
         "leads": [*study.leads],
         "visual_rule": study.visual_rule,
+        "visual_mean": study.visual_mean,
         "consent": {
             "content_warning": study.content_warning,
             "text": study.consent,
@@ -42,8 +43,16 @@ def study_toml(study: StudyFile) -> str:
             "session_cap": study.session_cap,
             "support_text": study.support_text,
         },
+        "translations": dict(sorted(study.translations.items())),
         "questions": [
-            _said({"field": each.field, "label": each.label, "choices": [*each.choices]})
+            _said(
+                {
+                    "field": each.field,
+                    "label": each.label,
+                    "choices": [*each.choices],
+                    "translations": dict(sorted(each.translations.items())),
+                }
+            )
             for each in study.questions
         ],
         "tasks": [_task(task) for task in study.tasks],

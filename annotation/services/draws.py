@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, Sum
 
 from annotation import scales
 from annotation.models import (
@@ -92,9 +92,10 @@ def resources(*, source: Source, pool: str, threshold: int) -> dict[int, Resourc
 
 
 def visual_attributes(*, study: Study) -> set[str]:
-    """The attributes that `study` found visual by its own rule (PROTOCOL §2): at least `visual_rule`
-    annotators agreed, all who rated it where the rule is null. Withdrawn, superseded and surplus answers
-    do not count. An attribute rated in two units is visual if either says so."""
+    """The attributes that `study` found visual by its own rule (PROTOCOL §2): their mean score is at least
+    `visual_mean`; or at least `visual_rule` annotators agreed; or, where both are null, all who rated it.
+    Withdrawn, superseded and surplus answers do not count. An attribute rated in two units is visual if
+    both say so, as for the scores: no answer overrules another."""
     sums = (
         Judgement.objects.filter(
             response__unit__task__study=study,
@@ -106,10 +107,20 @@ def visual_attributes(*, study: Study) -> set[str]:
         )
         .order_by()
         .values_list("response__unit", "option__attribute__text")
-        .annotate(rated=Count("pk"), agreed=Count("pk", filter=Q(value__in=scales.VISUAL)))
+        .annotate(
+            rated=Count("pk"), agreed=Count("pk", filter=Q(value__in=scales.VISUAL)), total=Sum("value")
+        )
     )
-    needed = study.visual_rule
-    return {text for _, text, rated, agreed in sums if agreed >= (rated if needed is None else needed)}
+    failed: set[str] = set()
+    found: set[str] = set()
+    for _, text, rated, agreed, total in sums:
+        if study.visual_mean is not None:
+            # divided here, not in the database, so that it is the very number that the scores compare
+            visual = total / rated >= study.visual_mean
+        else:
+            visual = agreed >= (rated if study.visual_rule is None else study.visual_rule)
+        (found if visual else failed).add(text)
+    return found - failed
 
 
 def known_attributes(*, source: Source) -> set[str]:

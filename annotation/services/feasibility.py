@@ -16,11 +16,13 @@ from annotation.queries_fill import FillRate
 @dataclass(frozen=True)
 class Report:
     """`rates`: the slots of each stratum and who matches it. `people`: how many are enrolled. `shortages`:
-    what cannot be filled, in words; empty if every unit can be."""
+    what cannot be filled, in words; empty if every unit can be. `warnings`: what else will not be as the
+    study asks for."""
 
     people: int
     rates: tuple[FillRate, ...]
     shortages: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def feasible(self) -> bool:
@@ -40,7 +42,36 @@ def report(*, study: Study) -> Report:
         people=len(profiles),
         rates=tuple(queries_fill.fill_rates(study=study)),
         shortages=tuple(shortages),
+        warnings=tuple(_too_few_checks(study)),
     )
+
+
+def _too_few_checks(study: Study) -> list[str]:
+    """Whether gold items and attention checks run out for somebody: each is met once (services/items.py).
+
+    A cap of items in a session changes nothing here, since people can come back for another.
+    """
+    if not study.gold_rate:
+        return []
+    units = [each for task in study.tasks.all() for each in queries_fill.units_by_strata(task=task)]
+    items = feasibility.most_for_one(units)
+    needed, there = int(items * study.gold_rate), queries_fill.checks_to_mix_in(study=study)
+    if there >= needed:
+        return []
+    return [
+        gettext(
+            "Gold items and attention checks run out. Nobody meets one twice, and of %(rate)s mixed in for "
+            "each hundred items, whoever answers the most that one person can be given (%(items)d) needs "
+            "%(needed)d. There are %(there)d: add %(missing)d, or lower the rate."
+        )
+        % {
+            "rate": f"{study.gold_rate * 100:.4g}",
+            "items": items,
+            "needed": needed,
+            "there": there,
+            "missing": needed - there,
+        }
+    ]
 
 
 def _shortages(wanted: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> list[str]:

@@ -15,17 +15,18 @@ from annotation.prepared import cursor
 # same moment: each then takes the first that no other has locked.
 _BATCH = 8
 
-# Compared as a row and ordered as a row, the columns are those of the index slot_open_by_stratum and of no
-# other: whatever the database believes of a study, it walks open slots only. OFFSET keeps PostgreSQL from
-# joining all that the annotator has ever met; it asks for each candidate. The + before a column keeps its
-# index out of it: all that one person ever answered is more to walk than the answers to one unit. A unit is
-# met if they hold or filled a slot of it, answered it as a surplus, or skipped it.
+# Compared as a row and ordered as a row, the columns are those of the index slot_open_in_queue and of no
+# other, nor does another one begin with the first of them: whatever the database believes of a study, it
+# walks open slots only. OFFSET keeps PostgreSQL from joining all that the annotator has ever met; it asks for
+# each candidate. The + before a column keeps its index out of it: all that one person ever answered is more
+# to walk than the answers to one unit. A unit is met if they hold or filled a slot of it, answered it as a
+# surplus, or skipped it.
 _FIRST = """
     SELECT slot.id, slot.unit_id, slot.queue
     FROM annotation_slot slot
     WHERE slot.state = 'open'
-      AND (slot.study_id, slot.stratum, slot.queue) > (%(study)s, %(stratum)s, %(after)s)
-      AND (slot.study_id, slot.stratum, slot.queue) < (%(study)s, %(stratum)s, 9223372036854775807)
+      AND (slot.stratum, slot.study_id, slot.queue) > (%(stratum)s, %(study)s, %(after)s)
+      AND (slot.stratum, slot.study_id, slot.queue) < (%(stratum)s, %(study)s, 9223372036854775807)
       AND NOT EXISTS (SELECT 1 FROM annotation_slot mine
                       WHERE mine.unit_id = slot.unit_id AND mine.annotator_id = %(annotator)s
                       LIMIT 1 OFFSET 0)
@@ -35,7 +36,7 @@ _FIRST = """
       AND NOT EXISTS (SELECT 1 FROM annotation_skip skipped
                       WHERE skipped.unit_id = slot.unit_id AND skipped.annotator_id = %(annotator)s
                       LIMIT 1 OFFSET 0)
-    ORDER BY slot.study_id, slot.stratum, slot.queue
+    ORDER BY slot.stratum, slot.study_id, slot.queue
 """
 
 
@@ -53,8 +54,8 @@ def first(*, enrolment: Enrolment, texts: Iterable[str], after: int, least: int)
     # On SQLite one transaction claims at a time: nobody takes a candidate away.
     number = max(_BATCH, 4 * least) if connection.vendor == "postgresql" else 2 * least
     asked = {"study": enrolment.study_id, "annotator": enrolment.annotator_id, "after": after}
-    # In figures, of which there are few: PostgreSQL keeps one plan for each (services/seats.py). Of a number
-    # that it does not know it believes that it is a tenth of all.
+    # In figures, of which there are few: of a number that PostgreSQL does not know when it plans it believes
+    # that it is a tenth of all.
     query = f"{_FIRST} LIMIT {number:d}"
     found: list[Candidate] = []
     with cursor() as ours:

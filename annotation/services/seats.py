@@ -30,24 +30,11 @@ _COLUMNS = (
 )
 _LOCKED = queries.SEATS.only(*_COLUMNS).select_for_update(no_key=True, of=("self",))
 _HELD = Prepared(_LOCKED)
-# For the transaction alone; said in the query that locks, they cost no trip.
-_OF_LEASES = {
-    "synchronous_commit": "off",  # its commit does not wait for the disk
-    # The look-up of open slots is planned once and not anew for every annotator and position, which takes as
-    # long as to run it. A plan that is kept must not be one for tables that were empty when it was made.
-    "plan_cache_mode": "force_generic_plan",
-    "enable_seqscan": "off",
-}
-_HELD_FOR_LEASES = Prepared(
-    _LOCKED.annotate(
-        **{
-            f"sets_{name}": Func(
-                Value(name), Value(value), Value(True), function="set_config", output_field=TextField()
-            )
-            for name, value in _OF_LEASES.items()
-        }
-    )
+# Until its end the transaction's commit does not wait for the disk: said in the query, it costs no trip.
+_RELAXED = Func(
+    Value("synchronous_commit"), Value("off"), Value(True), function="set_config", output_field=TextField()
 )
+_HELD_FOR_LEASES = Prepared(_LOCKED.annotate(relaxed=_RELAXED))
 
 
 @contextmanager

@@ -61,10 +61,16 @@ def describe(*, study: Study) -> StudyFile:
         stereotype_pool=study.stereotype_pool,
         stereotype_threshold=study.stereotype_threshold,
         visual_rule=study.visual_rule,
+        visual_mean=study.visual_mean,
         tasks=tuple(_task(task) for task in study.tasks.select_related("image_set").order_by("pk")),
         self_enrol=study.self_enrol,
         questions=tuple(
-            Question(each["field"], each["label"], tuple(each.get("choices") or ()))
+            Question(
+                field=each["field"],
+                label=each["label"],
+                choices=tuple(each.get("choices") or ()),
+                translations=each.get("translations") or {},
+            )
             for each in study.questions
         ),
         crowd_parameters=dict(study.crowd_parameters),
@@ -76,6 +82,7 @@ def describe(*, study: Study) -> StudyFile:
         break_after=study.break_after,
         session_cap=study.session_cap,
         support_text=study.support_text,
+        translations=study.translations,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from annotation import strata
 from annotation.models import ConsentText, ProfileField, Region, Study, TaskKind
-from annotation.readers.study_file import LANGUAGE, FromSource, PageDraw, StudyFile, TaskFile
+from annotation.readers.study_file import LANGUAGE, FromSource, PageDraw, Question, StudyFile, TaskFile
 from annotation.services.units import (
     Plan,
     Rule,
@@ -64,11 +64,9 @@ def study_fields(file: StudyFile) -> dict[str, object]:
         "stereotype_pool": file.stereotype_pool,
         "stereotype_threshold": file.stereotype_threshold,
         "visual_rule": file.visual_rule,
+        "visual_mean": file.visual_mean,
         "self_enrol": file.self_enrol,
-        "questions": [
-            {"field": each.field, "label": each.label, "choices": list(each.choices)}
-            for each in file.questions
-        ],
+        "questions": [_question(each) for each in file.questions],
         "crowd_parameters": dict(file.crowd_parameters),
         "completion_code": file.completion_code,
         "completion_url": file.completion_url,
@@ -78,7 +76,19 @@ def study_fields(file: StudyFile) -> dict[str, object]:
         "break_after": file.break_after,
         "session_cap": file.session_cap,
         "support_text": file.support_text,
+        "translations": {language: dict(texts) for language, texts in file.translations.items()},
     }
+
+
+def _question(question: Question) -> dict[str, object]:
+    said: dict[str, object] = {
+        "field": question.field,
+        "label": question.label,
+        "choices": list(question.choices),
+    }
+    if question.translations:  # a question that has none is as it was before there were any
+        said["translations"] = {language: dict(texts) for language, texts in question.translations.items()}
+    return said
 
 
 def consent_fields(file: StudyFile) -> dict[str, dict[str, str]]:

@@ -50,7 +50,6 @@ _BOARD = (
     "dom",
     "frame",
     "geometry",
-    "history",
     "keys",
     "messages",
     "paint",
@@ -209,7 +208,7 @@ def _page(
 def scripts(*, draws: bool) -> list[str]:
     """The modules that the page needs, as paths of static files."""
     paths = ["js/annotate-images.js" if draws else "js/annotate.js"]
-    paths += [f"js/desk/{name}.js" for name in _WORK]
+    paths += ["js/history.js", *(f"js/desk/{name}.js" for name in _WORK)]
     if draws:
         paths += [f"js/desk/{name}.js" for name in _DRAWING]
         paths += ["js/boxes.js", *(f"js/boxes/{name}.js" for name in _BOARD)]

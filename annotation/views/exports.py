@@ -65,13 +65,25 @@ def export_download(request: LoggedIn, name: str) -> HttpResponse | StreamingHtt
 @require_GET
 @never_cache
 def export_annotations(request: LoggedIn, name: str) -> StreamingHttpResponse:
-    """The long table of the whole study as plain CSV."""
+    """The long table of the whole study as plain CSV; where what its columns hold is told, a header says."""
     study = exported_study(request, name)
     return StreamingHttpResponse(
         exports.stream_csv(study=study, by=request.user),
         content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{study.name}-annotations.csv"'},
+        headers={
+            "Content-Disposition": f'attachment; filename="{study.name}-annotations.csv"',
+            "Link": f'<{reverse("export_columns", args=[study.name])}>; rel="describedby"; type="text/plain"',
+        },
     )
+
+
+@login_required
+@require_safe
+@never_cache
+def export_columns(request: LoggedIn, name: str) -> HttpResponse:
+    """What the columns of the plain CSV hold: Markdown, sent as text so that a browser shows it."""
+    study = exported_study(request, name)
+    return HttpResponse(exports.csv_columns(study=study), content_type="text/plain; charset=utf-8")
 
 
 @login_required

@@ -20,9 +20,11 @@ class LoggedIn(HttpRequest):
 
 
 def without_page(request: HttpRequest) -> str:
-    """The reader's choices but for the page, as the beginning of a link to another page."""
+    """The reader's choices but for the page, as the beginning of a link to another page. To wait until a page
+    has checked its numbers (`check`) is chosen once."""
     query: QueryDict = request.GET.copy()
     query.pop("page", None)
+    query.pop("check", None)
     return f"{query.urlencode()}&" if query else ""
 
 

@@ -115,7 +115,7 @@ def profile(request: LoggedIn, name: str | None = None) -> HttpResponse:
         if seat.enrolment.status in _ENDED:
             return redirect("thanks", name=name)
         found = seat.enrolment.study
-    questions = queries_care.profile_questions(user=request.user, study=found)
+    questions = queries_care.profile_questions(user=request.user, study=found, language=get_language() or "")
     if request.method == "POST":
         form = ProfileForm(request.POST, questions=questions)
         if form.is_valid():

@@ -51,6 +51,11 @@ _OF_TASKS = frozenset({"strata", "overlap", "wording", "instructions", "seed", "
 """Keys of a task that the second page fills in."""
 _OF_CHECKS = frozenset({"examples", *PURPOSES})
 """And the third; it fills in the translations of examples, too."""
+_OF_SOURCE = (
+    *("title", "contact", "description", "translations", "leads", "stereotypes"),
+    *("visual_", "there"),
+)
+_OF_CARE = re.compile(r"translations\.[\w-]+\.support_text\b")
 _CHECKS = re.compile(rf"(?:translations\.[\w-]+\.)?(?:{'|'.join(sorted(_OF_CHECKS))})\b")
 
 
@@ -83,7 +88,7 @@ def placed(document: Document, problem: str) -> dict[str, str]:
     key = _key_of(problem)
     kind, rest = task_at(document, key)
     step = ""
-    if key.startswith(("consent", "care")):
+    if key.startswith(("consent", "care")) or _OF_CARE.match(key):
         step = "consent"
     elif key.startswith(("recruitment", "questions")):
         step = "recruitment"
@@ -91,6 +96,6 @@ def placed(document: Document, problem: str) -> dict[str, str]:
         step = "checks"
     elif kind:
         step = "tasks" if rest.partition("[")[0].partition(".")[0] in _OF_TASKS else "source"
-    elif key.startswith(("title", "contact", "description", "leads", "stereotypes", "visual_rule", "there")):
+    elif key.startswith(_OF_SOURCE):
         step = "source"
     return {"text": problem, "step": step, "label": str(STEPS[step]) if step else ""}

@@ -12,6 +12,7 @@ from annotation import queries_setup
 from annotation.forms_setup import Document, StepForm, default_wording, languages, tasks_of
 from annotation.models import TaskKind
 from annotation.readers.study_file import LANGUAGE
+from annotation.readers.study_file_wordings import usual_wording
 from annotation.views import work_texts
 
 _PLACES = re.compile(r"(\[attr\]|\[id\])")
@@ -22,11 +23,13 @@ def previews(document: Document, form: StepForm) -> list[dict[str, Any]]:
     found = []
     for kind, task in tasks_of(document).items():
         sample = queries_setup.sample(task, document=document)
-        shown = []
-        for code, name in [(LANGUAGE, "English"), *languages()]:
-            field = f"{kind}_wording" if code == LANGUAGE else f"{kind}_wording_{code}"
-            wording = str(form[field].value() or "") or (default_wording(task) if code == LANGUAGE else "")
-            shown.append(_preview(kind, code, name, wording, sample, written=bool(wording)))
+        own = str(form[f"{kind}_wording"].value() or "").strip()
+        english = own or default_wording(task)
+        shown = [_preview(kind, LANGUAGE, "English", english, sample, own=bool(own))]
+        for code, name in languages():
+            own = str(form[f"{kind}_wording_{code}"].value() or "").strip()
+            wording = own or usual_wording(english, code)
+            shown.append(_preview(kind, code, name, wording, sample, own=bool(own)))
         found.append(
             {
                 "kind": kind,
@@ -48,7 +51,7 @@ def previews(document: Document, form: StepForm) -> list[dict[str, Any]]:
 
 
 def _preview(
-    kind: str, code: str, name: str, wording: str, sample: queries_setup.Sample, *, written: bool
+    kind: str, code: str, name: str, wording: str, sample: queries_setup.Sample, *, own: bool
 ) -> dict[str, Any]:
     named = {"[attr]": ("attribute", sample.attribute), "[id]": ("identity", sample.identity)}
     with override(code):
@@ -65,7 +68,7 @@ def _preview(
         "options": sample.options,
         "attribute": sample.attribute,
         "identity": sample.identity,
-        "written": written,
+        "seen": "own" if own else "usual" if wording else "english",
     }
 
 

@@ -90,6 +90,8 @@ def messages() -> dict[str, str]:
         "boxes": _("Boxes: {n}"),
         "remove_box": _("Remove box {n} of '{attribute}'"),
         "remove": _("Remove box {n}"),
+        "chosen_now": _("Chosen: {names}."),
+        "nothing_chosen": _("Nothing is chosen."),
         "whole_image": _("Visible in the image as a whole"),
         "active": _("Boxes are drawn for '{attribute}' now."),
         "editor_missing": _("The drawing tool could not be loaded. Please reload the page."),

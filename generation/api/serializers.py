@@ -134,7 +134,21 @@ class StandingSerializer(JobCountsSerializer):
     errors = FailureSerializer(many=True)
 
 
+class MadeWithSerializer(serializers.Serializer[Any]):
+    """What a model that made something of a run said of itself."""
+
+    model = serializers.CharField()
+    revision = serializers.CharField(allow_blank=True)
+    device = serializers.CharField()
+    libraries = serializers.DictField(child=serializers.CharField(), help_text="Name: version.")
+    code = serializers.CharField(help_text="Revision of this program.")
+    since = serializers.DateTimeField()
+
+
 class OneRunSerializer(RunSerializer):
+    made_with = MadeWithSerializer(
+        many=True, source="run.made_with", help_text="Each way of making once, the first first."
+    )
     jobs = StandingSerializer(source="stands")
     actions = serializers.ListField(
         child=serializers.ChoiceField(ACTIONS), help_text="What can be done to it as it stands."

@@ -35,6 +35,8 @@ def loaded(model: str, pretrained: str, *, dtype: str, device: torch.device) -> 
             tokenizer = open_clip.get_tokenizer(name)
     except OutOfMemory as error:
         raise BackendError(f"{tried} does not fit into {_torch.device_name(device)}: {error}") from error
+    if name.startswith(_HUB):
+        place = _weights.fetched(name.removeprefix(_HUB), "open_clip_config.json")
     return made.eval(), preprocess, tokenizer, _weights.revision_of(place) if place else weights
 
 

@@ -73,8 +73,12 @@ def _check_wishes(recipe: ImageRecipe, pipeline: Any) -> None:
     name = type(pipeline).__name__
     if "prompt" not in known:
         raise BackendError(f"{name} makes no pictures from prompts. Choose a text-to-image model.")
-    if recipe.guidance is not None and "guidance_scale" not in known:
-        raise BackendError(f"{name} knows no guidance. Leave guidance empty in the recipe.")
+    # Flux schnell and its like have the argument too, and no part that would read it.
+    distilled = getattr(getattr(pipeline, "transformer", None), "config", {}).get("guidance_embeds") is False
+    if recipe.guidance is not None and (distilled or "guidance_scale" not in known):
+        raise BackendError(
+            f"'{recipe.model}', a {name}, knows no guidance. Leave guidance to the model (--guidance own)."
+        )
     # Flux and its like have the argument, but ignore it unless a second guidance is given.
     if recipe.negative_prompt and ("negative_prompt" not in known or "true_cfg_scale" in known):
         raise BackendError(f"{name} knows no negative prompt. Leave it empty in the recipe.")

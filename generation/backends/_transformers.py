@@ -17,7 +17,7 @@ def loaded(
     """A `kind` (a model's class) on `device`, its `reader` (the class of its tokenizer or processor), and its
     weights' revision. `model`: a hub id or a local folder. Raises BackendError."""
     _torch.library("transformers").utils.logging.disable_progress_bar()
-    with _weights.loading(model):
+    with _weights.loading(model, revision):
         folder = _weights.folder_of(model)
         asked = {"local_files_only": True} if folder else {"revision": revision or None}
         place = folder or model
@@ -27,7 +27,7 @@ def loaded(
         if not set(tokenizer("a photo of a person").input_ids) - set(tokenizer.all_special_ids):
             raise ValueError("its tokenizer has lost its vocabulary")
         weights = kind.from_pretrained(place, dtype=_torch.dtype(dtype), **asked).eval()
-    found = _weights.revision_of(folder) if folder else str(weights.config._commit_hash)
+    found = _weights.revision_of(folder or _weights.fetched(model, "config.json", revision))
     try:
         with _torch.memory_watched():
             weights.to(device)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,6 +51,13 @@ def revision_of(place: Path) -> str:
             f"{named.as_posix()} {path.stat().st_size} ".encode() + hashlib.sha256(beginning).digest()
         )
     return f"files-{seen.hexdigest()[:32]}"
+
+
+def fetched(model: str, file: str, revision: str = "") -> Path:
+    """The folder, named by its commit, in which the hub's client keeps the hub id that was just loaded;
+    `file` is one that every such model has."""
+    hub = importlib.import_module("huggingface_hub")
+    return Path(hub.try_to_load_from_cache(model, file, revision=revision or None)).parent
 
 
 def from_hub(model: str) -> str:
@@ -104,4 +112,4 @@ class _Filled(logging.Handler):
             self.told.append(told)
 
 
-__all__ = ["DAMAGED", "complete", "folder_of", "from_hub", "loading", "revision_of"]
+__all__ = ["DAMAGED", "complete", "fetched", "folder_of", "from_hub", "loading", "revision_of"]

@@ -144,7 +144,8 @@ def _place(pipeline: Any, device: Any, checker: Any) -> None:
     if device.type == "cuda":  # convolutions in half precision run on the tensor cores without reordering
         last = _torch.library("torch").channels_last
         for part in (_denoiser(pipeline), getattr(pipeline, "vae", None)):
-            if part is not None:
+            # three-dimensional convolutions, of models that make films as well, know no such order
+            if part is not None and all(numbers.dim() < 5 for numbers in part.parameters()):
                 part.to(memory_format=last)
 
 

@@ -57,6 +57,12 @@ class Run(models.Model):
     recipe_hash = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the canonical recipe.")
     batch_size = models.PositiveIntegerField(null=True, blank=True)
     error = models.TextField(blank=True, help_text="Why it paused by itself; empty once it runs again.")
+    made_with = models.JSONField(
+        default=list,
+        db_default=models.Value([], models.JSONField()),  # for the version that runs on while this one comes
+        blank=True,
+        help_text="Each way it was made, once: model, revision, device, libraries, code.",
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )

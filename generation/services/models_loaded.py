@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ from django.conf import settings
 
 from generation import backends
 from generation.backends.base import BackendError, Captioner, Encoder, OutOfMemory, TextToImage
-from generation.recipes import Recipe
+from generation.recipes import CaptionRecipe, ImageRecipe, Recipe
 
 Model = TextToImage | Captioner | Encoder
 T = TypeVar("T")
@@ -38,7 +39,7 @@ def load(recipe: Recipe) -> Model:
     model no try can begin.
     """
     for kept, model in _kept:
-        if kept == recipe:
+        if recipe in (kept, _with_commit(kept, model)):
             return model
     # Two do not fit on most cards: the one before goes first.
     _kept.clear()
@@ -58,6 +59,13 @@ def load(recipe: Recipe) -> Model:
         ) from error
     _kept.append((recipe, model))
     return model
+
+
+def _with_commit(recipe: Recipe, model: Model) -> Recipe:
+    """The recipe as it is once its run remembers which revision was loaded (makers.py)."""
+    if isinstance(recipe, ImageRecipe | CaptionRecipe) and not recipe.revision:
+        return replace(recipe, revision=model.about.revision)
+    return recipe
 
 
 __all__ = ["Model", "load", "on_device"]

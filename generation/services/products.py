@@ -6,6 +6,7 @@ all rows of a batch in one transaction, and only for jobs that are still under t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from django.core.files.storage import default_storage
 from django.db import transaction
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import BigIntegerField, F, Max, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Cast
 from django.utils import timezone
 from PIL import Image as PillowImage
 
@@ -23,7 +25,7 @@ from annotation.code_version import code_version
 from annotation.models import Image
 from annotation.services import image_files
 from generation import vectors
-from generation.backends.base import Captioner, Encoder, Picture, TextToImage, Wanted, Written
+from generation.backends.base import About, Captioner, Encoder, Picture, TextToImage, Wanted, Written
 from generation.models import Caption, Embedding, Job, JobState, Provenance, Run, RunKind
 from generation.recipes import CaptionRecipe, Recipe
 from generation.services import png
@@ -31,6 +33,8 @@ from generation.services.jobs import Claimed
 from generation.services.models_loaded import Model
 
 Vector = npt.NDArray[np.float32]
+_DECODED_BYTES = 2**30  # of one claim's images in memory; there are two claims at a time
+_BYTES_A_PIXEL = 3
 
 
 class JobRefused(Exception):
@@ -47,6 +51,9 @@ class Made:
 
 
 class Kind(Protocol):
+    most: int
+    """Jobs in one claim, at most, whatever the device holds."""
+
     def read(self, job: Job) -> Any:
         """What the model needs to do the job. Raises JobRefused, OSError."""
 
@@ -61,18 +68,30 @@ class Kind(Protocol):
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """A picture, and what the model said of itself as it made it: the batch that runs out of memory while
+    this one's files are being kept says something else already."""
+
+    picture: Picture
+    about: About
+
+
+@dataclass(frozen=True)
 class Kept:
-    """A picture's file."""
+    """A picture's file, and what made it."""
 
     name: str
     sha256: str
     width: int
     height: int
     flagged: bool | None
+    about: About
 
 
 class Pictures:
     """Pictures of groups. A job that has its image already makes a lost file again, byte for byte."""
+
+    most = sys.maxsize  # what a prompt takes is nothing
 
     def __init__(self, run: Run, model: TextToImage) -> None:
         self._run, self._model = run, model
@@ -83,21 +102,23 @@ class Pictures:
         assert job.seed is not None, "a database constraint"
         return Wanted(job.prompt, job.seed)
 
-    def make(self, inputs: Sequence[Wanted]) -> Sequence[Picture]:
-        return self._model.generate(inputs)
+    def make(self, inputs: Sequence[Wanted]) -> Sequence[Drawn]:
+        pictures = self._model.generate(inputs)
+        return [Drawn(picture, self._model.about) for picture in pictures]
 
-    def keep(self, job: Job, product: Picture) -> Kept:
-        data = png.encode(product.pixels, self._origin(job))
+    def keep(self, job: Job, product: Drawn) -> Kept:
+        pixels = product.picture.pixels
+        data = png.encode(pixels, self._origin(job, product.about))
         if job.image is not None and job.image.sha256 and image_files.digest(data) != job.image.sha256:
             raise JobRefused(
                 "The picture came out differently from the one that was judged, which stays as it is. Make "
                 "it again on the device and with the library versions that its history names."
             )
         name, sha256 = image_files.keep(data)
-        return Kept(name, sha256, product.pixels.width, product.pixels.height, product.flagged)
+        return Kept(name, sha256, pixels.width, pixels.height, product.picture.flagged, product.about)
 
     def complete(self, claimed: Claimed, made: Sequence[Made]) -> int:
-        about, now = self._model.about, timezone.now()
+        now = timezone.now()
         with transaction.atomic():
             mine = _mine(claimed, made)
             fresh = [one for one in mine if one.job.image_id is None]
@@ -110,10 +131,10 @@ class Pictures:
                     attribute_id=one.job.attribute_id,
                     seed=one.job.seed,
                     recipe_hash=self._run.recipe_hash,
-                    model=about.model,
-                    revision=about.revision,
-                    libraries=dict(about.libraries),
-                    device=about.device,
+                    model=one.product.about.model,
+                    revision=one.product.about.revision,
+                    libraries=dict(one.product.about.libraries),
+                    device=one.product.about.device,
                     code_revision=self._code,
                     flagged=one.product.flagged,
                     seconds=one.seconds,
@@ -142,13 +163,13 @@ class Pictures:
             sha256=kept.sha256,
         )
 
-    def _origin(self, job: Job) -> png.Origin:
+    def _origin(self, job: Job, made_by: About) -> png.Origin:
         """What is known of a picture's making: today's, or, for a lost file, what stood in it."""
         about: Mapping[str, Any] = {
-            "model": self._model.about.model,
-            "revision": self._model.about.revision,
-            "libraries": self._model.about.libraries,
-            "device": self._model.about.device,
+            "model": made_by.model,
+            "revision": made_by.revision,
+            "libraries": made_by.libraries,
+            "device": made_by.device,
             "code": self._code,
         }
         first: Provenance | None = getattr(job.image, "provenance", None)
@@ -165,7 +186,17 @@ class Pictures:
 
 
 class _OfImages:
-    """What captions and embeddings share: both look at an image that is there."""
+    """What captions and embeddings share: both look at an image that is there.
+
+    A graphics card may take 1,024 images at once, each made small; the machine holds two claims of them in
+    memory as they were brought, which may be fifty megabytes each.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        pixels = Cast("width", BigIntegerField()) * F("height")
+        largest = Image.objects.filter(jobs__run=run).aggregate(pixels=Max(pixels))
+        self.most = max(1, _DECODED_BYTES // (_BYTES_A_PIXEL * (largest["pixels"] or 1)))
 
     def read(self, job: Job) -> PillowImage.Image:
         image = job.image
@@ -187,7 +218,8 @@ class _OfImages:
 
 class Captions(_OfImages):
     def __init__(self, run: Run, model: Captioner, recipe: CaptionRecipe) -> None:
-        self._run, self._model, self._recipe = run, model, recipe
+        super().__init__(run)
+        self._model, self._recipe = model, recipe
 
     def make(self, inputs: Sequence[PillowImage.Image]) -> Sequence[list[Written]]:
         return self._model.caption(inputs, count=self._recipe.count, seed=self._recipe.seed)
@@ -210,7 +242,8 @@ class Captions(_OfImages):
 
 class Embeddings(_OfImages):
     def __init__(self, run: Run, model: Encoder) -> None:
-        self._run, self._model = run, model
+        super().__init__(run)
+        self._model = model
 
     def make(self, inputs: Sequence[PillowImage.Image]) -> Sequence[Vector]:
         return list(self._model.encode_images(inputs))

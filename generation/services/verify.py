@@ -76,6 +76,9 @@ def remake(*, lost: Sequence[Image], by: User | None) -> Remaking:
         made_here = set(jobs.values_list("image", flat=True))
         runs = Run.objects.select_for_update(no_key=True).filter(jobs__in=jobs).order_by("pk")
         run_ids = sorted(set(runs.values_list("pk", flat=True)))
+        # put back by a worker after the cancellation: nobody wants these any more
+        given_up = Job.objects.filter(run__in=run_ids, run__state=RunState.CANCELLED, image=None)
+        given_up.exclude(state=JobState.CLAIMED).delete()
         again = jobs.filter(state__in=(JobState.DONE, JobState.FAILED)).update(
             state=JobState.PENDING, attempts=0, not_before=None, finished_at=None, error=""
         )

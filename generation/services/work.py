@@ -25,7 +25,7 @@ from django.utils import timezone
 from generation import recipes
 from generation.backends.base import BackendError
 from generation.models import Run, RunState
-from generation.services import jobs, models_loaded, products
+from generation.services import jobs, makers, models_loaded, products
 from generation.services.batches import Batch, Line, Outcome
 from generation.services.heartbeat import Heartbeat
 from generation.services.models_loaded import Model
@@ -66,8 +66,9 @@ def work(
         jobs.close(run_id=run_id)
         return 0
     try:
-        recipe = recipes.from_json(run.recipe)
+        recipe = makers.pinned(run, recipes.from_json(run.recipe))
         model = models_loaded.on_device(models_loaded.load, recipe).result()
+        makers.note(run, model.about)
     except (BackendError, recipes.RecipeRefused) as error:
         log.warning("run %s is paused: %s", run_id, error)
         jobs.stop(run_id=run_id, error=str(error))
@@ -151,9 +152,8 @@ class _Shift:
 
     def _claim_ahead(self) -> None:
         while len(self._waiting) < _AHEAD and not self._over():
-            claimed = _through(
-                lambda: jobs.claim(run_id=self._run.pk, limit=self._model.batch, worker=self._worker)
-            )
+            limit = min(self._model.batch, self._kind.most)
+            claimed = _through(partial(jobs.claim, run_id=self._run.pk, limit=limit, worker=self._worker))
             if claimed is None:
                 return
             if self._batches is not None:
@@ -215,6 +215,7 @@ class _Shift:
         size = self._model.batch
         larger = Q(batch_size__isnull=True) | Q(batch_size__gt=size)
         _through(lambda: Run.objects.filter(larger, pk=self._run.pk).update(batch_size=size))
+        _through(lambda: makers.note(self._run, self._model.about))
         self._held = size
 
     def _rest(self) -> None:

@@ -20,8 +20,13 @@ class AgreementRow:
     `scope`: 'all' annotators, 'within' one group or 'between' two. `alpha` and `fleiss_kappa` are those of
     all or within; `cross_kappa` that between two groups. `percentage` is the share of pairs of ratings
     that are the same, `agreeing` in number, in per cent. `box_iou` is of depiction, all annotators, only.
+    `annotators`: how many different people gave the ratings within a group; None where not all are known.
     `intervals` has that of each of MEASURES that was resampled. `identity` and `attribute` (with their
     keys) say what the row is about if not the whole task.
+
+    Of the scope 'difference', `percentage` (in points) and `alpha` are those within `group` less those within
+    `other`, `units` those that either rated, `ratings` and `pairs` those of both; `p` has the two-sided p of
+    each of the two that was resampled, and `q` what Benjamini and Hochberg make of it.
     """
 
     task: str
@@ -40,11 +45,14 @@ class AgreementRow:
     box_iou: float | None
     box_pairs: int | None
     agreeing: int = 0
+    annotators: int | None = None
     identity: str = ""
     attribute: str = ""
     identity_id: int | None = None
     attribute_id: int | None = None
     intervals: Mapping[str, Interval] = field(default_factory=dict)
+    p: Mapping[str, float] = field(default_factory=dict)
+    q: Mapping[str, float] = field(default_factory=dict)
 
 
 def intervals_of(**estimates: Estimate) -> dict[str, Interval]:
@@ -60,3 +68,8 @@ def intervals_of(**estimates: Estimate) -> dict[str, Interval]:
 
 def defined(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
+
+
+def defined_of(values: Mapping[str, float]) -> dict[str, float]:
+    """Those that are defined."""
+    return {name: value for name, value in values.items() if not np.isnan(value)}

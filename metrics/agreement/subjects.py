@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from django.db.models import QuerySet
 
 from annotation.models import Attribute, IdentityGroup, Study
 from metrics import frames
@@ -17,16 +20,24 @@ PER = ("attribute", "identity")
 
 @dataclass(frozen=True)
 class Subject:
-    """What a row is about: which rows of the ratings and of the pairs of boxes, and what to call it."""
+    """What a row is about, and what to call it; by itself the whole task."""
 
-    rows: Ints | slice
-    box_rows: Ints | slice
     identity_id: int | None = None
     attribute_id: int | None = None
     name: str = ""
 
 
-WHOLE = Subject(slice(None), slice(None))
+WHOLE = Subject()
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """All attributes or all identity groups: which of `named` each rating (R,) and each pair of boxes (P,) is
+    about, by its place; -1 is none of them."""
+
+    named: list[Subject]
+    ratings: Ints
+    boxes: Ints
 
 
 @dataclass(frozen=True)
@@ -37,28 +48,45 @@ class DrawnBoxes:
     attributes: Ints
     identities: Ints
 
-    def of(self, rows: Ints | slice) -> Cells:
-        cells = self.cells
-        return Cells(cells.sums[rows], cells.clusters[rows], cells.first[rows], cells.second[rows])
+    def each(self, subjects: Subjects) -> list[Cells]:
+        """The pairs that are about each of the subjects."""
+        order = np.argsort(subjects.boxes, kind="stable")
+        ends = np.searchsorted(subjects.boxes[order], np.arange(-1, len(subjects.named)), side="right")
+        return [self.cells.of(rows) for rows in np.split(order, ends)[1:-1]]
 
 
-def subjects_of(frame: frames.RatingFrame, drawn: DrawnBoxes | None, per: str) -> list[Subject]:
-    """One for each attribute or identity group that was judged, in the order of their names."""
+def whole(frame: frames.RatingFrame, drawn: DrawnBoxes | None) -> Subjects:
+    """The whole task."""
+    pairs = 0 if drawn is None else len(drawn.attributes)
+    return Subjects([WHOLE], np.zeros(len(frame.attributes), dtype=np.int64), np.zeros(pairs, np.int64))
+
+
+def subjects_of(frame: frames.RatingFrame, drawn: DrawnBoxes | None, per: str) -> Subjects:
+    """Each attribute or identity group that was judged, in the order of their names."""
     none = np.zeros(0, dtype=np.int64)
     if per == "attribute":
-        rows, boxed = _places(frame.attributes), _places(drawn.attributes if drawn else none)
-        attributes = Attribute.objects.filter(pk__in=rows).order_by("text", "pk").values_list("pk", "text")
-        return [Subject(rows[pk], boxed.get(pk, none), attribute_id=pk, name=text) for pk, text in attributes]
-    rows, boxed = _places(frame.identities), _places(drawn.identities if drawn else none)
-    groups = IdentityGroup.objects.filter(pk__in=rows).order_by("name", "pk").values_list("pk", "name")
-    return [Subject(rows[pk], boxed.get(pk, none), identity_id=pk, name=name) for pk, name in groups]
+        keys, boxed = frame.attributes, drawn.attributes if drawn else none
+        names = _named(Attribute.objects.order_by("text", "pk").values_list("pk", "text"), keys)
+    else:
+        keys, boxed = frame.identities, drawn.identities if drawn else none
+        names = _named(IdentityGroup.objects.order_by("name", "pk").values_list("pk", "name"), keys)
+    named = [Subject(**{f"{per}_id": pk}, name=name) for pk, name in names.items()]
+    return Subjects(named, _places(keys, list(names)), _places(boxed, list(names)))
 
 
-def _places(keys: Ints) -> dict[int, Ints]:
-    """{key: where it stands, in order}."""
-    order = np.argsort(keys, kind="stable")
-    found, starts = np.unique(keys[order], return_index=True)
-    return dict(zip(found.tolist(), np.split(order, starts)[1:], strict=True))
+def _named(rows: QuerySet[Any, tuple[int, str]], keys: Ints) -> dict[int, str]:
+    """The names of those with one of the keys."""
+    return dict(rows.filter(pk__in=np.unique(keys).tolist()))
+
+
+def _places(keys: Ints, known: Sequence[int]) -> Ints:
+    """Where in `known` each of the keys is; -1 for none."""
+    there = np.array(known, dtype=np.int64)
+    if not len(there):
+        return np.full(len(keys), -1)
+    order = np.argsort(there)
+    place = order[np.minimum(np.searchsorted(there, keys, sorter=order), len(there) - 1)]
+    return np.where(there[place] == keys, place, -1)
 
 
 def drawn_boxes(study: Study) -> DrawnBoxes:

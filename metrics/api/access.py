@@ -10,7 +10,7 @@ from annotation import policies
 from annotation.api.errors import Refused
 from annotation.models import Study
 from metrics import registry
-from metrics.queries_pages import compare
+from metrics.queries_pages import compare, pull_compare
 
 
 def chosen(
@@ -22,11 +22,30 @@ def chosen(
         found = registry.parameters(metric, given)
     except ValueError as error:
         raise Refused(str(error)) from error
-    if metric.name == compare.METRIC:
+    if metric.name in compare.METRICS:
         _offered(request, study, found)
-    if metric.name == "agreement" and found["by"] != "none" and not policies.is_admin(request.user):
-        raise Refused("by: agreement within and between groups of annotators is for admins.")
+    if metric.name == pull_compare.METRIC:
+        _embedded(request, study, found)
+    check_groups(request, metric.name, found)
     return found
+
+
+def check_groups(request: Request, metric: str, found: Mapping[str, str]) -> None:
+    """Raises Refused for agreement of groups of annotators, unless an admin asks: a group can be one person.
+    The page for leads leaves small groups out."""
+    if metric == "agreement" and found["by"] != "none" and not policies.is_admin(request.user):
+        raise Refused("by: agreement within and between groups of annotators is for admins.")
+
+
+def _embedded(request: Request, study: Study, found: Mapping[str, str]) -> None:
+    """Both sides of a comparison of pull must be of studies of one's own, unless one makes images."""
+    led, every = policies.studies_led_by(request.user), policies.may_make_images(request.user)
+    runs = pull_compare.visible(study, led, every=every)
+    if not pull_compare.may_compare(found, runs, led):
+        listed = ", ".join(str(run.pk) for run in runs) or "none"
+        raise Refused(
+            f"Pull is compared between studies, sets and runs of yours. There are the runs: {listed}."
+        )
 
 
 def _offered(request: Request, study: Study, found: Mapping[str, str]) -> None:
@@ -41,4 +60,4 @@ def _offered(request: Request, study: Study, found: Mapping[str, str]) -> None:
         )
 
 
-__all__ = ["chosen"]
+__all__ = ["check_groups", "chosen"]

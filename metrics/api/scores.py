@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ from annotation.api.pages import page, page_of
 from annotation.api.resource import Resource
 from annotation.models import Study
 from metrics import frames, queries, registry, tasks
-from metrics.api.access import chosen
+from metrics.api.access import check_groups, chosen
 from metrics.api.asked import (
     OF_METRICS,
     AgreementQuery,
@@ -35,10 +36,12 @@ from metrics.api.serializers import (
 )
 from metrics.led import led_study
 from metrics.models import RunState, Score, ScoreRun, Variant
+from metrics.queries_pages.agreement import DIFFERENCE
 from metrics.services import score_runs
 
 TAGS = ["scores"]
 MEASURES = ("alpha", "fleiss_kappa", "percentage", "cross_kappa", "box_iou")
+DIFFERENCES = tuple(f"{name}_difference{end}" for name in ("alpha", "percentage") for end in ("", "_p", "_q"))
 ScorePageSerializer = page_of(ScoreSerializer)
 
 
@@ -110,7 +113,10 @@ class Scores(Resource):
         metric = registry.get(query["metric"])
         given = {each: query[each] for each in OF_METRICS if each in query}
         parameters = chosen(request, study, metric, given)
-        latest = queries.latest_run(study, metric.name, query["variant"], parameters)
+        try:
+            latest = queries.latest_run(study, metric.name, query["variant"], parameters)
+        except ValueError as error:  # such embeddings, or sides, there are not
+            raise Refused(str(error)) from error
         rows = of(latest.run, query) if latest.run is not None else Score.objects.none()
         answer = page(request, rows, query=query, kind=ScoreQuery, row=ScoreSerializer)
         run = ScoreRunSerializer(latest.run).data if latest.run is not None else None
@@ -232,13 +238,14 @@ class Agreement(Resource):
         if latest.run is not None:
             whole = latest.run.scores.filter(group__isnull=True, attribute__isnull=True)
             for score in whole.order_by("part", "pk"):
-                empty = {"part": score.part, **dict.fromkeys(MEASURES)}
+                empty = {"part": score.part, **dict.fromkeys((*MEASURES, *DIFFERENCES))}
                 parts.setdefault(score.part, empty)[score.name] = score
         said = {
             "run": latest.run,
             "stale": latest.stale,
             "simulated": frames.holds_simulated(study),
-            "results": list(parts.values()),
+            "results": [row for part, row in parts.items() if DIFFERENCE not in part],
+            "differences": [row for part, row in parts.items() if DIFFERENCE in part],
         }
         return Response(AgreementSerializer(said).data)
 
@@ -253,4 +260,6 @@ def of(run: ScoreRun, query: Mapping[str, Any]) -> QuerySet[Score]:
 
 def _run(request: Request, name: str, number: int) -> ScoreRun:
     study: Study = led_study(request, name)
-    return get_object_or_404(ScoreRun, pk=number, study=study)
+    run = get_object_or_404(ScoreRun, pk=number, study=study)
+    check_groups(request, run.metric, json.loads(run.parameters))
+    return run

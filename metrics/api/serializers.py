@@ -119,11 +119,28 @@ class AgreementRowSerializer(serializers.Serializer[Any]):
     box_iou = NumberSerializer(allow_null=True)
 
 
+class AgreementDifferenceSerializer(serializers.Serializer[Any]):
+    part = serializers.CharField(help_text="Which task, how its scale is read, and which two groups.")
+    alpha_difference = NumberSerializer(
+        allow_null=True, help_text="Alpha within the first group less that within the second."
+    )
+    alpha_difference_p = NumberSerializer(allow_null=True)
+    alpha_difference_q = NumberSerializer(
+        allow_null=True, help_text="Over both measures of all pairs of groups of the task and reading."
+    )
+    percentage_difference = NumberSerializer(allow_null=True, help_text="The same of the percentage.")
+    percentage_difference_p = NumberSerializer(allow_null=True)
+    percentage_difference_q = NumberSerializer(allow_null=True)
+
+
 class AgreementSerializer(serializers.Serializer[Any]):
     run = ScoreRunSerializer(allow_null=True)
     stale = serializers.BooleanField()
     simulated = serializers.BooleanField()
     results = AgreementRowSerializer(many=True)
+    differences = AgreementDifferenceSerializer(
+        many=True, help_text="Between groups of annotators; none where `by` is none."
+    )
 
 
 class IdentityGroupSerializer(GroupRefSerializer):
@@ -271,5 +288,6 @@ class QualityRowSerializer(serializers.Serializer[Any]):
 
 
 class QualitySerializer(serializers.Serializer[Any]):
+    counted_at = serializers.DateTimeField()
     unknown = serializers.IntegerField(help_text="Responses that name nobody.")
     results = QualityRowSerializer(many=True)

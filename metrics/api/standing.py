@@ -14,9 +14,8 @@ from annotation.models import IdentityGroup
 from metrics import frames, queries, queries_pages
 from metrics.api.asked import QualityQuery, VariantQuery
 from metrics.api.serializers import IdentitiesSerializer, ProgressSerializer, QualitySerializer
-from metrics.frames import quality as frame
 from metrics.led import led_depiction_study, led_study
-from metrics.queries_pages import progress, quality
+from metrics.queries_pages import progress, quality, work
 from metrics.queries_pages.identities import unreported
 
 TAGS = ["progress"]
@@ -87,9 +86,11 @@ class Quality(Resource):
         study = led_study(request, name)
         order = self.query(QualityQuery)["order"]
         sort = "who" if order.endswith("annotator") else "flags"
-        rows = quality.everybody(study, sort=sort, descending=order.startswith("-"))
+        counted = work.at_most_old(study, now=timezone.now())
+        rows = quality.as_rows(study, counted, sort=sort, descending=order.startswith("-"))
         found = [_as_row(cells) for cells in quality.as_cells(rows)]
-        return Response(QualitySerializer({"unknown": frame.unidentified(study), "results": found}).data)
+        said = {"counted_at": counted.counted_at, "unknown": counted.unknown, "results": found}
+        return Response(QualitySerializer(said).data)
 
 
 def _as_row(cells: tuple[str | int | float | None, ...]) -> dict[str, Any]:

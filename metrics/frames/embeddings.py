@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -16,8 +16,12 @@ from generation import vectors
 from generation.models import Embedding, Provenance, Run, RunKind, RunState
 from generation.prompts import PromptSet
 from generation.services.image_sets import FAKE
+from metrics.frames import compared
+from metrics.stats.checks import Ints
 
 NEWEST = "newest"
+SPLITS = ("run", "image_set")
+"""What pull can be compared by, besides between studies."""
 PULL_SETS = (PromptSet.DEFAULT, PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL)
 _AT_ONCE = 2000
 
@@ -26,10 +30,12 @@ _AT_ONCE = 2000
 class Embedded:
     """The images of one prompt set: `vectors` (n, dim) of float32, in the order of the images' numbers, so
     that a seeded draw gives the same in every database. `prompts` (n,) are their clusters: what people are
-    described as, whichever of the three wordings says it, or the prompt where nothing is described."""
+    described as, whichever of the three wordings says it, or the prompt where nothing is described. `images`
+    (n,) are the keys of the images."""
 
     vectors: npt.NDArray[np.float32]
     prompts: npt.NDArray[np.str_]
+    images: Ints
 
 
 @dataclass(frozen=True)
@@ -43,25 +49,34 @@ class EmbeddingFrame:
     stereotypical: Embedded
     non_stereotypical: Embedded
 
+    @property
+    def sets(self) -> tuple[Embedded, Embedded, Embedded]:
+        return self.default, self.stereotypical, self.non_stereotypical
 
-def pull_sets(study: Study) -> QuerySet[ImageSet]:
-    """The study's image sets with pictures of default prompts.
+    @property
+    def whole(self) -> bool:
+        """Whether there are images of all three."""
+        return all(len(each.vectors) for each in self.sets)
 
-    Its sets are those that its tasks show and those that runs were planned for in its name
+
+def pull_sets(*studies: Study) -> QuerySet[ImageSet]:
+    """The image sets of `studies` with pictures of default prompts.
+
+    Their sets are those that tasks show and those that runs were planned for in a study's name
     (`manage.py generate STUDY --prompts pull`): pictures for pull are shown to nobody, so that no task
     points at them.
     """
-    shown = Task.objects.filter(study=study, image_set__isnull=False).values("image_set")
+    shown = Task.objects.filter(study__in=studies, image_set__isnull=False).values("image_set")
     # Few rows, whose numbers stand in JSON: read, since databases differ in what they compare there.
-    planned = AuditEvent.objects.filter(study=study, what__in=("run planned", "run extended"))
+    planned = AuditEvent.objects.filter(study__in=studies, what__in=("run planned", "run extended"))
     runs = {each for each in planned.values_list("details__run", flat=True) if isinstance(each, int)}
     made = Run.objects.filter(pk__in=runs).values("image_set")
     return ImageSet.objects.filter(Q(pk__in=shown) | Q(pk__in=made), Exists(_default_pictures("pk")))
 
 
-def embedding_runs(study: Study) -> QuerySet[Run]:
-    """The finished runs that embedded the study's sets for pull, the newest first."""
-    return finished_runs().filter(image_set__in=pull_sets(study).values("pk"))
+def embedding_runs(*studies: Study) -> QuerySet[Run]:
+    """The finished runs that embedded sets of `studies` for pull, the newest first."""
+    return finished_runs().filter(image_set__in=pull_sets(*studies).values("pk"))
 
 
 def finished_runs() -> QuerySet[Run]:
@@ -95,6 +110,62 @@ def embedding_run(study: Study, run: str = NEWEST) -> Run | None:
     return chosen
 
 
+def runs_compared(study: Study, parameters: Mapping[str, str]) -> tuple[Run, Run]:
+    """The two embedding runs to compare: the newest of `study` and of another one, or those of two image sets
+    or of two numbers.
+
+    Raises ValueError for a choice that is none (`compared.asked`), for a side without a run, and for two
+    encoders, whose similarities are on scales of their own.
+    """
+    asked = compared.asked(parameters, by=SPLITS)
+    if asked.other is not None:
+        sides = [_newest_of(one) for one in (study, asked.other)]
+    elif asked.by == "run":
+        sides = [embedding_run(study, number) or _newest_of(study) for number in (asked.first, asked.second)]
+    else:
+        sides = [_newest_of_set(name) for name in (asked.first, asked.second)]
+    first, second = sides
+    if first == second:
+        raise ValueError(f"Both sides are run {first.pk}. Name two runs or sets that differ.")
+    if encoder_of(first) != encoder_of(second):
+        raise ValueError(
+            f"Run {first.pk} is by {' '.join(encoder_of(first))} and run {second.pk} by "
+            f"{' '.join(encoder_of(second))}: similarities of two encoders cannot be compared. Embed both "
+            "sets with the same one."
+        )
+    return first, second
+
+
+def encoder_of(run: Run) -> tuple[str, ...]:
+    """What made the vectors: only those of the same encoder can be compared."""
+    return (run.backend, *(str(run.recipe.get(key) or "") for key in ("model", "pretrained")))
+
+
+def _newest_of(study: Study) -> Run:
+    run = embedding_run(study)
+    if run is None:
+        raise ValueError(nothing_embedded(study))
+    return run
+
+
+def nothing_embedded(study: Study) -> str:
+    """What is missing where a study has no run to read, and how to make it."""
+    return (
+        f"No pictures for pull of '{study.name}' are embedded yet. Make them: manage.py generate "
+        f"{study.name} --prompts pull; then embed the set it names: manage.py embed SET"
+    )
+
+
+def _newest_of_set(name: str) -> Run:
+    run = finished_runs().filter(image_set__name=name).first()
+    if run is None:
+        raise ValueError(
+            f"No pictures for pull of an image set '{name}' are embedded. Embed them: manage.py embed "
+            f"set:{name}"
+        )
+    return run
+
+
 def embeddings_read(run: Run) -> QuerySet[Embedding]:
     """The embeddings of a run that pull is computed from: those of the three prompt sets."""
     return Embedding.objects.filter(
@@ -125,6 +196,7 @@ def embeddings(run: Run) -> Iterator[EmbeddingFrame]:
             "image__prompt",
             "dim",
             "vector",
+            "image_id",
         )
         .iterator(chunk_size=_AT_ONCE)
     )
@@ -138,16 +210,26 @@ def embeddings(run: Run) -> Iterator[EmbeddingFrame]:
 
 def _embedded(rows: list[tuple[Any, ...]]) -> Embedded:
     if not rows:
-        return Embedded(np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=np.str_))
-    prompts = [f"attribute {attribute}" if attribute else prompt for _, _, attribute, prompt, _, _ in rows]
-    return Embedded(vectors.unpack([row[5] for row in rows], dim=rows[0][4]), np.array(prompts))
+        return Embedded(
+            np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=np.str_), np.zeros(0, dtype=np.int64)
+        )
+    prompts = [f"attribute {attribute}" if attribute else prompt for _, _, attribute, prompt, *_ in rows]
+    return Embedded(
+        vectors.unpack([row[5] for row in rows], dim=rows[0][4]),
+        np.array(prompts),
+        np.array([row[6] for row in rows], dtype=np.int64),
+    )
 
 
-def embeddings_in_words(study: Study, run: str) -> str:
-    """Which embeddings a score is computed from, as it stands beside it."""
-    chosen = embedding_run(study, run)
-    if chosen is None:
-        return "no embeddings of pictures for pull"
+def embeddings_in_words(study: Study, parameters: Mapping[str, str]) -> str:
+    """Which embeddings a score of pull is computed from, as it stands beside it."""
+    if "run" not in parameters:
+        return " against ".join(_in_words(run) for run in runs_compared(study, parameters))
+    chosen = embedding_run(study, parameters["run"])
+    return "no embeddings of pictures for pull" if chosen is None else _in_words(chosen)
+
+
+def _in_words(chosen: Run) -> str:
     # what sees colours only has no weights, whatever its recipe says
     keys = ("model", "pretrained") if chosen.backend != FAKE else ("backend",)
     model = ", ".join(str(chosen.recipe[key]) for key in keys if chosen.recipe.get(key))

@@ -26,15 +26,23 @@ from annotation.models import (
     Study,
     TaskKind,
 )
-from generation.models import Embedding
+from generation.models import Embedding, Run
 from metrics import registry
 from metrics.frames import texts
-from metrics.frames.embeddings import embedding_run, groups_embedded
+from metrics.frames.embeddings import embedding_run, groups_embedded, runs_compared
 from metrics.frames.votes import votes_fingerprint
 from metrics.registry import Metric
 
 # A prime below 2^31, so that the square of a remainder still fits in a signed 64-bit integer.
 _PRIME = 2_147_483_647
+# What compares two sides of depictions, or groups and regions of them: what hangs on those is read too.
+_COMPARES = (
+    "tendency_difference",
+    "tendency_contrast",
+    "offensiveness_difference",
+    "offensiveness_contrast",
+)
+_RATED = ("offensiveness", "offensiveness_difference", "offensiveness_contrast")
 # Fingerprints that were taken of the state which a snapshot sees.
 _known: ContextVar[dict[str, list[int]] | None] = ContextVar("known", default=None)
 
@@ -113,8 +121,8 @@ def inputs_digest(study: Study, metric: Metric, parameters: Mapping[str, str] | 
     """SHA-256 of what the metric is computed from: the answers, the rule, the associations that pass it.
 
     Costs a few aggregates, not a read of the answers. The ratings of stereotypes are read row by row for
-    offensiveness alone, where their values matter and not only which associations there are; they are
-    part of the catalogue and do not grow with the study.
+    offensiveness and its comparisons, where their values matter and not only which associations there are;
+    they are part of the catalogue and do not grow with the study.
     """
     parts: list[object] = [
         study.pk,
@@ -127,11 +135,12 @@ def inputs_digest(study: Study, metric: Metric, parameters: Mapping[str, str] | 
         registry.parameters(metric, parameters),
         _fingerprint(counted_responses(study, metric.task)),
     ]
+    if study.visual_mean is not None:  # runs of studies without one keep the digest they were stored with
+        parts.append({"visual_mean": study.visual_mean})
     if metric.task == "depiction":
         parts.append(_fingerprint(stereotypes(study)))
-    if metric.name == "offensiveness":
-        ratings = stereotypes(study).order_by("pk")
-        parts.append([list(row) for row in ratings.values_list("pk", "offensiveness", "offensiveness_mean")])
+    if metric.name in _RATED:
+        parts.append(_offensiveness_fingerprint(study))
     if metric.source == "votes" or metric.task == TaskKind.OFFENSIVENESS:
         parts.append(votes_fingerprint(study, ratings=metric.name == "attribute_offensiveness"))
     if metric.task in (TaskKind.PREVALENCE, TaskKind.OFFENSIVENESS):
@@ -145,19 +154,28 @@ def inputs_digest(study: Study, metric: Metric, parameters: Mapping[str, str] | 
         parts += [_fingerprint(rows) for rows in (read, texts.vocabulary(study))]
         parts.append(_fingerprint(counted_responses(study, "visual_nature")))
     if metric.source == "embeddings":
-        parts.append(_embeddings_fingerprint(study, registry.parameters(metric, parameters)["run"]))
-    if metric.name in ("tendency_difference", "tendency_contrast"):
-        parts += _compared_fingerprint(study, registry.parameters(metric, parameters))
+        parts.append(_embeddings_fingerprint(study, registry.parameters(metric, parameters)))
+    if metric.name in _COMPARES:
+        parts += _compared_fingerprint(
+            study, registry.parameters(metric, parameters), rated=metric.name in _RATED
+        )
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _compared_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
+def _offensiveness_fingerprint(study: Study) -> list[list[object]]:
+    ratings = stereotypes(study).order_by("pk")
+    return [list(row) for row in ratings.values_list("pk", "offensiveness", "offensiveness_mean")]
+
+
+def _compared_fingerprint(study: Study, parameters: Mapping[str, str], *, rated: bool) -> list[object]:
     """The other study and its rule, the regions of the groups, and what annotators say of themselves."""
     found: list[object] = [sorted(map(list, IdentityGroup.objects.values_list("pk", "region")))]
     other = Study.objects.filter(name=parameters.get("against", "")).first()
     if other is not None:
         answers = counted_responses(other, TaskKind.DEPICTION)
         found += [other.pk, rule_in_words(other), _fingerprint(answers), _fingerprint(stereotypes(other))]
+        if rated:
+            found.append(_offensiveness_fingerprint(other))
     if parameters.get("by"):
         said = ProfileAnswer.objects.filter(annotator__responses__unit__task__study=study).distinct()
         found.append(sorted(map(list, said.order_by().values_list("annotator_id", "field", "value"))))
@@ -195,16 +213,21 @@ def _ratings_fingerprint(study: Study, by: str) -> list[object]:
     return found
 
 
-def _embeddings_fingerprint(study: Study, run: str) -> list[object]:
-    """The embeddings of a run, and the groups and regions that their images are of."""
-    chosen = embedding_run(study, run)
-    if chosen is None:
-        return []
-    groups = groups_embedded(chosen).order_by("pk")
+def _embeddings_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
+    """The embeddings of a run, or of the two that are compared, and the groups and regions that their images
+    are of."""
+    if "run" not in parameters:
+        return [part for run in runs_compared(study, parameters) for part in _of_run(run)]
+    chosen = embedding_run(study, parameters["run"])
+    return [] if chosen is None else _of_run(chosen)
+
+
+def _of_run(run: Run) -> list[object]:
+    groups = groups_embedded(run).order_by("pk")
     return [
-        chosen.pk,
-        chosen.recipe_hash,
-        _fingerprint(Embedding.objects.filter(run=chosen)),
+        run.pk,
+        run.recipe_hash,
+        _fingerprint(Embedding.objects.filter(run=run)),
         [list(row) for row in groups.values_list("pk", "name", "region")],
     ]
 

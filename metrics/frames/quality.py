@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.db.models import Count, F, Q, QuerySet, Window
+from django.db.models import Count, F, Q, QuerySet, Sum, Window
 from django.db.models.functions import RowNumber
 
-from annotation.models import OptionRole, Response, Study, TaskKind
+from annotation.models import OptionRole, Purpose, Response, Study, TaskKind
 from metrics.frames.inputs import counted_judgements
 
 _KIND = "unit__task__kind"
@@ -69,6 +69,17 @@ def none_of_above(study: Study) -> dict[int, tuple[int, int]]:
         .annotate(chosen=Count("pk", filter=Q(value=1)), offered=Count("pk"))
     )
     return {annotator: (chosen, offered) for annotator, chosen, offered in rows}
+
+
+def checks_fingerprint(study: Study) -> tuple[int, int]:
+    """Two numbers that change with the answers to gold items and attention checks: how many, sum of ids."""
+    found = Response.objects.filter(
+        unit__task__study=study,
+        unit__purpose__in=(Purpose.GOLD, Purpose.ATTENTION),
+        current=True,
+        withdrawn_at__isnull=True,
+    ).aggregate(count=Count("pk"), total=Sum("pk"))
+    return found["count"], found["total"] or 0
 
 
 def unidentified(study: Study) -> int:

@@ -1,43 +1,59 @@
-"""How often each attribute got each score of the visual-nature scale (PROTOCOL §2)."""
+"""Who gave each attribute which score of the visual-nature scale (PROTOCOL §2)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from django.db.models import Count
 
 from annotation.models import Attribute, Study
+from metrics.frames.columns import NONE, columns
 from metrics.frames.inputs import counted_judgements
+from metrics.stats import ruled
 from metrics.stats.checks import Ints
+from metrics.stats.visual_nature import SCALE
 
 
 @dataclass(frozen=True)
 class VisualFrame:
-    """How often each unit got each score: `ratings` (U, 5), in the order of the units (PROTOCOL §2)."""
+    """How often each unit got each score: `ratings` (U, 5), in the order of the units (PROTOCOL §2).
+
+    And every rating, in the order of units and slots, which is the same in every database: `unit_of` (R,), a
+    row of `ratings`; `labels` (R,), a column; `annotators` (R,), a cluster each where nobody knows who.
+    """
 
     unit_ids: tuple[int, ...]
     attribute_ids: tuple[int, ...]
     attributes: tuple[str, ...]
     ratings: Ints
+    unit_of: Ints
+    labels: Ints
+    annotators: Ints
 
 
 def visual_nature(study: Study) -> VisualFrame:
-    """The units that were rated at least once. A unit asked twice is two units."""
-    sums = (
-        counted_judgements(study, "visual_nature")
-        .order_by()
-        .values_list("response__unit__position", "response__unit_id", "option__attribute_id", "value")
-        .annotate(number=Count("pk"))
+    """The units that were rated at least once. A unit asked twice is two units. Two queries."""
+    rows = columns(
+        counted_judgements(study, "visual_nature").order_by(),
+        "response__unit__position",
+        "response__unit_id",
+        "option__attribute_id",
+        "response__slot__index",
+        "response_id",
+        "response__annotator_id",
+        "value",
     )
-    tables: dict[tuple[int, int, int], list[int]] = {}
-    for position, unit, attribute, value, number in sums:
-        tables.setdefault((position, unit, attribute or 0), [0] * 5)[value - 1] += number
-    keys = sorted(tables)
-    texts = dict(Attribute.objects.filter(pk__in={key[2] for key in keys}).values_list("pk", "text"))
+    rows = rows[np.lexsort(rows[:, 4::-1].T)]
+    units, first, unit_of = np.unique(rows[:, :3], axis=0, return_index=True, return_inverse=True)
+    attributes = rows[first, 2].tolist()
+    texts = dict(Attribute.objects.filter(pk__in=set(attributes)).values_list("pk", "text"))
+    labels = rows[:, 6] - SCALE[0]
     return VisualFrame(
-        unit_ids=tuple(key[1] for key in keys),
-        attribute_ids=tuple(key[2] for key in keys),
-        attributes=tuple(texts[key[2]] for key in keys),
-        ratings=np.array([tables[key] for key in keys], dtype=np.int64).reshape(-1, 5),
+        unit_ids=tuple(units[:, 1].tolist()),
+        attribute_ids=tuple(attributes),
+        attributes=tuple(texts[pk] for pk in attributes),
+        ratings=ruled.tables(unit_of.ravel(), labels, shape=(len(units), len(SCALE))),
+        unit_of=unit_of.ravel(),
+        labels=labels,
+        annotators=np.where(rows[:, 5] == NONE, -rows[:, 4], rows[:, 5]),
     )

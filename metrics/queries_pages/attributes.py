@@ -33,12 +33,15 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class AttributeRow:
-    """One attribute. What no run says is None: it was not asked, or not computed yet."""
+    """One attribute. What no run says is None: it was not asked, or not computed yet. `mean_low` to
+    `mean_high`: the interval of the mean."""
 
     pk: int
     text: str
     visual: bool | None = None
     mean: float | None = None
+    mean_low: float | None = None
+    mean_high: float | None = None
     ratings: int = 0
     groups: int = 0
     k: int = 0
@@ -79,14 +82,14 @@ def attributes(study: Study, *, search: str, sort: str, descending: bool, page: 
             found[pk] = AttributeRow(pk, text, groups=groups, k=k, n=n, most=most)
     if visual is not None:
         rated = Score.objects.filter(run=visual, attribute__isnull=False, part="")
-        for pk, text, name, value, n in rated.values_list(
-            "attribute", "attribute__text", "name", "value", "n"
+        for pk, text, name, value, low, high, n in rated.values_list(
+            "attribute", "attribute__text", "name", "value", "low", "high", "n"
         ):
             row = found.get(pk, AttributeRow(pk, text))
             if name == "visual":
                 found[pk] = replace(row, visual=value == 1, ratings=n)
             elif name == "mean_score":
-                found[pk] = replace(row, mean=value)
+                found[pk] = replace(row, mean=value, mean_low=low, mean_high=high)
     for pk, mean in _offensiveness(study).items():
         if pk in found:
             found[pk] = replace(found[pk], offensiveness=mean)

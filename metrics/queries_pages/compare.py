@@ -1,8 +1,8 @@
-"""Two image sets, or two groups of annotators, side by side: stored tendencies and their differences."""
+"""Two studies, image sets or groups of annotators side by side: the numbers of both, their differences."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -15,10 +15,17 @@ from annotation.models import IdentityGroup, ImageSet, ProfileField, Study, Task
 from metrics import queries
 from metrics.models import Score, ScoreRun
 from metrics.queries_pages.gallery import LEAST_PEOPLE, people_offered, profiles_of
-from metrics.queries_pages.identities import IdentityRow, identities
+from metrics.scoring.comparisons import SIDES
 
-METRIC = "tendency_difference"
-_DIFFERENCES = ("l_stereo", "log_theta")
+METRICS = ("tendency_difference", "offensiveness_difference")
+"""What is computed of two sides of depictions."""
+DIFFERENCES: Mapping[str, Mapping[str, str]] = {
+    "tendency_difference": {"l_stereo": "l_stereo", "theta": "log_theta"},
+    "offensiveness_difference": {"o": "o"},
+    "pull_difference": {"x": "x", "s_d_s": "s_d_s", "s_d_ns": "s_d_ns"},
+}
+"""For each metric what is shown of each side, and what its difference is called."""
+_REGION = "region: "
 # Fields whose groups of annotators are compared; more values than that are a list too long to choose from.
 _FIELDS = (ProfileField.GENDER, ProfileField.ORIGIN)
 _MOST_VALUES = 6
@@ -37,13 +44,23 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Compared:
+    """One number of both sides, their difference, and how significant it still is among all groups (q)."""
+
+    first: Score | None
+    second: Score | None
+    difference: Score | None
+    q: Score | None
+
+
+@dataclass(frozen=True)
 class Row:
-    """One group, or the mean over all (None): each side, where its scores are stored, and the differences
-    with what is left of their significance among all groups (q)."""
+    """One group, or the mean over a region or over all (`group` None, `region` of all empty), with each
+    number of DIFFERENCES."""
 
     group: IdentityGroup | None
-    sides: tuple[IdentityRow | None, ...]
-    differences: tuple[tuple[Score | None, Score | None], ...]
+    region: str
+    numbers: tuple[Compared, ...]
 
 
 def choices(study: Study, led: QuerySet[Study]) -> list[Choice]:
@@ -78,48 +95,52 @@ def _split(
     return Choice(f"{by}:{first}|{second}", one, two, {"by": by, "first": first, "second": second})
 
 
-def compare(difference: ScoreRun | None, *, left: ScoreRun | None, right: ScoreRun | None) -> list[Row]:
-    """The mean over all groups and then the groups by name. At most three queries.
-
-    `difference`: a finished run of METRIC; `left` and `right`: tendency runs, of the groups that both report.
-    """
-    sides = [
-        {row.group.pk: row for row in identities(run, sort="identity", descending=False)}
-        for run in (left, right)
-        if run is not None
+def compare(run: ScoreRun, names: Collection[str] = ()) -> list[Row]:
+    """The mean over all groups, those over regions and then the groups by name, of a finished run of one of
+    DIFFERENCES; `names` are those of its numbers that are wanted, by default all. One query."""
+    shown = {
+        name: difference for name, difference in DIFFERENCES[run.metric].items() if not names or name in names
+    }
+    found: dict[tuple[int | None, str], dict[tuple[str, str], Score]] = {}
+    scores = Score.objects.filter(run=run, attribute__isnull=True)
+    for score in scores.select_related("group"):
+        part, side = _parted(score.part)
+        found.setdefault((score.group_id, part), {})[side, score.name] = score
+    rows = [
+        Row(next(iter(one.values())).group, part.removeprefix(_REGION), _numbers(one, shown))
+        for (_, part), one in found.items()
     ]
-    groups: dict[int, IdentityGroup] = {}
-    if len(sides) == 2:
-        groups = {pk: row.group for pk, row in sides[0].items() if pk in sides[1]}
-    differences: dict[int | None, dict[str, Score]] = {}
-    if difference is not None:
-        scores = Score.objects.filter(run=difference, attribute__isnull=True, part="")
-        for score in scores.select_related("group"):
-            differences.setdefault(score.group_id, {})[score.name] = score
-            if score.group is not None:
-                groups.setdefault(score.group.pk, score.group)
-    ordered = sorted(groups.values(), key=lambda group: (group.name, group.pk))
-    rows = [_row(group, sides, differences.get(group.pk, {})) for group in ordered]
-    if None in differences:
-        rows.insert(0, _row(None, sides, differences[None]))
-    return rows
+    return sorted(rows, key=_place)
 
 
-def _row(group: IdentityGroup | None, sides: list[dict[int, IdentityRow]], found: Mapping[str, Score]) -> Row:
-    return Row(
-        group=group,
-        sides=tuple(side.get(group.pk) if group else None for side in sides),
-        differences=tuple((found.get(name), found.get(f"{name}_q")) for name in _DIFFERENCES),
+def _parted(part: str) -> tuple[str, str]:
+    """What a score is of, and which side of it: no side, of a difference."""
+    for side in SIDES:
+        if part.endswith(side):
+            return part.removesuffix(side).removesuffix("; "), side
+    return part, ""
+
+
+def _numbers(found: Mapping[tuple[str, str], Score], shown: Mapping[str, str]) -> tuple[Compared, ...]:
+    first, second = SIDES
+    return tuple(
+        Compared(
+            first=found.get((first, name)),
+            second=found.get((second, name)),
+            difference=found.get(("", difference)),
+            q=found.get(("", f"{difference}_q")),
+        )
+        for name, difference in shown.items()
     )
 
 
-def stored(study: Study, choice: Choice, variant: str) -> tuple[list[ScoreRun], list[Row]]:
-    """The runs that there are for a choice, and what they say."""
-    difference = queries.newest_run(study, METRIC, variant, choice.parameters)
-    left = right = None
-    if choice.other is not None:
-        left = queries.newest_run(study, "tendency", variant)
-        right = queries.newest_run(choice.other, "tendency", variant)
-    both = left is not None and right is not None
-    rows = compare(difference, left=left if both else None, right=right if both else None)
-    return [run for run in (difference, left, right) if run is not None], rows
+def _place(row: Row) -> tuple[bool, str, str, int]:
+    if row.group is None:
+        return False, row.region, "", 0
+    return True, "", row.group.name, row.group.pk
+
+
+def stored(study: Study, choice: Choice, variant: str) -> dict[str, ScoreRun]:
+    """The finished runs of METRICS that compare what was chosen, as far as there are any. A query each."""
+    found = {metric: queries.newest_run(study, metric, variant, choice.parameters) for metric in METRICS}
+    return {metric: run for metric, run in found.items() if run is not None}

@@ -107,11 +107,15 @@ class Progress:
 def at_once(study: Study, *, now: datetime) -> Progress | None:
     """What the page can show without waiting: a fresh count of a small study, the last one of a large study,
     None if that was never counted."""
-    slots = Slot.objects.filter(study=study).order_by()
-    if not slots[SMALL : SMALL + 1].exists():
+    if not is_large(study):
         return progress(study, now=now)
     known: tuple[Progress, float] | None = cache.get(_key(study))
     return known[0] if known else None
+
+
+def is_large(study: Study) -> bool:
+    """Whether to count it takes longer than a page may."""
+    return Slot.objects.filter(study=study).order_by()[SMALL : SMALL + 1].exists()
 
 
 def at_most_old(study: Study, *, now: datetime) -> Progress:

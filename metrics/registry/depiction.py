@@ -30,6 +30,13 @@ METRICS: tuple[Metric, ...] = (
             "the tables of ViSAGe; corrected: it does not"
         ),
         section="§6",
+        caveats=(
+            "It says how often these annotators saw the listed attributes in these images, not that a model "
+            "is safe: stereotypes that the source does not list, or that cannot be seen, are not in it. "
+            "theta rests on the random attributes that were drawn, and swings widely where few of them were "
+            "ever selected. Every attribute weighs the same, however often it was shown. The source and the "
+            "threshold decide what counts as stereotypical."
+        ),
     ),
     Metric(
         name="likelihood",
@@ -47,6 +54,12 @@ METRICS: tuple[Metric, ...] = (
         variants_differ=True,
         variants_note="published: with a row for 'none of the above'; corrected: without",
         section="§6",
+        caveats=(
+            "How often it was seen, not whether it is true, wanted or harmful. n counts judgements: "
+            "those of one image or annotator go together, so that it overstates how much is known. An "
+            "attribute that was never selected has an interval without width, which is not certainty. What "
+            "stood beside it on the page, and how plain an attribute is to see, change what is selected."
+        ),
     ),
     Metric(
         name="offensiveness",
@@ -71,5 +84,12 @@ METRICS: tuple[Metric, ...] = (
             "corrected: the mean of the single ratings"
         ),
         section="§7",
+        caveats=(
+            "Ratings are of attributes as generalisations about people, not of the images, and three people "
+            "gave each as a rule; the interval takes them as given and draws images and annotators of the "
+            "depictions only. A single selection is enough to count an attribute as present, so that more "
+            "images bring in more attributes. A mean below 0 hides single offensive ones. o_scaled hangs on "
+            "the other groups of the study: do not compare it between studies."
+        ),
     ),
 )

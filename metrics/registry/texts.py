@@ -144,7 +144,7 @@ METRICS: tuple[Metric, ...] = (
         caveats=(
             "The constants, and that a document is a group, are PROTOCOL's reading; they were not checked "
             "against values that SeeGULL prints. Groups without a region are compared among themselves. No "
-            "interval: its source keeps how many voted, not who."
+            "interval: counted from a published list, not sampled; it keeps how many voted, not who."
         ),
     ),
 )

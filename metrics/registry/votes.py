@@ -17,10 +17,8 @@ _COUNTED = (
     ),
     ("share", "k / n of them"),
 )
-_DRAWN = (
-    "The interval draws associations, and not the annotators behind them; where no association passed, or "
-    "all did, it has no width, which is not certainty: read n."
-)
+_NO_WIDTH = "Where no association passed, or all did, it has no width, which is not certainty: read n."
+_DRAWN = f"The interval draws associations, and not the annotators behind them. {_NO_WIDTH}"
 _MEANS = (
     ("mean", "mean over the associations that were rated"),
     ("mean_stereotypes", "the same over those that are stereotypes by the study's rule"),
@@ -50,14 +48,15 @@ METRICS: tuple[Metric, ...] = (
         section="§3",
         reference=SEEGULL,
         caveats=(
-            f"{_DRAWN} SeeGULL v2 has associations with more than three votes of a pool, merged from several "
+            f"{_DRAWN} Numbers of associations have no interval: counted from a published list, not "
+            "sampled. SeeGULL v2 has associations with more than three votes of a pool, merged from several "
             "rows: t is then of more than three. Nearly all of its associations of groups of North America "
             "have the same votes in both pools. A source without votes of a pool has no score for it."
         ),
     ),
     Metric(
         name="prevalence",
-        version=1,
+        version=2,
         title="Known stereotypes by the study's own answers",
         task="prevalence",
         unit="associations (stereotypes), share of 0 to 1 (share), annotators (the others)",
@@ -74,12 +73,17 @@ METRICS: tuple[Metric, ...] = (
         ),
         parts=f"{_CELLS}; {_SECTIONS}. Of one association: `pool: in-region`, `out-region` or `neither`",
         interval=True,
-        resampling="percentile bootstrap over associations",
+        resampling="two-way cluster bootstrap over associations and annotators",
         variants_differ=False,
         variants_note="the same",
         section="§3",
         reference=SEEGULL,
-        caveats=f"{_DRAWN} Annotators of neither pool, or who did not say, count in no threshold.",
+        caveats=(
+            "Annotators of neither pool, or who did not say, count in no threshold. Three of a pool are few "
+            "to speak for a region: what one in five knows of is missed by every second such pool. Whoever "
+            "is drawn twice agrees with themselves, so that the resampled shares are moved to have the "
+            f"estimate as their mean. {_NO_WIDTH}"
+        ),
     ),
     Metric(
         name="attribute_offensiveness",
@@ -135,6 +139,9 @@ METRICS: tuple[Metric, ...] = (
         variants_note="the same",
         section="§4",
         reference=SEEGULL,
-        caveats="Of one attribute or association only its annotators are drawn, who are three as a rule.",
+        caveats=(
+            "Of one attribute or association only its annotators are drawn: with three of them, the rule, "
+            "the interval holds the truth in about two of three cases. Read it as the range of what was said."
+        ),
     ),
 )

@@ -18,11 +18,13 @@ from metrics.scoring import (
     differences,
     offensive,
     pull,
+    pull_differences,
     texts,
+    visual_rule,
     votes,
 )
-from metrics.scoring.depiction import sharing_resamples
 from metrics.scoring.rows import Compute, Inputs, ScoreRow
+from metrics.scoring.sharing import sharing_resamples
 
 LEAST_RESAMPLES = 100
 COMPUTE: dict[str, Compute] = {
@@ -32,6 +34,7 @@ COMPUTE: dict[str, Compute] = {
     **texts.COMPUTE,
     **caption_agreement.COMPUTE,
     **pull.COMPUTE,
+    **pull_differences.COMPUTE,
     **votes.COMPUTE,
     **offensive.COMPUTE,
     **agreement.COMPUTE,
@@ -101,7 +104,7 @@ def check_draw(resamples: int, seed: int) -> None:
 def rule_in_words(study: Study, metric: registry.Metric, parameters: Mapping[str, str] | None = None) -> str:
     """The rule of the study that `metric` follows, or the captions or embeddings that it reads."""
     if metric.source == "embeddings":
-        return frames.embeddings_in_words(study, registry.parameters(metric, parameters)["run"])
+        return frames.embeddings_in_words(study, registry.parameters(metric, parameters))
     if metric.source == "ratings":
         return "every rating counts as it was given"
     if metric.source == "captions":
@@ -112,9 +115,7 @@ def rule_in_words(study: Study, metric: registry.Metric, parameters: Mapping[str
         return frames.rule_in_words(study)
     if metric.name == "consensus":
         return "at least 2 annotators chose the same label"
-    if study.visual_rule is None:
-        return "visual: all annotators chose Agree or Strongly agree"
-    return f"visual: at least {study.visual_rule} annotators chose Agree or Strongly agree"
+    return visual_rule.in_words(study)
 
 
 __all__ = [

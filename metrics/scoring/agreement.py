@@ -30,6 +30,8 @@ def _agreement(inputs: Inputs) -> list[ScoreRow]:
 
 def _scores(row: AgreementRow) -> list[ScoreRow]:
     """A score for each number of `row`; no α of a single unit, since chance is taken from the other units."""
+    if row.scope == "difference":
+        return _differences(row)
     numbers: dict[str, tuple[int, int | None]] = {"percentage": (row.pairs, row.agreeing)}
     if row.units > 1:
         numbers["cross_kappa" if row.scope == "between" else "alpha"] = (row.units, None)
@@ -37,6 +39,8 @@ def _scores(row: AgreementRow) -> list[ScoreRow]:
             numbers["fleiss_kappa"] = (row.units, None)
     if row.box_pairs is not None:
         numbers["box_iou"] = (row.box_pairs, None)
+    if row.annotators is not None:
+        numbers["annotators"] = (row.annotators, None)
     return [
         ScoreRow(
             name=name,
@@ -55,6 +59,23 @@ def _scores(row: AgreementRow) -> list[ScoreRow]:
     ]
 
 
+def _differences(row: AgreementRow) -> list[ScoreRow]:
+    """The differences of `row`, each with its p and q."""
+    found = []
+    for name, n in (("percentage", row.pairs), ("alpha", row.units)):
+        numbers = (
+            ("", getattr(row, name), row.intervals.get(name)),
+            ("_p", row.p.get(name), None),
+            ("_q", row.q.get(name), None),
+        )
+        found += [
+            ScoreRow(f"{name}_difference{end}", value, n, part=part_of(row), **bounds(interval))
+            for end, value, interval in numbers
+            if value is not None
+        ]
+    return found
+
+
 def part_of(row: AgreementRow) -> str:
     """The part of the study that `row` is of, as the registry lists them."""
     part = f"task: {row.task}; reading: {row.level}"
@@ -62,6 +83,8 @@ def part_of(row: AgreementRow) -> str:
         return f"{part}; within: {_short(row.group)}"
     if row.scope == "between":
         return f"{part}; between: {_short(row.group)} and {_short(row.other)}"
+    if row.scope == "difference":
+        return f"{part}; difference: {_short(row.group)} and {_short(row.other)}"
     return part
 
 

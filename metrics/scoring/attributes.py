@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
+from annotation.models import Study
 from metrics import frames
+from metrics.scoring import visual_rule
 from metrics.scoring.rows import Compute, Inputs, ScoreRow, bounds, defined
-from metrics.stats import bootstrap, percentiles, visual_nature, votes
-from metrics.stats.checks import Bools
+from metrics.stats import bootstrap, means, percentiles, ruled, visual_nature
+from metrics.stats.checks import Bools, Floats, Ints
 
 MEAN_SCORES = (3.5, 4.0, 4.5, 5.0)
-"""The rules by mean score that are compared; 5 asks everybody for Strongly agree."""
+"""The rules by mean score that are compared with the study's own; 5 asks everybody for Strongly agree."""
+_SAME = 2  # so many chose the same label, for the consensus (ViSAGe, figure 6)
+_Passed = Callable[[Ints], Bools]
 
 
 def _visual_nature(inputs: Inputs) -> list[ScoreRow]:
     frame = frames.visual_nature(inputs.study)
-    passed = visual_nature.is_visual(frame.ratings, at_least=inputs.study.visual_rule)
+    passed = visual_rule.passed(inputs.study, frame.ratings)
     units: dict[int, list[int]] = {}
     for place, attribute in enumerate(frame.attribute_ids):
         units.setdefault(attribute, []).append(place)
@@ -28,16 +35,50 @@ def _visual_nature(inputs: Inputs) -> list[ScoreRow]:
         visual = float(passed[places].all())
         rows.append(ScoreRow("visual", visual, n, k, attribute_id=attribute, attribute=text))
         mean = float(visual_nature.mean_scores(pooled)[0])
-        rows.append(ScoreRow("mean_score", mean, n, attribute_id=attribute, attribute=text))
+        interval = _of_mean(inputs, frame, places, mean)
+        rows.append(
+            ScoreRow("mean_score", mean, n, attribute_id=attribute, attribute=text, **bounds(interval))
+        )
     return sorted(rows, key=lambda row: (row.attribute, row.name != "visual"))
 
 
+def _of_mean(
+    inputs: Inputs, frame: frames.VisualFrame, units: list[int], mean: float
+) -> percentiles.Interval | None:
+    """The interval of the mean score of one attribute: its annotators are drawn, and there is one item."""
+    if not inputs.resamples:
+        return None
+    # answers stand in the order of their units
+    ends = [np.searchsorted(frame.unit_of, [unit, unit + 1]) for unit in units]
+    given = np.concatenate([np.arange(*each) for each in ends])
+    drawn = means.resampled_means(
+        frame.labels[given] + visual_nature.SCALE[0],
+        np.ones((len(given), 1), dtype=np.bool_),
+        np.zeros(len(given)),
+        frame.annotators[given],
+        resamples=inputs.resamples,
+        rng=bootstrap.generator(inputs.seed, f"mean score {frame.attributes[units[0]]}"),
+    )
+    return percentiles.percentile_intervals(drawn, [mean])[0]
+
+
 def _consensus(inputs: Inputs) -> list[ScoreRow]:
-    found = visual_nature.consensus(frames.visual_nature(inputs.study).ratings)
+    frame = frames.visual_nature(inputs.study)
+    found = visual_nature.consensus(frame.ratings, at_least=_SAME)
+    intervals: list[percentiles.Interval | None] = [None] * len(found.percent)
+    if inputs.resamples and found.units:
+        shares = _resampled(inputs, frame, "consensus", lambda table: table >= _SAME)
+        intervals = [*percentiles.percentile_intervals(100 * shares, found.percent)]
     # the order of the labels in ViSAGe's figure 6
     order = (("strongly_agree", 4), ("agree", 3), ("disagree", 1), ("strongly_disagree", 0), ("unsure", 2))
     return [
-        ScoreRow(name=name, value=defined(found.percent[place]), n=found.units, k=found.attributes[place])
+        ScoreRow(
+            name=name,
+            value=defined(found.percent[place]),
+            n=found.units,
+            k=found.attributes[place],
+            **bounds(intervals[place]),
+        )
         for name, place in order
     ]
 
@@ -46,23 +87,21 @@ def _visual_rules(inputs: Inputs) -> list[ScoreRow]:
     frame = frames.visual_nature(inputs.study)
     if not frame.attribute_ids:
         return []
-    rules = _rules(frame, inputs.study.visual_rule)
+    rules = _rules(frame, inputs.study)
+
+    def of_all(table: Ints) -> Bools:
+        return np.column_stack([rule(table) for rule in rules.values()])
+
     attributes, place = np.unique(frame.attribute_ids, return_inverse=True)
     # An attribute asked twice must pass each time, by every rule.
     failed = np.zeros((len(attributes), len(rules)), dtype=np.int64)
-    np.add.at(failed, place.ravel(), ~np.column_stack([*rules.values()]))
-    passed = failed == 0
-    n, numbers = len(attributes), passed.sum(axis=0).tolist()
+    np.add.at(failed, place.ravel(), ~of_all(frame.ratings))
+    n, numbers = len(attributes), (failed == 0).sum(axis=0).tolist()
     intervals: list[percentiles.Interval | None] = [None] * len(rules)
     if inputs.resamples:
-        drawn = votes.resampled_shares(
-            passed,
-            np.ones_like(passed),
-            resamples=inputs.resamples,
-            rng=bootstrap.generator(inputs.seed, "visual rules"),
-        )
+        drawn = _resampled(inputs, frame, "visual rules", of_all, every_time=True)
         intervals = [*percentiles.percentile_intervals(drawn, [k / n for k in numbers])]
-    used = rule_part(inputs.study.visual_rule)
+    used = visual_rule.part_of(inputs.study)
     rows = []
     for rule, k, interval in zip(rules, numbers, intervals, strict=True):
         rows.append(ScoreRow("selected", float(k), n, k, part=rule))
@@ -71,22 +110,40 @@ def _visual_rules(inputs: Inputs) -> list[ScoreRow]:
     return rows
 
 
-def _rules(frame: frames.VisualFrame, used: int | None) -> dict[str, Bools]:
-    """Which units each rule takes for visual: by how many agreed, then by the mean score."""
-    most = max(int(frame.ratings.sum(axis=1).max()), used or 1)
-    rules = {rule_part(None): visual_nature.is_visual(frame.ratings)}
-    for number in range(most, 0, -1):
-        rules[rule_part(number)] = visual_nature.is_visual(frame.ratings, at_least=number)
-    for score in MEAN_SCORES:
-        rules[f"rule: mean score of at least {score:g}"] = visual_nature.by_mean(
-            frame.ratings, at_least=score
-        )
+def _resampled(
+    inputs: Inputs, frame: frames.VisualFrame, name: str, passed: _Passed, *, every_time: bool = False
+) -> Floats:
+    """Shares of the attributes that pass, in each resample of attributes and annotators."""
+
+    def rule(table: Ints) -> tuple[Bools, Bools]:
+        fits = passed(table)
+        return fits, np.repeat(table.sum(axis=1)[:, None] > 0, fits.shape[1], axis=1)
+
+    return ruled.resampled_shares(
+        frame.unit_of,
+        frame.labels,
+        frame.annotators,
+        items=frame.attribute_ids,
+        number=len(visual_nature.SCALE),
+        rule=rule,
+        every_time=every_time,
+        resamples=inputs.resamples,
+        rng=bootstrap.generator(inputs.seed, name),
+    )
+
+
+def _rules(frame: frames.VisualFrame, study: Study) -> dict[str, _Passed]:
+    """Which units each rule takes for visual: by how many agreed, then by the mean score; that of `study` is
+    among them."""
+    most = max(int(frame.ratings.sum(axis=1).max()), study.visual_rule or 1)
+    rules: dict[str, _Passed] = {
+        visual_rule.part_by_agreement(number): partial(visual_nature.is_visual, at_least=number)
+        for number in (None, *range(most, 0, -1))
+    }
+    own = () if study.visual_mean is None else (study.visual_mean,)
+    for score in sorted({*MEAN_SCORES, *own}):
+        rules[visual_rule.part_by_mean(score)] = partial(visual_nature.by_mean, at_least=score)
     return rules
-
-
-def rule_part(at_least: int | None) -> str:
-    """The rule by how many chose Agree or Strongly agree, None for all, as the part of a score."""
-    return "rule: all agree" if at_least is None else f"rule: at least {at_least} agree"
 
 
 COMPUTE: dict[str, Compute] = {

@@ -168,7 +168,7 @@ def _rows(
     missed = replace(agreement, name="unjudged", value=float(found.unjudged), n=number, k=None)
     if drawn is None:
         return [agreement, missed]
-    samples = caption_pairs.recentred(_shares(*drawn), found.share)
+    samples = percentiles.recentred(_shares(*drawn), found.share)
     interval = percentiles.percentile_intervals(samples[:, None], [found.share])[0]
     return [replace(agreement, **bounds(interval)), missed]
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from metrics import frames
-from metrics.scoring.rows import Compute, Inputs, ScoreRow, defined
+from generation.models import Run
+from metrics import frames, registry
+from metrics.scoring import sharing
+from metrics.scoring.rows import Compute, Inputs, ScoreRow, bounds, defined
 from metrics.stats import bootstrap, percentiles, pull
 from metrics.stats.checks import Floats
 
+_KIND = "embeddings"
 _X, _Y = pull.COLUMNS.index("x"), pull.COLUMNS.index("s_s_ns")
 # How a group's rows stand, each with the sets whose images it rests on.
 _ROWS = (
@@ -27,7 +30,7 @@ _ROWS = (
 
 
 @dataclass(frozen=True)
-class _Group:
+class Group:
     """One group: its values, and those of its resamples (B, K), without rows where none were drawn."""
 
     group_id: int
@@ -39,27 +42,31 @@ class _Group:
 
 
 def _pull(inputs: Inputs) -> list[ScoreRow]:
-    run = frames.embedding_run(inputs.study, inputs.parameters["run"])
-    if run is None:
-        raise ValueError(
-            f"No pictures for pull of '{inputs.study.name}' are embedded yet. Make them: manage.py generate "
-            f"{inputs.study.name} --prompts pull; then embed the set it names: manage.py embed SET"
-        )
-    groups = [
-        _measured(inputs, frame)
-        for frame in frames.embeddings(run)
-        if len(frame.default.vectors)
-        and len(frame.stereotypical.vectors)
-        and len(frame.non_stereotypical.vectors)
-    ]
-    groups.sort(key=lambda group: (group.group, group.group_id))
+    groups = drawn_groups(inputs)
     rows = [row for group in groups for row in _of_group(group)]
     for region in sorted({group.region for group in groups} - {""}):
         rows += _of_groups(inputs, [group for group in groups if group.region == region], region)
     return rows + (_of_groups(inputs, groups, "") if groups else [])
 
 
-def _measured(inputs: Inputs, frame: frames.EmbeddingFrame) -> _Group:
+def drawn_groups(inputs: Inputs) -> list[Group]:
+    """The groups that have images of all three sets, by name, each with the resamples that all metrics of the
+    same embeddings share. Raises ValueError where nothing is embedded."""
+    run = frames.embedding_run(inputs.study, inputs.parameters["run"])
+    if run is None:
+        raise ValueError(frames.nothing_embedded(inputs.study))
+    if not sharing.shared(inputs):
+        return _draw(inputs, run)
+    digest = frames.inputs_digest(inputs.study, registry.get("pull"), inputs.parameters)
+    return sharing.drawn_once(_KIND, inputs, digest, lambda: _draw(inputs, run))
+
+
+def _draw(inputs: Inputs, run: Run) -> list[Group]:
+    groups = [_measured(inputs, frame) for frame in frames.embeddings(run) if frame.whole]
+    return sorted(groups, key=lambda group: (group.group, group.group_id))
+
+
+def _measured(inputs: Inputs, frame: frames.EmbeddingFrame) -> Group:
     sets = frame.default, frame.stereotypical, frame.non_stereotypical
     default, stereotypical, non_stereotypical = (each.vectors for each in sets)
     point = pull.pull(default, stereotypical, non_stereotypical)
@@ -73,7 +80,7 @@ def _measured(inputs: Inputs, frame: frames.EmbeddingFrame) -> _Group:
             resamples=inputs.resamples,
             rng=bootstrap.generator(inputs.seed, frame.group),
         )
-    return _Group(
+    return Group(
         group_id=frame.group_id,
         group=frame.group,
         region=frame.region,
@@ -83,12 +90,16 @@ def _measured(inputs: Inputs, frame: frames.EmbeddingFrame) -> _Group:
     )
 
 
-def _of_group(group: _Group) -> list[ScoreRow]:
+def number_of(images: Mapping[str, int], name: str) -> int:
+    """How many images a number of a group rests on."""
+    return sum(images[each] for each in dict(_ROWS)[name])
+
+
+def _of_group(group: Group) -> list[ScoreRow]:
     intervals = _intervals(group.samples, group.values)
     rows = []
-    for name, sets in _ROWS:
-        place = pull.COLUMNS.index(name)
-        n = sum(group.images[each] for each in sets)
+    for name, _ in _ROWS:
+        place, n = pull.COLUMNS.index(name), number_of(group.images, name)
         rows.append(_row(name, group.values[place], intervals[place], n, group=group))
         if name == "x":
             number = group.images["s"] + group.images["n"]
@@ -97,7 +108,7 @@ def _of_group(group: _Group) -> list[ScoreRow]:
     return rows
 
 
-def _of_groups(inputs: Inputs, groups: Sequence[_Group], region: str) -> list[ScoreRow]:
+def _of_groups(inputs: Inputs, groups: Sequence[Group], region: str) -> list[ScoreRow]:
     """The means over groups, and the share of them that are pulled."""
     part = f"region: {region}" if region else ""
     pulled = np.array([[group.values[_X] > 0] for group in groups], dtype=np.float64)
@@ -132,7 +143,7 @@ def _row(
     n: int,
     *,
     k: int | None = None,
-    group: _Group | None = None,
+    group: Group | None = None,
     part: str = "",
 ) -> ScoreRow:
     return ScoreRow(
@@ -143,10 +154,7 @@ def _row(
         group_id=None if group is None else group.group_id,
         group="" if group is None else group.group,
         part=part,
-        low=None if interval is None else defined(interval.low),
-        high=None if interval is None else defined(interval.high),
-        infinite=None if interval is None else interval.infinite,
-        undefined=None if interval is None else interval.undefined,
+        **bounds(interval),
     )
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from annotation.models import Pool
 from metrics import frames
+from metrics.scoring import visual_rule
 from metrics.scoring.rows import Compute, Inputs, ScoreRow, bounds, defined
-from metrics.stats import bootstrap, percentiles, salience, visual_nature
+from metrics.stats import bootstrap, percentiles, salience
 from metrics.stats.checks import Floats, Ints
 
 Name = TypeVar("Name")
@@ -40,7 +41,7 @@ def visual_attributes(inputs: Inputs) -> set[int] | None:
     frame = frames.visual_nature(inputs.study)
     if not frame.attribute_ids:
         return None
-    passed = visual_nature.is_visual(frame.ratings, at_least=inputs.study.visual_rule)
+    passed = visual_rule.passed(inputs.study, frame.ratings)
     # An attribute asked twice must pass each time.
     failed = {pk for pk, visual in zip(frame.attribute_ids, passed.tolist(), strict=True) if not visual}
     return set(frame.attribute_ids) - failed

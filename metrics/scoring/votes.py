@@ -2,38 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
+
 from metrics import frames
-from metrics.scoring.parts import pool_part, sections
+from metrics.scoring.parts import Section, pool_part, sections
 from metrics.scoring.rows import Compute, Inputs, ScoreRow
-from metrics.stats import bootstrap, percentiles, votes
+from metrics.stats import bootstrap, percentiles, ruled, votes
+from metrics.stats.checks import Bools, Floats, Ints
+
+_POOLED = 6  # columns of the answers of both pools
+
+
+_Draw = Callable[[Section], Floats]
 
 
 def _stereotypes(inputs: Inputs) -> list[ScoreRow]:
-    return _thresholds(inputs, frames.votes(inputs.study))
+    """A source keeps how many voted, not who: associations alone are drawn."""
+    frame = frames.votes(inputs.study)
+    found = votes.passing(frame.in_region, frame.out_region)
+
+    def drawn(section: Section) -> Floats:
+        return votes.resampled_shares(
+            found.passed[section.rows],
+            found.counted[section.rows],
+            resamples=inputs.resamples,
+            rng=bootstrap.generator(inputs.seed, section.draws),
+        )
+
+    return _thresholds(inputs, frame, found, drawn)
 
 
 def _prevalence(inputs: Inputs) -> list[ScoreRow]:
+    """Associations and annotators are drawn."""
     frame = frames.prevalence(inputs.study)
-    return _thresholds(inputs, frame) + _said(frame)
-
-
-def _thresholds(inputs: Inputs, frame: frames.AssociationVotes) -> list[ScoreRow]:
-    """Number and share of stereotypes of the whole, each region and each group."""
     found = votes.passing(frame.in_region, frame.out_region)
+    # who is in neither pool counts in no threshold
+    pooled = frame.columns < _POOLED
+
+    def drawn(section: Section) -> Floats:
+        place = np.full(len(frame.pairs), -1)
+        place[section.rows] = np.arange(len(section.rows))
+        here = pooled & (place[frame.pair_of] >= 0)
+        return ruled.resampled_shares(
+            place[frame.pair_of[here]],
+            frame.columns[here],
+            frame.annotators[here],
+            items=np.arange(len(section.rows)),
+            number=_POOLED,
+            rule=_passing,
+            resamples=inputs.resamples,
+            rng=bootstrap.generator(inputs.seed, section.draws),
+        )
+
+    return _thresholds(inputs, frame, found, drawn) + _said(frame)
+
+
+def _passing(table: Ints) -> tuple[Bools, Bools]:
+    found = votes.passing(table[:, :3], table[:, 3:])
+    return found.passed, found.counted
+
+
+def _thresholds(
+    inputs: Inputs, frame: frames.AssociationVotes, found: votes.Passing, drawn: _Draw
+) -> list[ScoreRow]:
+    """Number and share of stereotypes of the whole, each region and each group; `drawn`: the shares (B, 9)
+    of a section's resamples."""
     rows = []
     for section in sections(frame.pairs):
         passed, counted = found.passed[section.rows], found.counted[section.rows]
         k, n = passed.sum(axis=0).tolist(), counted.sum(axis=0).tolist()
         shares = [number / of if of else float("nan") for number, of in zip(k, n, strict=True)]
         intervals: list[percentiles.Interval | None] = [None] * len(votes.CELLS)
-        if inputs.resamples:
-            drawn = votes.resampled_shares(
-                passed,
-                counted,
-                resamples=inputs.resamples,
-                rng=bootstrap.generator(inputs.seed, section.draws),
-            )
-            intervals = [*percentiles.percentile_intervals(drawn, shares)]
+        if inputs.resamples and any(n):
+            intervals = [*percentiles.percentile_intervals(drawn(section), shares)]
         for place, (pool, threshold) in enumerate(votes.CELLS):
             # A pool in which nobody voted has no number of stereotypes, which is not the number 0.
             if n[place]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metrics.stats import checks, coincidences, percentiles
+from metrics.stats import checks, coincidences, percentiles, rated_parts
 from metrics.stats import rated_pairs as pairs
 from metrics.stats.checks import Floats
 from metrics.stats.coincidences import Level
@@ -101,20 +101,63 @@ def within(
     >>> found.alpha.value, found.fleiss_kappa.value, found.share.value
     (1.0, 1.0, 1.0)
     """
+    whole, given = np.zeros(len(table.units), dtype=np.int64), None if rng is None else lambda part: rng
+    return within_each(table, whole, values, parts=1, level=level, resamples=resamples, rng=given)[0]
+
+
+def within_each(
+    table: Ratings,
+    part_of: ArrayLike,
+    values: Sequence[float],
+    *,
+    parts: int,
+    level: Level,
+    resamples: int = 0,
+    rng: Callable[[int], np.random.Generator] | None = None,
+) -> list[Within]:
+    """What `within` says of the rows of each part by themselves, for thousands of parts at once.
+
+    Parameters
+    ----------
+    part_of : array_like of int, shape (R,)
+        Which of the `parts` each row of `table` is of, from 0 on.
+    rng : callable, optional
+        From a part to its generator; asked only where an interval is drawn.
+
+    Examples
+    --------
+    >>> table = table_of([[2, 0], [1, 1], [0, 2]])
+    >>> found = within_each(table, [0, 1, 0], [0, 1], parts=2, level="nominal")
+    >>> [(one.units, one.alpha.value) for one in found]
+    [(2, 1.0), (1, 0.0)]
+    """
     _check_width(table, values)
-    rated = _ratings_of_units(table)
-    cells = pairs.within(table)
-    regular = len(np.unique(rated[rated > 0])) == 1
+    _check_rng(resamples, rng)
 
-    def statistics(sums: Floats) -> Floats:
-        square = sums[..., :-2].reshape(*sums.shape[:-1], len(values), len(values))
-        alpha = coincidences.alpha(square, values, level=level)
-        kappa = coincidences.kappa(square) if regular else np.full(alpha.shape, np.nan)
-        return np.stack([_share(sums[..., -2], sums[..., -1]), alpha, kappa], axis=-1)
+    def statistics(sums: Floats, regular: ArrayLike) -> Floats:
+        kappa = np.where(regular, coincidences.kappa(_square(sums, values)), np.nan)
+        return np.stack([*share_and_alpha(sums, values, level=level), kappa], axis=-1)
 
-    share, alpha, kappa = _estimates(cells, statistics, resamples, rng)
-    agreeing, number = cells.total[-2:].round().astype(np.int64).tolist()
-    return Within(int((rated > 0).sum()), int(rated.sum()), number, agreeing, share, alpha, kappa)
+    found: list[Within] = []
+    for some in rated_parts.in_parts(table, part_of, parts):
+        points = statistics(some.total, some.regular)
+        whole = some.total[:, -2:].round().astype(np.int64).tolist()
+        for part, (agreeing, number) in enumerate(whole):
+            drawn = None
+            if rng is not None and resamples and some.several[part]:
+                sums = pairs.resampled(some.cells(part), resamples=resamples, rng=rng(len(found)))
+                drawn = statistics(sums, some.regular[part])
+            share, alpha, kappa = _with_intervals(points[part], drawn, resamples)
+            units, ratings = int(some.units[part]), int(some.ratings[part])
+            found.append(Within(units, ratings, number, agreeing, share, alpha, kappa))
+    return found
+
+
+def share_and_alpha(sums: Floats, values: Sequence[float], *, level: Level) -> tuple[Floats, Floats]:
+    """The share of agreeing pairs and Krippendorff's alpha, shape (...) each, of sums (..., V·V + 2) as the
+    cells of `rated_pairs.within` have them. NaN as in `within`."""
+    alpha = coincidences.alpha(_square(sums, values), values, level=level)
+    return _share(sums[..., -2], sums[..., -1]), alpha
 
 
 def between(
@@ -191,18 +234,34 @@ def _estimates(
     cells: Cells, statistics: Statistics, resamples: int, rng: np.random.Generator | None
 ) -> list[Estimate]:
     """Each of the `statistics` of the sums of `cells`, with its interval."""
-    points = statistics(cells.total)
+    _check_rng(resamples, rng)
+    drawn = None
+    several = len(cells.clusters) and bool((cells.clusters != cells.clusters[0]).any())
+    if rng is not None and resamples and several:
+        drawn = statistics(pairs.resampled(cells, resamples=resamples, rng=rng))
+    return _with_intervals(statistics(cells.total), drawn, resamples)
+
+
+def _check_rng(resamples: int, rng: object) -> None:
+    if resamples and rng is None:
+        raise ValueError("An interval needs a random generator: give rng.")
+
+
+def _with_intervals(points: Floats, drawn: Floats | None, resamples: int) -> list[Estimate]:
+    """The numbers (M,), with intervals from those of the resamples (B, M) if `resamples` were asked for."""
     if not resamples:
         return [Estimate(value) for value in points.tolist()]
-    if rng is None:
-        raise ValueError("An interval needs a random generator: give rng.")
-    if not len(cells.clusters) or bool((cells.clusters == cells.clusters[0]).all()):
+    if drawn is None:
         # one image tells nothing of how others would differ
         nothing = Interval(float("nan"), float("nan"), 0, resamples)
         return [Estimate(value, nothing) for value in points.tolist()]
-    drawn = statistics(pairs.resampled(cells, resamples=resamples, rng=rng))
     intervals = percentiles.percentile_intervals(drawn, points)
     return [Estimate(value, interval) for value, interval in zip(points.tolist(), intervals, strict=True)]
+
+
+def _square(sums: Floats, values: Sequence[float]) -> Floats:
+    """The coincidences (..., V, V) among the sums."""
+    return np.asarray(sums[..., :-2].reshape(*sums.shape[:-1], len(values), len(values)))
 
 
 def _share(some: Floats, of: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +47,81 @@ def cluster_weights(clusters: int, resamples: int, rng: np.random.Generator) -> 
     drawn = rng.integers(0, clusters, size=(resamples, clusters))
     drawn += np.arange(resamples)[:, None] * clusters
     return np.bincount(drawn.ravel(), minlength=resamples * clusters).reshape(resamples, clusters)
+
+
+def joint_weights(
+    first: ArrayLike, second: ArrayLike, resamples: int, rng: np.random.Generator
+) -> tuple[Ints, Ints]:
+    """`cluster_weights` of two sides that may have clusters in common.
+
+    Clusters in both are drawn once for both; those of one side only are drawn for it alone. Each of the
+    three strata is drawn with replacement, as many as it has, so that either side is as large in a resample
+    as it is.
+
+    Parameters
+    ----------
+    first, second : array_like of int, shape (R,) and (S,)
+        The cluster of each row of a side; equal labels on both sides are the same cluster.
+
+    Returns
+    -------
+    (ndarray, ndarray) of int, shapes (resamples, I) and (resamples, J)
+        A column for each different label of the side, in rising order.
+
+    Examples
+    --------
+    >>> one, other = joint_weights([5, 7, 7], [5, 7, 9], 4, np.random.default_rng(0))
+    >>> bool((one == other[:, :2]).all()), other[:, 2].tolist()
+    (True, [1, 1, 1, 1])
+    """
+    both = np.intersect1d(first, second)
+    shared = cluster_weights(len(both), resamples, rng) if len(both) else None
+    found = []
+    for labels in (first, second):
+        ordered = np.unique(labels)
+        weights = np.zeros((resamples, len(ordered)), dtype=np.int64)
+        known = np.isin(ordered, both)
+        if shared is not None:
+            weights[:, known] = shared[:, np.searchsorted(both, ordered[known])]
+        if not known.all():
+            weights[:, ~known] = cluster_weights(int((~known).sum()), resamples, rng)
+        found.append(weights)
+    return found[0], found[1]
+
+
+class People:
+    """How often each annotator counts in each of B resamples, the same in all that they judged.
+
+    For numbers of several groups together: what one person does is in all the groups that they judged, and
+    drawing people anew for each group would let it cancel. Each is drawn when first met, from a Poisson
+    distribution of mean 1. Of many people that is drawing as many as there are with replacement, and nobody
+    has to be counted beforehand [1]_. Labels below 0 are of answers of which nobody knows who gave them: not
+    drawn here.
+
+    References
+    ----------
+    .. [1] Owen & Eckles (2012), Bootstrapping data arrays of arbitrary order, Annals of Applied Statistics
+           6(3), 895-927. doi:10.1214/12-AOAS547
+
+    Examples
+    --------
+    >>> people = People(4, np.random.default_rng(0))
+    >>> first = people.weights([8, 3])
+    >>> bool((people.weights([5, 3])[:, 1] == first[:, 1]).all())
+    True
+    """
+
+    def __init__(self, resamples: int, rng: np.random.Generator) -> None:
+        self._resamples, self._rng = resamples, rng
+        self._drawn: dict[int, Ints] = {}
+
+    def weights(self, annotators: Sequence[int]) -> Ints:
+        """Of each of `annotators`, shape (B, J); those who are new are drawn in this order."""
+        for one in annotators:
+            if one not in self._drawn:
+                self._drawn[one] = self._rng.poisson(1.0, size=self._resamples)
+        drawn = [self._drawn[one] for one in annotators]
+        return np.column_stack(drawn) if drawn else np.zeros((self._resamples, 0), dtype=np.int64)
 
 
 def weighted_sums(
@@ -121,6 +197,7 @@ def resampled_likelihoods(
     resamples: int,
     rng: np.random.Generator,
     answers: ArrayLike | None = None,
+    people: People | None = None,
 ) -> tuple[Floats, Floats]:
     """Likelihoods and selections of one identity group in each resample of images and annotators.
 
@@ -145,6 +222,8 @@ def resampled_likelihoods(
     rng : numpy.random.Generator
     answers : array_like of int, shape (R,), optional
         Which row of `selected` and `shown` each response is, where they hold different answers once each.
+    people : People, optional
+        Draws the annotators of several groups once for all; without, they are drawn for this one alone.
 
     Returns
     -------
@@ -183,6 +262,7 @@ def resampled_likelihoods(
         np.asarray(annotators),
         image_weights=cluster_weights(int(image_of.max()) + 1, resamples, for_images),
         rng=for_annotators,
+        people=people,
     )
     values = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
     return values, top
@@ -197,12 +277,17 @@ def sums_over_annotators(
     *,
     image_weights: Ints,
     rng: np.random.Generator,
+    people: People | None = None,
 ) -> tuple[Floats, Floats]:
     """k and n of every attribute, shape (B, A) each, for given weights of the images and drawn annotators.
 
     `answer_of`, `image_of` and `annotators` (R,): each response's row of `k` and `n` (P, A), its column of
-    `image_weights` (B, I), and any label of its annotator.
+    `image_weights` (B, I), and any label of its annotator. Those whom `people` draw are not drawn here.
     """
+    if people is not None:
+        return _sums_over_people(
+            k, n, answer_of, image_of, annotators, image_weights=image_weights, rng=rng, people=people
+        )
     annotator_of = checks.labels("annotators", annotators, length=len(answer_of))
     for_many, for_singles = rng.spawn(2)
     single = singles.worth_it(annotator_of, answer_of)
@@ -231,6 +316,42 @@ def sums_over_annotators(
         )
         top += drawn @ k
         bottom += drawn @ n
+    return top, bottom
+
+
+def _sums_over_people(
+    k: Ints,
+    n: Ints,
+    answer_of: Ints,
+    image_of: Ints,
+    annotators: Ints,
+    *,
+    image_weights: Ints,
+    rng: np.random.Generator,
+    people: People,
+) -> tuple[Floats, Floats]:
+    known = annotators >= 0
+    # in the order in which they come, so that a draw does not depend on their labels
+    members = checks.labels("annotators", annotators[known], length=int(known.sum()))
+    top, bottom = weighted_sums(
+        k[answer_of[known]],
+        n[answer_of[known]],
+        image_of[known],
+        members,
+        image_weights=image_weights,
+        annotator_weights=people.weights(list(dict.fromkeys(annotators[known].tolist()))),
+    )
+    if not known.all():
+        more = sums_over_annotators(
+            k,
+            n,
+            answer_of[~known],
+            image_of[~known],
+            annotators[~known],
+            image_weights=image_weights,
+            rng=rng,
+        )
+        top, bottom = top + more[0], bottom + more[1]
     return top, bottom
 
 

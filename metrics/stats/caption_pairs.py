@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.stats import checks
-from metrics.stats.checks import Bools, Floats
+from metrics.stats.checks import Bools
 
 
 @dataclass(frozen=True)
@@ -94,29 +93,4 @@ def resampled(
     return found & (k > 0), found & (n > 0)
 
 
-def recentred(shares: ArrayLike, estimate: float) -> Floats:
-    """Resampled shares, moved so that their mean is the estimate, and kept between 0 and 1.
-
-    A resample holds about 63 % of the different images and annotators, so it has fewer chances to see an
-    attribute than the study had, and its share of what was seen at least once is lower throughout. Their
-    spread is what the interval is for; their mean is not an estimate of anything. (Simulated with 12 groups
-    of 10 images and 9 annotators, 95 % intervals hold the true share in 98 % of studies; percentiles of the
-    shares as they are hold it in 24 %: tests/metrics/test_caption_pairs.py.)
-
-    NaN where a share is NaN, and everywhere where the estimate is.
-
-    Examples
-    --------
-    >>> recentred([0.2, 0.4, float("nan")], 0.5).round(6).tolist()
-    [0.4, 0.6, nan]
-    """
-    values = np.asarray(shares, dtype=np.float64)
-    if bool(((values < 0) | (values > 1)).any()):
-        raise ValueError("A share lies between 0 and 1.")
-    known = ~np.isnan(values)
-    if not known.any():
-        return values
-    return np.asarray(np.clip(values - values[known].mean() + estimate, 0.0, 1.0))
-
-
-__all__ = ["Agreement", "agreement", "recentred", "resampled"]
+__all__ = ["Agreement", "agreement", "resampled"]

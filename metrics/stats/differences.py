@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from metrics.stats import bootstrap, checks, percentiles
 from metrics.stats.checks import Floats, Ints
@@ -132,6 +131,9 @@ def false_discovery(p: ArrayLike) -> Floats:
     >>> false_discovery([0.01, 0.04, float("nan")]).tolist()
     [0.02, 0.04, nan]
     """
+    # here: it takes 0.6 s to load, for which every process would wait
+    from scipy import stats
+
     values = np.asarray(p, dtype=np.float64)
     if values.ndim != 1:
         raise ValueError(f"p has {values.ndim} dimensions; 1 is needed.")
@@ -145,13 +147,19 @@ def false_discovery(p: ArrayLike) -> Floats:
 
 
 def paired_likelihoods(
-    first: Side, second: Side, *, resamples: int, rng: np.random.Generator
+    first: Side,
+    second: Side,
+    *,
+    resamples: int,
+    rng: np.random.Generator,
+    people: bootstrap.People | None = None,
 ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
     """What `bootstrap.resampled_likelihoods` gives, of both sides in the same resamples.
 
     Images in both sides are drawn once for both, and so are annotators; those of one side only are drawn for
     it alone. Each of the three strata is drawn with replacement, as many as it has, so that either side is as
-    large in a resample as it is.
+    large in a resample as it is. With `people`, those who are known are drawn by them instead, once for all
+    groups that are compared.
 
     Returns
     -------
@@ -163,11 +171,11 @@ def paired_likelihoods(
             raise ValueError("There is no response to resample on one of the sides.")
     of_images, of_people, *own = rng.spawn(4)
     drawn = (_renumbered(first.images, second.images), _renumbered(first.annotators, second.annotators))
-    weights_of_images = _joint(*drawn[0], resamples, of_images)
-    both = np.intersect1d(*drawn[1])
-    people = np.zeros((resamples, 0), dtype=np.int64)
+    weights_of_images = bootstrap.joint_weights(*drawn[0], resamples, of_images)
+    both = np.intersect1d(*drawn[1]) if people is None else np.zeros(0, dtype=np.int64)
+    times = np.zeros((resamples, 0), dtype=np.int64)
     if len(both):
-        people = bootstrap.cluster_weights(len(both), resamples, of_people)
+        times = bootstrap.cluster_weights(len(both), resamples, of_people)
     found = []
     for side, images, annotators, weights, alone in zip(
         (first, second), *drawn, weights_of_images, own, strict=True
@@ -180,7 +188,7 @@ def paired_likelihoods(
             image_of[shared],
             np.searchsorted(both, annotators[shared]),
             image_weights=weights,
-            annotator_weights=people,
+            annotator_weights=times,
         )
         if not shared.all():
             k, n = bootstrap.sums_over_annotators(
@@ -188,9 +196,10 @@ def paired_likelihoods(
                 side.n,
                 side.answers[~shared],
                 image_of[~shared],
-                annotators[~shared],
+                (annotators if people is None else side.annotators)[~shared],
                 image_weights=weights,
                 rng=alone,
+                people=people,
             )
             top, bottom = top + k, bottom + n
         values = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
@@ -203,23 +212,6 @@ def _renumbered(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     labels = np.concatenate([first, second])
     numbers = checks.labels("labels", labels, length=len(labels))
     return numbers[: len(first)], numbers[len(first) :]
-
-
-def _joint(first: Ints, second: Ints, resamples: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Weights of the clusters of each side, a column each in rising order; the same for a shared cluster."""
-    found = []
-    both = np.intersect1d(first, second)
-    shared = bootstrap.cluster_weights(len(both), resamples, rng) if len(both) else None
-    for labels in (first, second):
-        ordered = np.unique(labels)
-        weights = np.zeros((resamples, len(ordered)), dtype=np.int64)
-        known = np.isin(ordered, both)
-        if shared is not None:
-            weights[:, known] = shared[:, np.searchsorted(both, ordered[known])]
-        if not known.all():
-            weights[:, ~known] = bootstrap.cluster_weights(int((~known).sum()), resamples, rng)
-        found.append(weights)
-    return found[0], found[1]
 
 
 __all__ = ["Difference", "Side", "difference", "false_discovery", "log_ratio", "paired_likelihoods"]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from metrics.stats.checks import Floats
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -67,6 +69,33 @@ def percentile_intervals(samples: ArrayLike, estimates: ArrayLike, *, level: flo
             high = max(float(ordered[_rank(1 - tail, valid), column]), estimate)
         found.append(Interval(low, high, int(infinite[column]), int(undefined[column])))
     return found
+
+
+def recentred(shares: ArrayLike, estimate: float) -> Floats:
+    """Resampled shares, moved so that their mean is the estimate, and kept between 0 and 1.
+
+    A resample holds about 63 % of the different clusters, some of them more than once. Of what asks for
+    something at least once, or said by at least two, it finds another share than the study, throughout:
+    fewer images have fewer chances to show an attribute, and whoever is drawn twice agrees with themselves.
+    The spread of the shares is what the interval is for; their mean is not an estimate of anything.
+    (Simulated with 12 groups of 10 images and 9 annotators, 95 % intervals of what was seen at least once
+    hold the true share in 98 % of studies; percentiles of the shares as they are hold it in 24 %:
+    tests/metrics/test_caption_pairs.py.)
+
+    NaN where a share is NaN, and everywhere where the estimate is.
+
+    Examples
+    --------
+    >>> recentred([0.2, 0.4, float("nan")], 0.5).round(6).tolist()
+    [0.4, 0.6, nan]
+    """
+    values = np.asarray(shares, dtype=np.float64)
+    if bool(((values < 0) | (values > 1)).any()):
+        raise ValueError("A share lies between 0 and 1.")
+    known = ~np.isnan(values)
+    if not known.any():
+        return values
+    return np.asarray(np.clip(values - values[known].mean() + estimate, 0.0, 1.0))
 
 
 def _rank(share: float, number: int) -> int:

@@ -14,6 +14,7 @@ from metrics.stats.similarity import Means, between, checked, means_of, within
 
 # The columns of `resampled`.
 COLUMNS = ("s_d_s", "s_d_ns", "s_s_ns", "s_mean", "x", "s_d_d", "s_s_s", "s_ns_ns")
+_INNER = COLUMNS[-3:]
 # Draws held at once: half a million whole numbers are 4 MB, whatever the number of images.
 _AT_ONCE = 500_000
 
@@ -60,7 +61,7 @@ def pull(default: ArrayLike, stereotypical: ArrayLike, non_stereotypical: ArrayL
     (0.8, True)
     """
     sets = checked(default=default, stereotypical=stereotypical, non_stereotypical=non_stereotypical)
-    values = dict(zip(COLUMNS, _columns(*(means_of(each) for each in sets))[0].tolist(), strict=True))
+    values = dict(zip(COLUMNS, columns_of(*(means_of(each) for each in sets))[0].tolist(), strict=True))
     x = values["x"]
     return Pull(**values, pulled=None if x != x else x > 0)
 
@@ -97,18 +98,33 @@ def two_stage_weights(prompts: ArrayLike, resamples: int, rng: np.random.Generat
     label = checks.labels("prompts", given, length=given.size)
     if not label.size:
         raise ValueError("There is no image to resample.")
-    images, sizes = label.size, np.bincount(label)
-    order, first = np.argsort(label, kind="stable"), np.cumsum(sizes) - sizes
-    times = cluster_weights(len(sizes), resamples, rng)
-    weights = np.empty((resamples, images), dtype=np.int64)
-    step = max(1, _AT_ONCE // images)
-    for start in range(0, resamples, step):
+    times = cluster_weights(int(label.max()) + 1, resamples, rng)
+    return draws_within(label, times, rng)
+
+
+def draws_within(cluster_of: Ints, times: Ints, rng: np.random.Generator) -> Ints:
+    """How often each image is drawn when `times` (B, P) say how often its cluster was: for each time, as many
+    of the cluster's images with replacement as it has.
+
+    `cluster_of` (n,): the column of `times` of each image. Shape (B, n).
+
+    Examples
+    --------
+    >>> drawn = draws_within(np.array([0, 0, 1]), np.array([[2, 0]]), np.random.default_rng(0))
+    >>> int(drawn.sum()), drawn[0, 2].item()
+    (4, 0)
+    """
+    images, sizes = len(cluster_of), np.bincount(cluster_of, minlength=times.shape[1])
+    order, first = np.argsort(cluster_of, kind="stable"), np.cumsum(sizes) - sizes
+    weights = np.zeros((len(times), images), dtype=np.int64)
+    step = max(1, _AT_ONCE // max(1, images))
+    for start in range(0, len(times), step):
         rows = times[start : start + step]
-        # one entry for each draw of an image: its resample, and its prompt
+        # one entry for each draw of an image: its resample, and its cluster
         number = (rows * sizes).ravel()
         row = np.repeat(np.repeat(np.arange(len(rows)), len(sizes)), number)
-        prompt = np.repeat(np.tile(np.arange(len(sizes)), len(rows)), number)
-        drawn = order[first[prompt] + rng.integers(0, sizes[prompt])]
+        cluster = np.repeat(np.tile(np.arange(len(sizes)), len(rows)), number)
+        drawn = order[first[cluster] + rng.integers(0, sizes[cluster])]
         counted = np.bincount(row * images + drawn, minlength=len(rows) * images)
         weights[start : start + step] = counted.reshape(len(rows), images)
     return weights
@@ -127,8 +143,9 @@ def resampled(
 
     The three sets are drawn independently of each other (`two_stage_weights`). All similarities of a
     resample come from the same draw, so that the interval of x is that of a difference and not of two
-    numbers. An image that is drawn twice makes no pair with itself. Products of weights and vectors: no
-    loop over resamples.
+    numbers. An image that is drawn twice makes no pair with itself, but a prompt does, and its images are
+    alike: within a set the similarities of resamples are moved to have the estimate as their mean. Products
+    of weights and vectors: no loop over resamples.
 
     Parameters
     ----------
@@ -157,7 +174,7 @@ def resampled(
         checks.labels("prompts", of_set, length=len(images))
         weights = two_stage_weights(of_set, resamples, rng) if len(images) else np.zeros((resamples, 0))
         means.append(means_of(images, weights))
-    return _columns(*means)
+    return _settled(columns_of(*means), columns_of(*(means_of(each) for each in sets))[0])
 
 
 def resampled_mean(samples: ArrayLike, *, rng: np.random.Generator) -> Floats:
@@ -193,7 +210,23 @@ def resampled_mean(samples: ArrayLike, *, rng: np.random.Generator) -> Floats:
     return np.asarray(values[group, row].mean(axis=1))
 
 
-def _columns(default: Means, stereotypical: Means, non_stereotypical: Means) -> Floats:
+def _settled(drawn: Floats, estimates: Floats) -> Floats:
+    """The resamples (B, K) with those of S within a set moved to have the estimate (K,) as their mean.
+
+    Of P prompts a resample pairs images of the same prompt about twice as often as the study does, so that it
+    finds its images more alike throughout. The spread is what the interval is for (`percentiles.recentred`).
+    """
+    found = drawn.copy()
+    for place in map(COLUMNS.index, _INNER):
+        known = ~np.isnan(drawn[:, place])
+        if known.any():
+            moved = drawn[:, place] - drawn[known, place].mean() + estimates[place]
+            found[:, place] = np.clip(moved, -1.0, 1.0)
+    return found
+
+
+def columns_of(default: Means, stereotypical: Means, non_stereotypical: Means) -> Floats:
+    """The values of COLUMNS under each of M weightings of the three sets, shape (M, len(COLUMNS))."""
     d_s = between(default, stereotypical)
     d_ns = between(default, non_stereotypical)
     s_ns = between(stereotypical, non_stereotypical)
@@ -204,6 +237,8 @@ def _columns(default: Means, stereotypical: Means, non_stereotypical: Means) -> 
 __all__ = [
     "COLUMNS",
     "Pull",
+    "columns_of",
+    "draws_within",
     "pull",
     "resampled",
     "resampled_mean",

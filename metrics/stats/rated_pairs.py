@@ -33,6 +33,10 @@ class Cells:
     first: Ints
     second: Ints
 
+    def of(self, chosen: Ints | slice) -> Cells:
+        """The chosen rows."""
+        return Cells(self.sums[chosen], self.clusters[chosen], self.first[chosen], self.second[chosen])
+
     @property
     def total(self) -> Floats:
         """The sums of all, shape (F,)."""
@@ -185,21 +189,90 @@ def resampled(cells: Cells, *, resamples: int, rng: np.random.Generator) -> Floa
     if not len(images):
         raise ValueError("There is no pair to resample.")
     number = int(images.max()) + 1
-    people = np.unique(np.concatenate([cells.first, cells.second]))
-    people = people[people != NOBODY]
+    people = _people(cells)
     if not len(people):
         return _by_cluster(cells.sums, images, number, resamples, rng)
-    first, second = (_place(who, people) for who in (cells.first, cells.second))
     sums = np.empty((resamples, cells.sums.shape[1]))
     step = max(1, _AT_ONCE // max(number, len(images)))
     for start in range(0, resamples, step):
         here = min(step, resamples - start)
         by_image = bootstrap.cluster_weights(number, here, rng)
         drawn = bootstrap.cluster_weights(len(people), here, rng)
-        by_person = np.concatenate([drawn, np.ones((here, 1), dtype=np.int64)], axis=1)
-        weights = by_image[:, images] * by_person[:, first] * by_person[:, second]
-        sums[start : start + here] = weights.astype(np.float64) @ cells.sums
+        sums[start : start + here] = _weighed(cells, by_image[:, images], people, drawn)
     return sums
+
+
+def paired_resampled(
+    first: Cells, second: Cells, *, resamples: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """What `resampled` gives, of two sides in the same resamples: clusters and annotators that both sides
+    have are drawn once for both, as `bootstrap.joint_weights` has it.
+
+    Equal labels on both sides are the same cluster or annotator. Where nobody is known on either side,
+    clusters with the same sums on both are drawn together, as in `resampled`. Raises ValueError where a
+    side has no pair.
+
+    Returns
+    -------
+    (ndarray, ndarray) of float, shapes (resamples, F) and (resamples, G)
+
+    Examples
+    --------
+    >>> side = Cells(np.array([[1.0], [2.0]]), np.array([3, 4]), np.array([7, 7]), np.array([8, 9]))
+    >>> one, other = paired_resampled(side, side, resamples=5, rng=np.random.default_rng(0))
+    >>> bool((one == other).all())
+    True
+    """
+    sides = (first, second)
+    if not all(len(side.sums) for side in sides):
+        raise ValueError("There is no pair to resample on one of the sides.")
+    people = (_people(first), _people(second))
+    if not any(map(len, people)):
+        return _paired_by_cluster(first, second, resamples, rng)
+    columns = [np.unique(side.clusters, return_inverse=True)[1] for side in sides]
+    found = [np.empty((resamples, side.sums.shape[1])) for side in sides]
+    step = max(1, _AT_ONCE // sum(len(side.sums) for side in sides))
+    for start in range(0, resamples, step):
+        here = min(step, resamples - start)
+        by_image = bootstrap.joint_weights(first.clusters, second.clusters, here, rng)
+        drawn = bootstrap.joint_weights(*people, here, rng)
+        for place, side in enumerate(sides):
+            weights = by_image[place][:, columns[place]]
+            found[place][start : start + here] = _weighed(side, weights, people[place], drawn[place])
+    return found[0], found[1]
+
+
+def _people(cells: Cells) -> Ints:
+    """The annotators who are known, each once, in rising order."""
+    people = np.unique(np.concatenate([cells.first, cells.second]))
+    return np.asarray(people[people != NOBODY])
+
+
+def _weighed(cells: Cells, by_image: Ints, people: Ints, drawn: Ints) -> Floats:
+    """The sums (B, F) with `by_image` (B, R), the weight of each row's cluster, and `drawn` (B, J), that of
+    each of the `people` (J,)."""
+    by_person = np.concatenate([drawn, np.ones((len(drawn), 1), dtype=np.int64)], axis=1)
+    first, second = (_place(who, people) for who in (cells.first, cells.second))
+    weights = by_image * by_person[:, first] * by_person[:, second]
+    return np.asarray(weights.astype(np.float64) @ cells.sums)
+
+
+def _paired_by_cluster(
+    first: Cells, second: Cells, resamples: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    clusters = np.union1d(first.clusters, second.clusters)
+    width = first.sums.shape[1]
+    sums = np.zeros((len(clusters), width + second.sums.shape[1]))
+    met = []
+    for side, columns in ((first, slice(None, width)), (second, slice(width, None))):
+        place = np.searchsorted(clusters, side.clusters)
+        np.add.at(sums[:, columns], place, side.sums)
+        met.append(np.isin(clusters, side.clusters))
+    total = np.zeros((resamples, sums.shape[1]))
+    for stratum in (met[0] & met[1], met[0] & ~met[1], met[1] & ~met[0]):
+        if number := int(stratum.sum()):
+            total += _by_cluster(sums[stratum], np.arange(number), number, resamples, rng)
+    return total[:, :width], total[:, width:]
 
 
 def _by_cluster(sums: Floats, images: Ints, number: int, resamples: int, rng: np.random.Generator) -> Floats:

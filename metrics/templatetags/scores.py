@@ -93,6 +93,18 @@ def agreement_part(part: str) -> str:
 
 
 @register.filter
+def people(group: str) -> str:
+    """A group of annotators: what people said of themselves as they said it, the others in words."""
+    said = {
+        "in-region": gettext("in-region annotators"),
+        "out-region": gettext("out-region annotators"),
+        "neither pool": gettext("those of neither pool"),
+        "not stated": gettext("those who did not say"),
+    }
+    return said.get(group, f"“{group}”")
+
+
+@register.filter
 def rule_words(rule: Rule) -> str:
     """A rule for 'visual' in words."""
     if rule.mean is not None:

@@ -1,25 +1,36 @@
-"""Two image sets, or two groups of annotators, side by side."""
+"""Two studies, image sets or groups of annotators side by side; each identity group against the others."""
 
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from annotation import policies
-from metrics import frames
+from metrics import frames, queries
 from metrics.led import led_depiction_study
 from metrics.models import Variant
 from metrics.queries_pages import compare as pages
+from metrics.queries_pages import contrast
 from metrics.queries_pages.identities import COLUMNS
 from metrics.views import freshness
+
+_DIFFERENCE = _("Difference")
+# What is compared, with the heading of its difference.
+_COLUMNS = {
+    "tendency_difference": [(COLUMNS["l_stereo"], _DIFFERENCE), (COLUMNS["theta"], "ln")],
+    "offensiveness_difference": [(COLUMNS["o"], _DIFFERENCE)],
+}
+_NAMES = [name for metric in contrast.METRICS for name in contrast.NAMES[metric]]
 
 
 @login_required
 @require_safe
 def compare(request: HttpRequest, name: str) -> HttpResponse:
-    """`?with=` names two sides that are offered here: a study of the reader's own, or a split of this one."""
+    """`?with=` names two sides that are offered here: a study of the reader's own, or a split of this one.
+    Each group and region against the others stands below, whatever is chosen."""
     study = led_depiction_study(request, name)
     choices = pages.choices(study, policies.studies_led_by(request.user))
     asked = request.GET.get("with", "")
@@ -27,8 +38,12 @@ def compare(request: HttpRequest, name: str) -> HttpResponse:
     if asked and choice is None:
         raise Http404("There is nothing of that name to compare.")
     variant = Variant.CORRECTED
-    runs, rows = pages.stored(study, choice, variant) if choice else ([], [])
-    wanted = freshness.of_comparison(choice) if choice else []
+    runs = pages.stored(study, choice, variant) if choice else {}
+    compared = freshness.of_comparison(choice) if choice else []
+    wanted = [*compared, *freshness.usual(contrast.METRICS)]
+    against = [queries.newest_run(study, metric, variant) for metric in contrast.METRICS]
+    contrast_runs = [run for run in against if run is not None]
+    others = contrast.contrasts(contrast_runs, _NAMES) if contrast_runs else []
     studies = [study, choice.other] if choice and choice.other else [study]
     return render(
         request,
@@ -38,12 +53,12 @@ def compare(request: HttpRequest, name: str) -> HttpResponse:
             "simulated": any(frames.holds_simulated(one) for one in studies),
             "choices": choices,
             "choice": choice,
-            "runs": runs,
-            "rows": rows,
-            "beside": any(any(row.sides) for row in rows),
-            "columns": [COLUMNS[name] for name in ("l_stereo", "theta")],
-            "differences": [COLUMNS["l_stereo"], "ln θ"],
-            "fresh": freshness.check(study, wanted) if choice and "check" in request.GET else None,
-            "fresh_question": freshness.question(wanted, more=[("with", asked)]),
+            "tables": [(run, pages.compare(run), _COLUMNS[metric]) for metric, run in runs.items()],
+            "contrast_runs": contrast_runs,
+            "contrast_columns": [COLUMNS[name] for name in _NAMES],
+            "regions": [row for row in others if row.group is None],
+            "groups": [row for row in others if row.group is not None],
+            "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
+            "fresh_question": freshness.question(wanted, more=[("with", asked)] if choice else []),
         },
     )

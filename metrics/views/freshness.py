@@ -23,7 +23,7 @@ from annotation.models import Study
 from metrics import queries, registry, tasks
 from metrics.led import led_study
 from metrics.models import RunState, ScoreRun, Variant
-from metrics.queries_pages import compare
+from metrics.queries_pages import agreement, compare
 from metrics.services import score_runs
 
 Wanted = tuple[str, str, Mapping[str, str]]
@@ -54,13 +54,18 @@ def usual(metrics: Iterable[str], variant: str = Variant.CORRECTED) -> list[Want
 
 
 def of_comparison(choice: compare.Choice) -> list[Wanted]:
-    """The difference of two sides, and, where this study is one of them, its own tendency."""
-    difference: Wanted = (compare.METRIC, Variant.CORRECTED, choice.parameters)
-    return [difference, *usual(["tendency"])] if choice.other else [difference]
+    """The two sides of a choice, and their differences, in everything that is compared."""
+    return [(metric, Variant.CORRECTED, choice.parameters) for metric in compare.METRICS]
+
+
+def of_agreement(by: str) -> Wanted:
+    """Agreement, as a page shows it: of groups of annotators unless `by` is the first of agreement.BY."""
+    return agreement.METRIC, Variant.CORRECTED, {} if by == agreement.BY[0] else {"by": by}
 
 
 def question(wanted: Sequence[Wanted], *, more: Sequence[tuple[str, str]] = ()) -> str:
-    """What a page puts into the address that it asks. A comparison is asked for by its name (`more`)."""
+    """What a page puts into the address that it asks. A comparison, and groups of annotators, are asked for
+    by their name (`more`)."""
     plain = [("of", f"{metric}:{variant}") for metric, variant, parameters in wanted if not parameters]
     return urlencode([*plain, *more])
 
@@ -94,8 +99,9 @@ def _told(runs: Sequence[ScoreRun], *, ready: bool, stale: bool) -> Freshness:
 @require_safe
 def fresh_scores(request: HttpRequest, name: str) -> HttpResponse:
     """`?of=tendency:corrected` asks whether scores are of today's answers, `?with=` the same of a comparison,
-    `?waiting=7` how runs get on; `of` and `waiting` can be there several times. While nothing has changed
-    for who waits, the answer is empty (204)."""
+    `?by=gender` of agreement within and between groups of annotators, `?waiting=7` how runs get on; `of`
+    and `waiting` can be there several times. While nothing has changed for who waits, the answer is empty
+    (204)."""
     study = led_study(request, name)
     waiting = request.GET.getlist("waiting")[:_MOST]
     if waiting:
@@ -104,7 +110,7 @@ def fresh_scores(request: HttpRequest, name: str) -> HttpResponse:
             return HttpResponse(status=204)
     else:
         wanted = [_wanted(text) for text in request.GET.getlist("of")[:_MOST]]
-        told = check(study, [*wanted, *_difference(request, study)])
+        told = check(study, [*wanted, *_difference(request, study), *_agreement(request)])
     return render(
         request, "metrics/_freshness.html", {"study": study, "fresh": told, "page_url": _page_of(request)}
     )
@@ -132,8 +138,16 @@ def _difference(request: HttpRequest, study: Study) -> list[Wanted]:
         return []
     for choice in compare.choices(study, policies.studies_led_by(request.user)):
         if choice.key == asked:
-            return of_comparison(choice)[:1]
+            return of_comparison(choice)
     raise Http404("There is nothing of that name to compare.")
+
+
+def _agreement(request: HttpRequest) -> list[Wanted]:
+    """`?by=`: agreement of groups of annotators."""
+    by = request.GET.get("by", agreement.BY[0])
+    if by not in agreement.BY:
+        raise Http404(f"Annotators are not compared by '{by}'.")
+    return [] if by == agreement.BY[0] else [of_agreement(by)]
 
 
 def _page_of(request: HttpRequest) -> str:

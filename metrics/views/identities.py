@@ -5,12 +5,14 @@ from __future__ import annotations
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from annotation.models import IdentityGroup
 from metrics import frames, queries, queries_pages
 from metrics.led import led_depiction_study
 from metrics.models import Variant
+from metrics.queries_pages import contrast
 from metrics.queries_pages.identities import COLUMNS, unreported
 from metrics.views import freshness
 from metrics.views.tables import changed, first_direction, headings
@@ -18,6 +20,11 @@ from metrics.views.tables import changed, first_direction, headings
 # columns of words, which are sorted from A to Z first
 _WORDS = frozenset({"identity", "region"})
 _TENDENCY = ("l_stereo", "l_random", "theta")
+# What is said of a group against the others.
+_COMPARED = {
+    "l_stereo": _("L(stereo) of this group less the mean of all others:"),
+    "o": _("Offensiveness of its depiction less the mean of all others:"),
+}
 
 
 @login_required
@@ -71,7 +78,10 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
     page = queries_pages.identity(study, group, run=run, page=request.GET.get("page", "1"))
     if not page.images:
         raise Http404("No image of this group is judged in this study.")
-    wanted = freshness.usual(["likelihood", "tendency"])
+    wanted = freshness.usual(["likelihood", "tendency", *contrast.METRICS])
+    against = [queries.newest_run(study, metric, Variant.CORRECTED) for metric in contrast.METRICS]
+    runs = [one for one in against if one is not None]
+    others = contrast.contrasts(runs, _COMPARED, group=group) if runs else []
     return render(
         request,
         "metrics/identity.html",
@@ -83,6 +93,9 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
             "run": run,
             "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
             "fresh_question": freshness.question(wanted),
+            "contrasts": [
+                each for row in others for each in zip(_COMPARED.values(), row.numbers, strict=True)
+            ],
             "history": queries_pages.history(
                 study,
                 group,

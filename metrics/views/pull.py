@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from annotation import policies
@@ -16,20 +19,23 @@ from generation.models import Run
 from metrics import frames, queries, tasks
 from metrics.led import led_study
 from metrics.models import RunState, ScoreRun, Variant
+from metrics.queries_pages import compare, contrast
 from metrics.queries_pages import pull as pages
+from metrics.queries_pages import pull_compare as comparisons
 from metrics.queries_pages.charts.pull import BY
 from metrics.services import score_runs
 from metrics.views.access import whole_number
 from metrics.views.freshness import Freshness
 from metrics.views.tables import changed, first_direction, headings
 
-_CHOICES = ("sort", "dir", "region", "by", "run")
+_CHOICES = ("sort", "dir", "region", "by", "run", "with", "number")
 
 
 @login_required
 @require_safe
 def pull(request: LoggedIn, name: str) -> HttpResponse:
-    """`?group=7` shows the images behind a group's point, `?run=12` the numbers of another embedding run."""
+    """`?group=7` shows the images behind a group's point, `?run=12` the numbers of another embedding run,
+    `?with=13` those beside the numbers of a third, of which `?number=s_d_s` chooses one."""
     study = led_study(request, name)
     own, others = _runs(request, study)
     context = {
@@ -43,7 +49,13 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
         context["made"] = pages.made_so_far(study)
         return render(request, "metrics/pull.html", context)
     asked = {"run": request.GET["run"]} if request.GET.get("run") else {}
-    run, fresh = _scores(study, asked)
+    beside = comparisons.comparable(embedded, _visible(request, study))
+    other = _other(request, beside)
+    wanted = {"pull": asked, "pull_contrast": asked}
+    if other is not None:
+        wanted["pull_difference"] = comparisons.parameters(embedded, other)
+    found, fresh = _scores(study, wanted)
+    run = found["pull"]
     sort = request.GET.get("sort", "x")
     if sort not in pages.COLUMNS:
         sort = "x"
@@ -72,6 +84,11 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
         if row
         else None,
         "sees_images": policies.may_see_set(request.user, embedded.image_set),
+        "beside": beside,
+        "other": other,
+        "first_name": _named(embedded),
+        "second_name": _named(other) if other is not None else "",
+        **_compared(request, found),
     }
     return render(request, "metrics/pull.html", context)
 
@@ -82,6 +99,11 @@ def _runs(request: LoggedIn, study: Study) -> tuple[list[Run], list[Run]]:
     if not policies.may_make_images(request.user):
         return own, []
     return own, list(frames.finished_runs().exclude(pk__in=[run.pk for run in own]))
+
+
+def _visible(request: LoggedIn, study: Study) -> list[Run]:
+    led = policies.studies_led_by(request.user)
+    return comparisons.visible(study, led, every=policies.may_make_images(request.user))
 
 
 def _chosen(request: HttpRequest, own: list[Run], others: list[Run]) -> Run | None:
@@ -95,18 +117,61 @@ def _chosen(request: HttpRequest, own: list[Run], others: list[Run]) -> Run | No
     return chosen[0]
 
 
-def _scores(study: Study, asked: dict[str, str]) -> tuple[ScoreRun | None, Freshness]:
-    """The newest scores, and the run that was asked for if they are not of today's embeddings: to find that
-    out is quick here, where no answers are counted."""
-    latest = queries.latest_run(study, "pull", Variant.CORRECTED, asked)
-    if not latest.stale:
-        return latest.run, Freshness()
-    wanted = score_runs.request(study=study, metric="pull", variant=Variant.CORRECTED, parameters=asked)
-    tasks.ring(wanted)
-    return latest.run, Freshness(
-        waiting=(wanted,) if wanted.state in {RunState.PENDING, RunState.CLAIMED} else (),
-        failed=(wanted,) if wanted.state == RunState.FAILED else (),
-        stale=True,
+def _named(run: Run) -> str:
+    said = gettext("run %(number)s") % {"number": run.pk}
+    return f"{run.image_set.name if run.image_set else run.backend} ({said})"
+
+
+def _other(request: HttpRequest, beside: list[Run]) -> Run | None:
+    """The run to compare with, if one is asked for."""
+    asked = request.GET.get("with", "")
+    if not asked:
+        return None
+    for run in beside:
+        if str(run.pk) == asked:
+            return run
+    raise Http404("There is no such embedding run to compare with.")
+
+
+def _compared(request: HttpRequest, found: Mapping[str, ScoreRun | None]) -> dict[str, object]:
+    """Groups and regions against the others, and against another run."""
+    number = request.GET.get("number", "")
+    number = number if number in comparisons.NUMBERS else comparisons.NUMBERS[0]
+    contrast_run, difference_run = found["pull_contrast"], found.get("pull_difference")
+    against = contrast.contrasts([contrast_run], comparisons.NUMBERS) if contrast_run else []
+    return {
+        "contrast_run": contrast_run,
+        "contrast_columns": [pages.COLUMNS[one] for one in comparisons.NUMBERS],
+        "against_regions": [row for row in against if row.group is None],
+        "against_groups": [row for row in against if row.group is not None],
+        "difference_run": difference_run,
+        "compared": compare.compare(difference_run, [number]) if difference_run else [],
+        "compared_columns": [(pages.COLUMNS[number], _("Difference"))],
+        "number": number,
+        "numbers": [(one, pages.COLUMNS[one], changed(request, number=one)) for one in comparisons.NUMBERS],
+    }
+
+
+def _scores(
+    study: Study, wanted: Mapping[str, Mapping[str, str]]
+) -> tuple[dict[str, ScoreRun | None], Freshness]:
+    """The newest scores of each metric with its parameters, and the runs that were asked for where they are
+    not of today's embeddings: to find that out is quick here, where no answers are counted."""
+    with frames.snapshot():
+        latest = {
+            metric: queries.latest_run(study, metric, Variant.CORRECTED, asked)
+            for metric, asked in wanted.items()
+        }
+    requested = []
+    for metric, asked in wanted.items():
+        if latest[metric].stale:
+            run = score_runs.request(study=study, metric=metric, variant=Variant.CORRECTED, parameters=asked)
+            tasks.ring(run)
+            requested.append(run)
+    return {metric: one.run for metric, one in latest.items()}, Freshness(
+        waiting=tuple(run for run in requested if run.state in {RunState.PENDING, RunState.CLAIMED}),
+        failed=tuple(run for run in requested if run.state == RunState.FAILED),
+        stale=bool(requested),
     )
 
 

@@ -8,8 +8,10 @@ from django.http import HttpRequest, QueryDict
 
 
 def changed(request: HttpRequest, **changes: str) -> str:
-    """The page's own address with some parameters changed, the rest of the reader's choices kept."""
+    """The page's own address with some parameters changed, the rest of the reader's choices kept. To wait
+    until the page has checked its numbers (`check`) is chosen once."""
     query: QueryDict = request.GET.copy()
+    query.pop("check", None)
     for key, value in changes.items():
         query[key] = value
     return f"?{query.urlencode()}"

@@ -5,7 +5,9 @@
        alt, blurred,              // blurred: hidden until its annotator reveals it
        boxes, options,            // [{id, option, x0, y0, x1, y1}], [{id, label, number}]
        messages,                  // translations of what boxes/messages.js says in English
-       onchange(boxes, reason),   // after every change: draw, move, resize, assign, remove, undo, redo
+       noted,                     // what the page keeps beside the boxes, in the same history: see note()
+       onchange(boxes, reason),   // after every change: draw, move, resize, assign, remove, undo, redo;
+                                  // may return words to be said with what is undone or done again
        onstatus(text),            // what was announced
        onhover(option | null),    // the pointer, or the focus, came to a box of this option
        onreveal(shown),           // the image was revealed (true) or blurred again (false)
@@ -48,12 +50,12 @@ export class BoxEditor {
   }
 
   /* Another image, with boxes of its own; nothing before it can be undone any more. */
-  load({ src, width, height, alt = "", boxes = [], options = [], blurred = false }) {
+  load({ src, width, height, alt = "", boxes = [], options = [], noted = null, blurred = false }) {
     this.#blurs = blurred;
     this.#tellLater("");
     this.#failed.hidden = true;
     this.#frame.show({ src, width, height, alt });
-    this.#board.load({ boxes, options, concealed: blurred });
+    this.#board.load({ boxes, options, noted, concealed: blurred });
   }
 
   /* Arms drawing for an option; null puts the tool down. */
@@ -79,6 +81,15 @@ export class BoxEditor {
   /* Removes one box, or several in one step. */
   remove(ids) {
     this.#board.remove([ids].flat());
+  }
+
+  /* A step of the page's own, with the boxes that go with it; undo and redo bring `noted` back as it was. */
+  note(noted, ids = []) {
+    this.#board.remove(ids, noted);
+  }
+
+  get noted() {
+    return this.#board.collection.noted;
   }
 
   /* Gives a box to another option. */
@@ -169,7 +180,7 @@ export class BoxEditor {
     const helpId = `boxes-help-${made}`;
     this.#frame = new Frame({ editor: words.editor, helpId }, () => this.#board?.paint());
     this.#board = new Board(this.#frame, {
-      say: (name, values) => this.#tellLater(fill(words[name], values)),
+      say: (name, values, more) => this.#tellLater([fill(words[name], values), more].filter(Boolean).join(" ")),
       describe: (facts) => fill(words.box, facts),
       changed: (boxes, reason) => this.#handlers.onchange?.(boxes, reason),
       hovered: (option) => this.#handlers.onhover?.(option),

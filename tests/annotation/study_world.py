@@ -96,6 +96,21 @@ content_warning = "Algunas palabras duelen."
 
 [consent.ar]
 text = "ما تعنيه المشاركة."
+content_warning = "بعض الكلمات جارحة."
+
+[consent.fr]
+text = "Ce que participer veut dire."
+
+[translations.es]
+title = "Todo a la vez"
+description = "Queremos saber.\\n\\n- lo que se ve\\n- lo que se dice"
+support_text = "Escríbanos.\\n\\nO llame."
+
+[translations.ar]
+title = "كل شيء دفعة واحدة"
+
+[translations.pt-br]
+support_text = "Escreva-nos."
 
 [stereotypes]
 source = "votes"
@@ -123,9 +138,20 @@ field = "diaspora"
 label = "Do you live away from where you grew up?"
 choices = ["yes", "no"]
 
+[questions.translations.es]
+label = "¿Vive lejos de donde creció?"
+choices = ["sí", "no"]
+
+[questions.translations.fr]
+label = "Vivez-vous loin du lieu de votre enfance ?"
+choices = ["oui", "non"]
+
 [[questions]]
 field = "job"
 label = "What do you do?"
+
+[questions.translations.ar]
+label = "ما عملك؟"
 
 [[tasks]]
 kind = "visual_nature"
@@ -143,6 +169,13 @@ instructions = "Piense en cualquier imagen."
 text = "sombrero"
 answer = "Muy de acuerdo"
 why = "Se puede señalar."
+
+[tasks.translations.fr]
+wording = "Peut-on voir '[attr]' ?"
+
+[[tasks.translations.fr.examples]]
+text = "chapeau"
+answer = "Tout à fait d'accord"
 
 [[tasks.examples]]
 text = "hat"

@@ -187,6 +187,17 @@ def test_a_form_that_this_page_never_made_is_not_found(client, enrolment, sent):
     assert not Response.objects.exists()
 
 
+def test_the_sheet_of_keys_names_every_key_of_the_drawing_board():
+    said = (settings.BASE_DIR / "static/js/boxes/keys.js").read_text(encoding="utf-8")
+    letters = set(re.findall(r'case "(.)":', said)) - {" ", "=", "_"}
+    assert {"r", "v", "h", "f", "i", "[", "]", "+", "-"} <= letters
+    sheet = (settings.BASE_DIR / "templates/annotation/_work_dialogs.html").read_text(encoding="utf-8")
+    keys = re.findall(r"<kbd>(.*?)</kbd>", sheet)
+    assert letters <= set(keys)
+    assert {"Del", "Esc", "Alt", "Ctrl", "←", "↑", "↓", "→"} <= set(keys)
+    assert "space bar" in sheet
+
+
 def test_a_stranger_to_the_study_can_neither_see_nor_send(client, study):
     client.force_login(factories.user("stranger"))
     assert client.post(PAGE, {"value": "5"}).status_code == 404
@@ -282,11 +293,16 @@ def test_the_page_fetches_every_module_that_it_runs_in_one_round():
         for folder in ("desk", "boxes")
         for path in (root / "js" / folder).glob("*.js")
     }
-    assert set(scripts(draws=True)) == everything | {"js/annotate-images.js", "js/boxes.js"}
+    assert set(scripts(draws=True)) == everything | {"js/annotate-images.js", "js/boxes.js", "js/history.js"}
     ratings = scripts(draws=False)
-    named = re.compile(r'from "\.?\./(?:work/)?([\w-]+)\.js"')
-    used = {name for path in ratings for name in named.findall((root / path).read_text())}
-    assert {f"js/desk/{name}.js" for name in used} <= set(ratings)
+    named = re.compile(r'from "(\.\.?/[\w/-]+\.js)"')
+    used = {
+        str((root / path).parent.joinpath(name).resolve().relative_to(root.resolve()))
+        for path in ratings
+        for name in named.findall((root / path).read_text())
+    }
+    assert "js/history.js" in used
+    assert used <= set(ratings)
 
 
 @pytest.mark.parametrize("kind", ["prevalence", "offensiveness"])

@@ -106,6 +106,8 @@ def test_images():
 def test_studies():
     factories.study("draft", status=StudyStatus.DRAFT)
     factories.study("open", visual_rule=1)
+    factories.study("by-mean-from", visual_mean=1)
+    factories.study("by-mean-to", visual_mean=5)
     factories.study("closed", status=StudyStatus.CLOSED)
     refused("study_status_known", lambda: factories.study("s", status="ajar"))
     refused(
@@ -125,6 +127,9 @@ def test_studies():
     refused("study_pool_known", lambda: factories.study("s", stereotype_pool="all"))
     refused("study_threshold_from_one", lambda: factories.study("s", stereotype_threshold=0))
     refused("study_visual_rule_from_one", lambda: factories.study("s", visual_rule=0))
+    refused("study_visual_mean_on_the_scale", lambda: factories.study("s", visual_mean=0.99))
+    refused("study_visual_mean_on_the_scale", lambda: factories.study("s", visual_mean=5.01))
+    refused("study_one_visual_rule", lambda: factories.study("s", visual_rule=1, visual_mean=4))
     refused("consenttext_has_text", lambda: factories.study("t").consent_texts.create(text=""))
     refused("study_gold_rate_at_most_half", lambda: factories.study("v", gold_rate=0.6))
     refused("study_gold_rate_at_most_half", lambda: factories.study("v", gold_rate=-0.1))

@@ -168,6 +168,30 @@ def test_the_studys_rule_and_the_other_studys_rule_decide(world):
     }
 
 
+def test_the_other_study_can_decide_by_mean_score(world):
+    """'kind' was given 5, 4 and 2: as much as 3.66, less than 3.67."""
+    seen = Study.objects.get(name="seen")
+    for mean, kind in ((3.66, True), (3.67, False), (4.67, False)):
+        Study.objects.filter(name="seen").update(visual_mean=mean)
+        seen.refresh_from_db()
+        found = draws.visual_attributes(study=seen)
+        assert ("kind" in found) == kind
+        assert found - {"kind"} == (set(study_world.VISUAL) if mean < 4.67 else set())
+    Study.objects.filter(name="seen").update(visual_mean=3.5)
+    there = shown(depiction(replace={'source = "votes"': 'source = "votes"\nthreshold = 3'}))
+    assert there["Mexican"][OptionRole.STEREOTYPICAL] == {"sombrero", "kind"}
+
+
+def test_an_attribute_that_was_asked_twice_is_visual_if_it_is_both_times(world):
+    seen = Study.objects.get(name="seen")
+    again = factories.attribute_unit(seen.tasks.get(), "hat", repeat=2)
+    for value in (5, 4, 2):
+        factories.response(again, values=[value], who=factories.annotator())
+    assert "hat" not in draws.visual_attributes(study=seen)
+    again.responses.update(withdrawn_at=timezone.now())
+    assert "hat" in draws.visual_attributes(study=seen)
+
+
 def test_votes_of_the_other_pool_can_decide(world):
     # everybody has two in-region votes in the builders
     there = shown(

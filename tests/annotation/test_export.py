@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -190,6 +191,35 @@ def test_an_admin_downloads_the_table_as_a_stream(client):
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
     assert 'filename="live-annotations.csv"' in answer["Content-Disposition"]
     assert answer.getvalue().decode().count("\n") == 6
+
+
+def test_the_plain_table_says_where_its_columns_are_explained(client):
+    """RFC 8288, `describedby`: the address holds what travels with the other formats, every column of it."""
+    _study, unit = depiction_study(name="live")
+    factories.response(unit)
+    client.force_login(factories.user(admin=True))
+    answer = client.get(reverse("export_annotations", args=["live"]))
+    where = re.fullmatch(r'<(.+)>; rel="describedby"; type="text/plain"', answer["Link"])[1]
+    header = answer.getvalue().decode().splitlines()[0].split(",")
+    told = client.get(where)
+    assert told["Content-Type"] == "text/plain; charset=utf-8"
+    text = told.content.decode()
+    assert "`live`, format `csv`. Filters: none." in text
+    assert re.findall(r"^\| `(\w+)` \| .+ \|$", text, re.MULTILINE) == header
+    overview = client.get(reverse("overview", args=["live"])).content.decode()
+    assert f'<a href="{where}">What the columns mean</a>' in overview
+
+
+def test_what_columns_mean_is_told_to_who_may_take_the_data_and_leaves_no_trace(client):
+    lead = factories.user()
+    factories.study("live", leads=[lead])
+    url = reverse("export_columns", args=["live"])
+    assert client.get(url).status_code == 302
+    client.force_login(lead)
+    assert client.get(url).status_code == 404
+    client.force_login(factories.user(admin=True))
+    assert client.get(url).status_code == 200
+    assert not AuditEvent.objects.exists()
 
 
 def test_nobody_but_an_admin_takes_data_out(client):

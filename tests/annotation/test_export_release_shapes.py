@@ -64,7 +64,7 @@ def test_visage_written_and_read_back_gives_the_same_counts_and_scores(released,
 
 def test_visage_as_csv_holds_the_same_rows_as_the_sheet(released, tmp_path):
     folder = written(released, "visage", tmp_path / "again")
-    sheet = load_workbook(folder / RELEASED[1], read_only=True)["full_set_annotations"]
+    sheet = load_workbook(folder / RELEASED[1])["full_set_annotations"]
     rows = [list(row) for row in sheet.iter_rows(values_only=True)]
     assert list(csv.reader((folder / "ImageAnnotations.csv").read_text().splitlines())) == rows
     assert rows[0] == list(release_files.ANNOTATIONS_HEADER)

@@ -4,7 +4,9 @@ from io import StringIO
 from itertools import product
 
 import pytest
+from django.contrib.auth.models import Permission
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -180,3 +182,101 @@ def test_a_region_joined_with_a_gender_is_judged_by_both(db):
     rates = {rate.stratum: rate.people for rate in queries_fill.fill_rates(study=study)}
     assert rates["residence: South Asia and gender: not male"] == 1
     assert rates["residence: South Asia"] == 2
+
+
+@pytest.mark.parametrize(
+    ("wanted", "most"),
+    [
+        ([], 0),
+        ([(["any"], 7)], 7),
+        ([(["residence: Asia"], 3), (["residence: Europe"], 4)], 4),
+        ([(["residence: Asia"], 3), (["residence: Asia or Europe"], 4)], 7),
+        ([(["gender: man"], 3), (["gender: not male"], 4)], 4),
+        # one person cannot live in two places, but may identify with one and live in the other
+        (
+            [
+                (["residence: Asia", "identity_region: Asia and residence: Europe"], 3),
+                (["residence: Europe", "identity_region: Europe and residence: Europe"], 2),
+            ],
+            5,
+        ),
+        # too many profiles to try: nobody is given more than all
+        ([([f"{field}: {value}"], 1) for field in "abcdef" for value in range(6)], 36),
+    ],
+)
+def test_the_most_that_one_person_can_be_given(wanted, most):
+    assert feasibility.most_for_one(wanted) == most
+
+
+CHECKED = """
+name = "checked"
+title = "Checked"
+contact = "x@example.org"
+[consent]
+text = "Please."
+[quality]
+gold_rate = 0.1
+[[tasks]]
+kind = "visual_nature"
+attributes = [{words}]
+strata = [{strata}]
+"""
+GOLD = '[[tasks.gold]]\nattribute = "gold {number}"\nexpected = ["Agree"]\n'
+
+
+def checked(*, words: int, golds: int, strata: str = '"any"', more: str = "") -> Study:
+    listed = ", ".join(f'"word {number}"' for number in range(words))
+    text = CHECKED.replace("{words}", listed).replace("{strata}", strata)
+    text += "".join(GOLD.format(number=number) for number in range(golds))
+    return studies.from_file(file=read_study_text(text + more), by="test").study
+
+
+@pytest.mark.parametrize(
+    ("words", "golds", "needed"), [(20, 2, 0), (29, 2, 0), (30, 2, 3), (30, 3, 0), (9, 1, 0), (100, 2, 10)]
+)
+def test_gold_items_that_run_out_are_warned_of(db, words, golds, needed):
+    """Each is met once, so that the rate cannot be kept by fewer than it asks for."""
+    report = reports.report(study=checked(words=words, golds=golds))
+    assert len(report.warnings) == (1 if needed else 0)
+    if needed:
+        assert f"({words}) needs {needed}. There are {golds}: add {needed - golds}" in report.warnings[0]
+
+
+def test_attention_checks_count_as_gold_items_do_and_training_does_not(db):
+    more = '[[tasks.{}]]\nattribute = "choose unsure"\nexpected = ["Unsure"]\n'
+    study = checked(words=30, golds=2, more=more.format("attention"))
+    assert reports.report(study=study).warnings == ()
+    study.delete()
+    assert reports.report(study=checked(words=30, golds=2, more=more.format("training"))).warnings
+
+
+def test_the_items_that_need_gold_are_those_one_person_can_be_given(db):
+    """The units of three regions, of which everybody resides in one."""
+    study_world.resource()
+    regional = """
+[[tasks]]
+kind = "prevalence"
+associations = { source = "votes" }
+strata = ["in-region"]
+"""
+    study = checked(words=15, golds=1, more=regional)
+    units = study.tasks.get(kind="prevalence").units.filter(purpose="data")
+    assert units.count() == 10, "with the fifteen words they would need two"
+    assert reports.report(study=study).warnings == ()
+    study.tasks.filter(kind="prevalence").update(strata=["any"])
+    assert "(25) needs 2. There are 1: add 1" in reports.report(study=study).warnings[0]
+
+
+def test_what_runs_out_is_said_by_the_command_and_on_the_page(client, db, tmp_path):
+    study = checked(words=30, golds=2)
+    lead = factories.user("lead")
+    lead.user_permissions.add(Permission.objects.get(codename="add_study"))
+    study.leads.add(lead)
+    client.force_login(lead)
+    for page in ("/setup/checked/open/", reverse("fill_rates", args=["checked"])):
+        assert "(30) needs 3. There are 2: add 1, or lower the rate." in client.get(page).text
+    out = StringIO()
+    call_command("study_file", "checked", out=tmp_path / "checked.toml", stdout=out, stderr=out)
+    study.delete()
+    call_command("open_study", tmp_path / "checked.toml", stdout=out, stderr=out)
+    assert "Warning: Gold items and attention checks run out." in out.getvalue()

@@ -117,6 +117,15 @@ def test_a_changed_file_for_an_open_study_is_refused_with_what_differs(tmp_path,
     assert everything() == before
 
 
+def test_what_a_question_says_in_another_language_is_fixed_like_the_question(tmp_path, maria):
+    asking = FILE.replace("[[tasks]]", '[[questions]]\nfield = "a"\nlabel = "A?"\n\n[[tasks]]')
+    opened(tmp_path, asking)
+    assert Study.objects.get().questions == [{"field": "a", "label": "A?", "choices": []}]
+    spanish = '[questions.translations.es]\nlabel = "¿A?"\n\n[[tasks]]'
+    with pytest.raises(CommandError, match=r"differs in questions\."):
+        opened(tmp_path, asking.replace("[[tasks]]", spanish))
+
+
 def test_a_draft_follows_its_file_and_opens_later(tmp_path, maria):
     opened(tmp_path, draft=True)
     assert Study.objects.get().status == StudyStatus.DRAFT
@@ -212,6 +221,8 @@ def test_a_whole_source_is_taken_without_a_limit(tmp_path, maria):
         ("[[tasks]]", '[stereotypes]\nsource = "votes"\n[[tasks]]', "stereotypes.source"),
         ("Some words are hurtful.", "Some words hurt.", "consent.content_warning"),
         ("seed = 11", "seed = 12", "tasks[1].seed"),
+        ("[[tasks]]", '[translations.es]\ntitle = "Un piloto"\n[[tasks]]', "differs in translations."),
+        ("[[tasks]]", '[[questions]]\nfield = "a"\nlabel = "A?"\n[[tasks]]', "differs in questions."),
     ],
 )
 def test_a_changed_file_names_the_keys_that_differ(tmp_path, maria, old, new, key):

@@ -136,9 +136,12 @@ def test_the_studys_file_names_no_lead_and_no_completion_code(tmp_path):
 
 
 def test_a_study_that_a_file_cannot_say_is_released_all_the_same(tmp_path):
-    folder = released(depiction(), tmp_path / "r")
+    study = depiction()
+    Study.objects.filter(pk=study.pk).update(visual_mean=3.5)
+    folder = released(Study.objects.get(pk=study.pk), tmp_path / "r")
     text = (folder / "study.toml").read_text()
     assert "`open_study` cannot use this file" in text
+    assert tomllib.loads(text)["visual_mean"] == 3.5
     assert tomllib.loads(text)["tasks"][0]["kind"] == "depiction"
     assert len(rows(folder, "units.csv")) == 10
 

@@ -175,6 +175,14 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
             '"stereotype_threshold": "x"',
             "study.stereotype_threshold",
         ),
+        ("release.json", '"translations": {}', '"translations": {"es": "x"}', "there is no key 'study.trans"),
+        (
+            "release.json",
+            '"questions": []',
+            '"questions": [{"field": "a", "label": "A", '
+            '"translations": {"es": {"label": "B", "choices": ["c"]}}}]',
+            r"study: study.questions.1..translations.es.choices: there are 1, and in English 0",
+        ),
         ("release.json", "{", "[", "this is not JSON"),
     ],
 )

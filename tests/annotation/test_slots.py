@@ -272,7 +272,7 @@ def test_the_look_ups_use_their_indexes_whatever_the_database_has_learnt():
     with connection.execute_wrapper(explained):
         assert slots.lease_next(enrolment=enrolment) is not None
     held, first_open = asked[:2]
-    assert "slot_open_by_stratum" in first_open
+    assert "slot_open_in_queue" in first_open
     # else every candidate would cost a walk through all that the annotator ever answered
     assert "response_by_annotator" not in first_open
     assert "SCAN" not in held

@@ -117,10 +117,15 @@ def test_the_written_file_changes_nothing_in_the_study_it_was_written_from(world
     )
 
 
-def test_every_key_of_a_file_is_in_the_study_it_makes(world):
+BY_MEAN = study_world.EVERY_KEY.replace("visual_rule = 2", "visual_mean = 3.5")
+"""The keys that exclude each other are in one of the two files each."""
+
+
+@pytest.mark.parametrize("text", [study_world.EVERY_KEY, BY_MEAN])
+def test_every_key_of_a_file_is_in_the_study_it_makes(world, text):
     """The round trip alone would not notice a key that is lost on the way in."""
-    file = read_study_text(study_world.EVERY_KEY)
-    described = study_files.describe(study=made(study_world.EVERY_KEY))
+    file = read_study_text(text)
+    described = study_files.describe(study=made(text))
 
     assert replace(described, tasks=()) == replace(file, tasks=())
     drawn = {"attributes": None, "associations": None, "pages": None}
@@ -128,20 +133,24 @@ def test_every_key_of_a_file_is_in_the_study_it_makes(world):
         assert replace(said, **drawn) == replace(wanted, **drawn)
 
 
-def test_every_key_of_the_format_is_in_the_file_that_has_them_all(world):
+def test_every_key_of_the_format_is_in_the_files_that_have_them_all(world):
     """So that the round trip above forgets none."""
     default = StudyFile(
         name="", title="", description="", contact="", leads=(), consent="", content_warning="",
         stereotype_source=None, stereotype_pool="out", stereotype_threshold=2, visual_rule=None, tasks=(),
     )  # fmt: skip
-    whole = read_study_text(study_world.EVERY_KEY)
-    same = [field for field in vars(default) if getattr(default, field) == getattr(whole, field)]
+    files = [read_study_text(text) for text in (study_world.EVERY_KEY, BY_MEAN)]
+    same = [
+        field
+        for field in vars(default)
+        if all(getattr(default, field) == getattr(file, field) for file in files)
+    ]
     assert same == []
 
 
 def test_reading_what_was_written_gives_the_same_file(tmp_path):
     drawn = '[[tasks]]\nkind = "visual_nature"\nattributes = { source = "votes", limit = 3 }\n'
-    for text in (study_world.EVERY_KEY, study_world.HEAD + study_world.DEPICTION + drawn):
+    for text in (study_world.EVERY_KEY, BY_MEAN, study_world.HEAD + study_world.DEPICTION + drawn):
         file = read_study_text(text)
         assert read_study_text(study_toml(file)) == file
 

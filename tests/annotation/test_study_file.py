@@ -69,6 +69,12 @@ def test_a_whole_file_is_read_and_normalised(tmp_path):
     assert task.wording == "The attribute '[attr]' can be visually depicted in an image."
 
 
+@pytest.mark.parametrize(("said", "read"), [("1", 1.0), ("3.67", 3.67), ("5.0", 5.0)])
+def test_the_rule_of_visual_nature_can_be_a_mean_score(tmp_path, said, read):
+    study = read_study_file(written(tmp_path, WHOLE.replace("visual_rule = 2", f"visual_mean = {said}")))
+    assert (study.visual_rule, study.visual_mean) == (None, read)
+
+
 def test_without_strata_three_answers_of_anybody_are_wanted(tmp_path):
     text = WHOLE.replace('strata = ["origin: Asia", "origin:  Europe", "any"]', "")
     assert read_study_file(written(tmp_path, text)).tasks[0].strata == ("any",) * 3
@@ -109,6 +115,17 @@ def test_attributes_can_stand_in_a_list_beside_the_file(tmp_path):
             "visual_rule = 4",
             "visual_rule = 4 asks for more answers than tasks[1] collects (3)",
         ),
+        (
+            "visual_rule = 2",
+            "visual_rule = 2\nvisual_mean = 4.0",
+            "visual_mean = 4 stands beside visual_rule = 2. A study has one rule of visual nature",
+        ),
+        ("visual_rule = 2", "visual_mean = 0.99", "visual_mean = 0.99 is not a number from 1 to 5."),
+        ("visual_rule = 2", "visual_mean = 5.01", "visual_mean = 5.01 is not a number from 1 to 5."),
+        ("visual_rule = 2", "visual_mean = nan", "visual_mean = nan is not a number from 1 to 5."),
+        ("visual_rule = 2", "visual_mean = true", "visual_mean = True is not a number from 1 to 5."),
+        ("visual_rule = 2", 'visual_mean = "4"', "visual_mean = '4' is not a number from 1 to 5."),
+        ("visual_rule = 2", "visual_mean = 3.667", "visual_mean = 3.667 has more than two decimals."),
         ('pool = "in"', 'pool = "all"', "stereotypes.pool = 'all' is neither 'in' nor 'out'."),
         ('"dark  skin"]', '" SOMBRERO"]', "'sombrero' stands twice (entry 1 and entry 2). Remove one."),
         ('["Sombrero ", "dark  skin"]', "[]", "tasks[1].attributes holds no attribute."),
@@ -235,9 +252,21 @@ break_after = 10
 [consent.es]
 text = "Hola."
 
+[translations.es]
+title = "Un piloto"
+
 [[questions]]
 field = "diaspora"
 label = "Away?"
+
+[[questions]]
+field = "craft"
+label = "What do you do?"
+choices = ["weave", "bake"]
+
+[questions.translations.es]
+label = "¿Cuál es su oficio?"
+choices = ["tejer", "hornear"]
 
 [[tasks]]
 kind = "prevalence"
@@ -285,6 +314,36 @@ SHOWN = 'attributes = { visual = ["hat", "scarf"] }'
         ("[consent.es]", "[consent.en]", "'consent.en': the texts without a language are in English"),
         ('text = "Hola."', "", "consent.es.text is missing"),
         ('"diaspora"', '"Dia spora"', "questions[1].field = 'Dia spora' may hold"),
+        ("[translations.es]", "[translations.ES]", "'translations.ES' names no language"),
+        ("[translations.es]", "[translations.en]", "'translations.en': the texts without a language are in"),
+        ('"Un piloto"', '" "', "translations.es.title = '' is empty. Write it in that language"),
+        ('title = "Un piloto"', "support_text = ''", "translations.es.support_text = '' is empty"),
+        ('title = "Un piloto"', "", "translations.es says nothing. Add one of: title, description"),
+        ('"Un piloto"', f'"{"x" * 201}"', "is longer than 200 characters. Shorten it."),
+        ('"Un piloto"', "3", "translations.es.title = 3 is not a text"),
+        ('title = "Un piloto"', 'titel = "Un piloto"', "'translations.es.titel'. Did you mean 'title'?"),
+        ("[translations.es]", "[translations]", "there is no key 'translations.title'"),
+        ("[questions.translations.es]", "[questions.translations.sp!]", "is not valid TOML"),
+        ("[questions.translations.es]", "[questions.translations.spanish]", "translations.spanish' names no"),
+        ("[questions.translations.es]", "[questions.es]", "there is no key 'questions[2].es'"),
+        ('"¿Cuál es su oficio?"', '""', "questions[2].translations.es.label is missing"),
+        ('"¿Cuál es su oficio?"', f'"{"x" * 301}"', "is longer than 300 characters. Shorten it."),
+        (
+            '["tejer", "hornear"]',
+            '["tejer"]',
+            "questions[2].translations.es.choices: there are 1, and in English 2. Give as many, in the same",
+        ),
+        (
+            'choices = ["tejer", "hornear"]',
+            "",
+            "questions[2].translations.es.choices: there are 0, and in English 2.",
+        ),
+        ('["tejer", "hornear"]', '["tejer", ""]', "is not a list of texts"),
+        (
+            'choices = ["weave", "bake"]',
+            "",
+            "questions[2].translations.es.choices: there are 2, and in English 0.",
+        ),
         ("Do you know that [id] are", "Do you know that they are", "tasks[2].wording = 'Do you know that"),
         (
             '¿[id] [attr]?"',

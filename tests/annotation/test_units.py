@@ -235,4 +235,5 @@ def test_a_study_of_every_kind_opens(tmp_path):
     assert set(study.tasks.values_list("kind", flat=True)) == {
         "visual_nature", "prevalence", "offensiveness", "depiction",
     }  # fmt: skip
-    assert {text.language: text.version for text in study.consent_texts.all()} == {"en": 1, "es": 1, "ar": 1}
+    versions = {text.language: text.version for text in study.consent_texts.all()}
+    assert versions == {"en": 1, "es": 1, "ar": 1, "fr": 1}

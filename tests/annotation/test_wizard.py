@@ -7,9 +7,12 @@ from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from annotation.forms_setup_people import ConsentForm, RecruitmentForm
+from annotation.forms_setup_source import SourceForm
 from annotation.models import Study, StudyStatus, TaskKind, Unit
 from annotation.readers.study_file import read_study_text
 from annotation.services import setups, studies, study_files
+from annotation.views import wizard_checks
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -127,6 +130,10 @@ def test_what_was_filled_in_survives_logging_out_and_is_nobody_elses(begun, fill
         ("source", {"visual_nature_words": "hat\nHat"}, "visual_nature_words", "stands twice"),
         ("source", {"visual_nature_source": "nowhere"}, "visual_nature_source", "not one of the available"),
         ("source", {"threshold": "0"}, "threshold", "greater than or equal to 1"),
+        ("source", {"visual_mean": "0.5"}, "visual_mean", "greater than or equal to 1"),
+        ("source", {"visual_mean": "5.5"}, "visual_mean", "less than or equal to 5"),
+        ("source", {"visual_mean": "3.667"}, "visual_mean", "multiple of step size"),
+        ("source", {"visual_rule": "2", "visual_mean": "4"}, "visual_mean", "Choose one rule"),
         ("source", {"visual_nature_on": ""}, "__all__", "at least one kind"),
         ("tasks", {"visual_nature_strata": "any\norigin Asia"}, "visual_nature_strata", "Line 2"),
         ("tasks", {"visual_nature_strata": "shoe: 42"}, "visual_nature_strata", "with one of: origin"),
@@ -157,6 +164,42 @@ def test_an_error_stands_beside_its_field_and_nothing_is_kept(begun, fill, lead,
     if field != "__all__":
         assert f'id="id_{field}_error"' in answer.text
     assert setups.documents(user=lead) == before
+
+
+def test_the_rule_of_visual_nature_is_one_of_three(begun, fill, client):
+    for said in ({"visual_mean": "3.67"}, {"visual_rule": "2"}, {"visual_mean": "4.0"}, {}):
+        filled_in(fill)
+        assert fill("source", {**SOURCE, **said}).status_code == 302
+        assert fill("open", {"make": "1"}).status_code == 302
+        study = Study.objects.get()
+        assert study.visual_rule == (int(said["visual_rule"]) if "visual_rule" in said else None)
+        assert study.visual_mean == (float(said["visual_mean"]) if "visual_mean" in said else None)
+        shown = client.get(reverse("setup_step", args=["visual-2026", "source"])).context["form"]
+        assert shown["visual_mean"].value() == study.visual_mean
+
+
+def test_two_rules_in_an_uploaded_file_are_put_right_on_the_first_page():
+    problem = "visual_mean = 4 stands beside visual_rule = 2."
+    assert wizard_checks.placed({}, problem)["step"] == "source"
+    assert SourceForm({}).field_at("visual_mean") == "visual_mean"
+
+
+@pytest.mark.parametrize(
+    ("problem", "step", "form", "field"),
+    [
+        ("translations.es.title = '' is empty.", "source", SourceForm, "title_es"),
+        ("translations.ar.description = '' is empty.", "source", SourceForm, "description_ar"),
+        ("translations.es says nothing.", "source", SourceForm, None),
+        ("translations.fr.title = '' is empty.", "source", SourceForm, None),
+        ("translations.es.support_text = '' is empty.", "consent", ConsentForm, "support_text_es"),
+        ("questions[1].translations.es.label is missing.", "recruitment", RecruitmentForm, None),
+    ],
+)
+def test_what_is_wrong_with_a_translation_is_put_right_where_it_is_asked_for(problem, step, form, field):
+    assert wizard_checks.placed({}, problem)["step"] == step
+    shown = form({}, {})
+    wizard_checks.show(shown, problem)
+    assert problem in (shown.errors[field] if field else shown.non_field_errors())
 
 
 def test_the_last_page_says_what_is_missing_and_where(begun, fill, client):
@@ -278,6 +321,118 @@ def test_translations_questions_and_care_reach_the_study(begun, fill, settings):
     assert study.questions == [{"field": "religion", "label": "Your religion", "choices": ["none", "other"]}]
 
 
+SPANISH = {
+    "source": {"title_es": "¿Qué se ve?", "description_es": "Imágenes.\r\n\r\nY palabras."},
+    "consent": {"text_es": "Usted valora palabras.", "support_text_es": "Llámenos."},
+    "recruitment": {
+        "question_field_0": "craft",
+        "question_label_0": "Your craft",
+        "question_choices_0": "weaver\nbaker",
+        "question_label_0_es": "Su oficio",
+        "question_choices_0_es": "quien teje\r\nquien hornea",
+    },
+}
+PAGES = {"source": SOURCE, "consent": CONSENT, "recruitment": RECRUITMENT}
+
+
+def test_the_studys_own_texts_are_given_in_other_languages(begun, fill, client):
+    fill("source", SOURCE)
+    for step, said in SPANISH.items():
+        assert fill(step, {**PAGES[step], **said}).status_code == 302
+    fill("open", {"make": "1"})
+    study = Study.objects.get()
+    assert study.translations == {
+        "es": {
+            "title": "¿Qué se ve?",
+            "description": "Imágenes.\n\nY palabras.",
+            "support_text": "Llámenos.",
+        }
+    }
+    assert study.questions == [
+        {
+            "field": "craft",
+            "label": "Your craft",
+            "choices": ["weaver", "baker"],
+            "translations": {"es": {"label": "Su oficio", "choices": ["quien teje", "quien hornea"]}},
+        }
+    ]
+    page = client.get(reverse("setup_step", args=["visual-2026", "recruitment"])).text
+    assert 'value="Su oficio" maxlength="300" lang="es" dir="auto"' in page
+    assert "quien teje\nquien hornea</textarea>" in page
+
+    # taken away again, each text on its page and the others left
+    fill("source", SOURCE)
+    fill("open", {"make": "1"})
+    study.refresh_from_db()
+    assert study.translations == {"es": {"support_text": "Llámenos."}}
+    fill("consent", CONSENT)
+    fill("open", {"make": "1"})
+    study.refresh_from_db()
+    assert study.translations == {}
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"question_choices_0_es": "quien teje"}, "Choices in Español: 1, in English: 2."),
+        ({"question_choices_0": ""}, "Choices in Español: 2, in English: 0."),
+        ({"question_label_0_es": ""}, "Write the question in Español as well."),
+        ({"question_label_0": ""}, "Write the question itself."),
+        (
+            {"question_field_0": "", "question_label_0": "", "question_choices_0": ""},
+            "The short name begins with a small letter",
+        ),
+    ],
+)
+def test_a_question_that_is_half_translated_is_pointed_at(begun, fill, settings, changed, says):
+    settings.LANGUAGES = [("en", "English"), ("es", "Español"), ("ar", "العربية")]
+    fill("source", SOURCE)
+    answer = fill("recruitment", {**RECRUITMENT, **SPANISH["recruitment"], **changed})
+    assert answer.status_code == 422
+    assert says in answer.text.partition('id="question_error_0"')[2].partition("</ul>")[0]
+    assert 'name="question_choices_0_es"' in answer.text, "what was typed is kept"
+
+
+def test_a_title_that_is_too_long_in_a_language_is_refused_beside_it(begun, fill):
+    answer = fill("source", {**SOURCE, "title_es": "x" * 201})
+    assert answer.status_code == 422
+    assert list(answer.context["form"].errors) == ["title_es"]
+
+
+def test_what_a_language_that_is_not_offered_says_of_a_question_goes_with_its_row(begun, fill, client, lead):
+    fill("source", SOURCE)
+    document = setups.documents(user=lead)["visual-2026"]
+    french = {"fr": {"label": "Votre métier", "choices": ["tisser", "cuire"]}}
+    setups.save(
+        user=lead,
+        name="visual-2026",
+        document={
+            **document,
+            "questions": [
+                {"field": "town", "label": "Your town"},
+                {"field": "craft", "label": "Craft", "choices": ["weaver", "baker"], "translations": french},
+            ],
+        },
+    )
+    moved = {
+        "question_field_1": "trade",
+        "question_label_1": "Trade",
+        "question_choices_1": "weaver\nbaker",
+    }
+    assert fill("recruitment", {**RECRUITMENT, **moved}).status_code == 302
+    (trade,) = setups.documents(user=lead)["visual-2026"]["questions"]
+    assert trade == {
+        "field": "trade",
+        "label": "Trade",
+        "choices": ["weaver", "baker"],
+        "translations": french,
+    }
+    fewer = {"question_field_0": "trade", "question_label_0": "Trade", "question_choices_0": "weaver"}
+    answer = fill("recruitment", {**RECRUITMENT, **fewer})
+    assert answer.status_code == 422
+    assert "questions[1].translations.fr.choices: there are 2, and in English 1." in answer.text
+
+
 def test_a_question_without_its_words_is_pointed_at(begun, fill):
     fill("source", SOURCE)
     answer = fill("recruitment", {**RECRUITMENT, "question_field_1": "religion"})
@@ -292,6 +447,23 @@ def test_the_preview_shows_the_wording_with_something_in_its_places(begun, fill,
     shown = client.get(reverse("setup_step", args=["visual-2026", "tasks"]))
     assert "Can &lt;b&gt; <strong>Sombrero</strong> be seen?" in shown.text
     assert "Strongly agree" in shown.text
+
+
+def test_leads_are_told_what_annotators_of_each_language_will_see(begun, fill, client):
+    def seen() -> dict[str, str]:
+        tasks = client.get(reverse("setup_step", args=["visual-2026", "tasks"])).context["tasks"]
+        return {each["code"]: each["preview"]["seen"] for each in tasks[0]["languages"]}
+
+    fill("source", SOURCE)
+    assert seen() == {"es": "usual", "ar": "usual"}
+    page = client.get(reverse("setup_step", args=["visual-2026", "tasks"]))
+    assert "El atributo &#x27;<strong>sombrero</strong>&#x27; se puede" in page.text.lower().replace(
+        "el atributo", "El atributo"
+    )
+    fill("tasks", {**TASKS, "visual_nature_wording": "Can [attr] be seen?"})
+    assert seen() == {"es": "english", "ar": "english"}
+    fill("tasks", {**TASKS, "visual_nature_wording_ar": "هل تُرى [attr]؟"})
+    assert seen() == {"es": "usual", "ar": "own"}
 
 
 FILE = """

@@ -131,13 +131,43 @@ def test_the_wording_comes_in_the_readers_language_where_there_is_one(
     client, enrolment, settings, asked, language, words
 ):
     settings.LANGUAGES = [("en", "English"), ("es", "Spanish"), ("ar", "Arabic")]
-    Task.objects.update(translations={"es": {"wording": "'[attr]' se puede ver."}})
+    Task.objects.update(
+        wording="'[attr]' can be seen.", translations={"es": {"wording": "'[attr]' se puede ver."}}
+    )
     answer = client.post(
         f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": asked}
     )
     item = answer.json()["items"][0]
     assert item["language"] == language
     assert words in "".join(text for _, text in item["statement"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "language", "words"),
+    [
+        ("es-mx", "es", "se puede representar"),
+        ("ar", "ar", "يمكن تصوير الصفة"),
+        ("en", "en", "can be visually depicted"),
+    ],
+)
+def test_the_usual_wording_comes_in_the_readers_language_and_is_recorded_so(
+    client, enrolment, settings, asked, language, words
+):
+    settings.LANGUAGES = [("en", "English"), ("es", "Spanish"), ("ar", "Arabic")]
+    item = client.post(
+        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": asked}
+    ).json()["items"][0]
+    assert item["language"] == language
+    assert words in "".join(text for _, text in item["statement"])
+    assert ["attribute", item["attribute"]] in item["statement"]
+    assert post(client, "answers", {**rated(item), "language": item["language"]}).status_code == 200
+    assert Response.objects.get().language == language
+    # a translation of its own goes before the program's
+    Task.objects.update(translations={"es": {"wording": "¿Se ve '[attr]'?"}})
+    again = client.post(
+        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": asked}
+    ).json()["items"][0]
+    assert ("¿Se ve" in "".join(text for _, text in again["statement"])) == (language == "es")
 
 
 def test_options_come_in_an_order_of_each_annotator_with_none_of_the_above_last(client):

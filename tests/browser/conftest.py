@@ -83,21 +83,33 @@ def offline_is_expected() -> None:
 
 @pytest.fixture
 def new_page(browser: Browser, live_server, client, request) -> Iterator[Callable[..., Page]]:
-    """Opens pages: new_page(user, width=..., dark=..., javascript=...). At the end of the test no page may
+    """Opens pages: new_page(user, width=..., dark=..., javascript=..., language=...), and `seen`, what
+    somebody asks of their system: forced_colors, contrast, reduced_motion. At the end of the test no page may
     have complained in its console, except of answers with an error status, which tests ask for."""
     complaints: list[str] = []
     cuts = "offline_is_expected" in request.fixturenames
     contexts = []
 
     def opened(
-        user=None, *, width: int = 1280, height: int = 800, dark: bool = False, javascript: bool = True
+        user=None,
+        *,
+        width: int = 1280,
+        height: int = 800,
+        dark: bool = False,
+        javascript: bool = True,
+        language: str | None = None,
+        **seen: str,
     ) -> Page:
         context = browser.new_context(
             base_url=live_server.url,
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
             java_script_enabled=javascript,
+            **seen,
         )
+        if language is not None:
+            name = settings.LANGUAGE_COOKIE_NAME
+            context.add_cookies([{"name": name, "value": language, "url": live_server.url}])
         contexts.append(context)
         if user is not None:
             client.force_login(user)
@@ -146,6 +158,8 @@ def accessible() -> Callable[[Page], None]:
     """Asserts that axe-core finds nothing wrong in a page, and that it does not scroll sideways."""
 
     def check(page: Page) -> None:
+        # a click on a link ends when the next page begins to come
+        page.wait_for_load_state()
         found = Axe().run(page)
         assert found.violations_count == 0, f"{page.url}\n{found.generate_report()}"
         wide, seen = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")

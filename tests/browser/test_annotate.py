@@ -171,6 +171,23 @@ def test_a_draft_survives_a_reload_and_is_gone_with_the_next_item(new_page, amal
     expect(page.get_by_role("radio", checked=True)).to_have_count(0)
 
 
+def test_a_rating_is_undone_and_done_again(new_page, amal):
+    page = new_page(amal)
+    at_work(page, PAGE)
+    radios = [page.locator(f"#value-{number}") for number in (1, 2)]
+    page.keyboard.press("1")
+    page.keyboard.press("2")
+    expect(radios[1]).to_be_checked()
+    page.keyboard.press("Control+z")
+    expect(radios[0]).to_be_checked()
+    expect(radios[0]).to_be_focused()
+    page.keyboard.press("Control+z")
+    expect(page.locator("input[name=value]:checked")).to_have_count(0)
+    page.keyboard.press("Control+y")
+    page.keyboard.press("Control+Shift+z")
+    expect(radios[1]).to_be_checked()
+
+
 def test_a_double_click_sends_once(new_page, amal):
     page = new_page(amal)
     sent = []

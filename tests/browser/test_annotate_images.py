@@ -106,6 +106,97 @@ def test_none_of_the_above_takes_everything_back_and_undo_brings_it_again(new_pa
     assert chosen(Response.objects.get()) == {"hat": 0, "sombrero": 0, "poor": 0, "kind": 0, "none": 1}
 
 
+def stand(page) -> dict[str, list[str]]:
+    """What is chosen, what is ticked as visible in the whole image, and whose boxes there are."""
+    chosen = "[...document.querySelectorAll('.option')].filter(row => row.querySelector('input').checked)"
+    name = "row.querySelector('.choice-name').textContent.trim()"
+    return page.evaluate(f"""(() => ({{
+        chosen: {chosen}.map(row => {name}).sort(),
+        whole: {chosen}.filter(row => row.querySelector('.option-more input')?.checked).map(row => {name}),
+        boxes: [...document.querySelectorAll('[data-box]')].map(box => box.getAttribute('aria-label')).sort(),
+    }}))()""")
+
+
+def test_every_step_is_undone_and_done_again_choices_ticks_and_boxes(new_page, amal):
+    page = new_page(amal)
+    at_work(page, PAGE)
+    states = [stand(page)]
+
+    def remember() -> None:
+        painted(page)
+        assert stand(page) != states[-1]
+        states.append(stand(page))
+
+    page.get_by_role("checkbox", name="hat", exact=True).check()
+    remember()
+    drag(page, 0.1, 0.1, 0.5, 0.5)
+    remember()
+    page.keyboard.press("w")
+    remember()
+    page.get_by_role("checkbox", name="poor", exact=True).check()
+    remember()
+    drag(page, 0.6, 0.6, 0.9, 0.9)
+    remember()
+    page.get_by_role("checkbox", name="None of the above").check()
+    remember()
+    page.keyboard.press("0")
+    remember()
+    page.get_by_role("checkbox", name="sombrero", exact=True).check()
+    remember()
+    page.get_by_role("checkbox", name="sombrero", exact=True).uncheck()
+    remember()
+    assert states[6] == {"chosen": ["None of the above"], "whole": [], "boxes": []}
+    for state in reversed(states[:-1]):
+        page.keyboard.press("Control+z")
+        painted(page)
+        assert stand(page) == state
+    page.keyboard.press("Control+z")
+    for state in states[1:]:
+        page.keyboard.press("Control+Shift+z")
+        painted(page)
+        assert stand(page) == state
+    for _ in range(4):  # back to both attributes, with their boxes and the tick
+        page.keyboard.press("Control+z")
+    expect(page.locator(".boxes-status")).to_contain_text("Chosen: ")
+    page.get_by_role("button", name="Send and go on").click()
+    saved(page)
+    assert chosen(Response.objects.get()) == {"hat": 1, "sombrero": 0, "poor": 1, "kind": 0, "none": 0}
+    assert Box.objects.count() == 2
+    assert Judgement.objects.get(whole_image=True).option.attribute.text == "hat"
+
+
+def test_zero_is_none_of_the_above_in_a_zoomed_image_too_and_a_box_gone_keeps_the_focus(new_page, amal):
+    page = new_page(amal)
+    at_work(page, PAGE)
+    page.get_by_role("checkbox", name="hat", exact=True).check()
+    drag(page, 0.1, 0.1, 0.3, 0.3)
+    drag(page, 0.5, 0.5, 0.8, 0.8)
+    removers = option(page, "hat").locator(".option-boxes button")
+    for left in (1, 0):
+        removers.first.press("Enter")
+        expect(removers).to_have_count(left)
+        assert page.evaluate("document.activeElement.closest('.option') !== null")
+    page.keyboard.press("+")
+    page.keyboard.press("h")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.querySelector('.boxes-view').scrollLeft") > 0
+    page.keyboard.press("0")
+    expect(page.get_by_role("checkbox", name="None of the above")).to_be_checked()
+
+
+def test_the_sheet_of_keys_is_read_from_its_beginning(new_page, accessible, amal):
+    page = new_page(amal, width=360, height=700)
+    at_work(page, PAGE)
+    page.keyboard.press("?")
+    expect(page.get_by_role("heading", name="Keys")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Keys")).to_be_focused()
+    accessible(page)
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Close", exact=True)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#keys")).to_be_hidden()
+
+
 def test_it_can_all_be_done_by_keyboard(new_page, amal):
     page = new_page(amal)
     at_work(page, PAGE)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import random
 import signal
 import socket
 import subprocess
@@ -20,9 +19,10 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
 from tests.browser.desk import item_shown, painted, saved, state
-from tests.processes.conftest import ROOT, Installation, installation, migrated
+from tests.processes import drills
+from tests.processes.conftest import ROOT, Installation, installation, migrated, migrated_file
 
-__all__ = ["installation", "migrated"]  # fixtures
+__all__ = ["installation", "migrated", "migrated_file"]  # fixtures
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 PAGE = "/studies/words/annotate/"
 VALUES = {"1": 5, "2": 4, "3": 2, "4": 1}
@@ -252,7 +252,7 @@ def test_a_server_killed_again_and_again_while_answers_come_in_loses_and_doubles
     page, server, installation
 ):
     """Kills it a few milliseconds after a click: before the answer came in, while it is written, after it."""
-    rng = random.Random(3)
+    rng = drills.dice(3)
     deaths = {number: rng.uniform(0, 0.04) for number in (4, 9, 14, 19, 24)}
     clicked, restarts = [], []
     for number in range(30):

@@ -12,12 +12,11 @@ from metrics.services import score_runs
 from tests import factories
 from tests.metrics import cast
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture(autouse=True)
-def _few_resamples(settings):
-    settings.BOOTSTRAP_RESAMPLES = 100
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("few_resamples"),
+]
 
 
 @pytest.fixture
@@ -49,7 +48,15 @@ def study(lead):
 
 
 def compute(study) -> None:
-    for metric in ("tendency", "likelihood", "offensiveness", "consensus", "visual_nature", "agreement"):
+    for metric in (
+        "tendency",
+        "likelihood",
+        "offensiveness",
+        "consensus",
+        "visual_rules",
+        "visual_nature",
+        "agreement",
+    ):
         score_runs.request(study=study, metric=metric, variant="corrected")
     score_runs.compute_pending()
 
@@ -64,11 +71,30 @@ def urls(study) -> list[str]:
         reverse("attribute", args=[study.name, factories.attribute("hat").pk]),
         reverse("gallery", args=[study.name]),
         reverse("compare", args=[study.name]),
+        reverse("quality", args=[study.name]),
+        reverse("figures", args=[study.name]),
+        reverse("agreement", args=[study.name]),
     ]
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_differences_between_groups_of_annotators_fit_a_phone(new_page, accessible, lead, dark):
+    people = [factories.annotator(profile={"gender": said}) for said in ("man", "woman") for _ in range(5)]
+    said = {f"word {place}": [5, 4, 1, 2, place + 1] + [place % 2 + 4] * 5 for place in range(5)}
+    study = cast.visual_study(said, people=people, strata=["any"] * 10, name="words", leads=[lead])
+    score_runs.request(study=study, metric="agreement", variant="corrected", parameters={"by": "gender"})
+    score_runs.compute_pending()
+    page = new_page(lead, width=360, dark=dark)
+    page.goto(f"{reverse('agreement', args=['words'])}?by=gender")
+    table = page.get_by_role("region", name="Differences between groups").first
+    expect(table).to_contain_text("within “man” less within “woman”")
+    expect(table).to_contain_text("q = ")
+    assert table.evaluate("part => part.scrollWidth <= part.clientWidth"), "all of it is seen at once"
+    accessible(page)
+
+
 @pytest.mark.parametrize(
-    ("width", "dark"), [(1280, False), (1280, True), (768, False), (360, False), (360, True)]
+    ("width", "dark"), [(1280, False), (1280, True), (768, False), (768, True), (360, False), (360, True)]
 )
 def test_every_page_is_accessible_and_fits_its_window(new_page, accessible, study, lead, width, dark):
     compute(study)
@@ -230,7 +256,7 @@ def test_everything_works_without_scripts(new_page, study, lead):
     page = new_page(lead, javascript=False)
     page.goto(urls(study)[1])
     page.get_by_role("link", name="L(random)").click()
-    assert "sort=l_random" in page.url
+    page.wait_for_url("**sort=l_random**")
     page.get_by_label("Search group or region").fill("nobody")
     page.get_by_role("button", name="Search").click()
     expect(page.get_by_text("No group or region contains “nobody”")).to_be_visible()

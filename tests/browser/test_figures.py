@@ -3,6 +3,9 @@
 `new_page` fails a test whose page complains in its console, so every page here is free of such complaints.
 """
 
+from itertools import cycle
+from urllib.parse import urlencode
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
@@ -10,7 +13,7 @@ from playwright.sync_api import expect
 from annotation.models import IdentityGroup
 from metrics import queries_pages
 from tests import factories
-from tests.metrics import cast
+from tests.metrics import cast, drawn
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -143,3 +146,20 @@ def test_every_page_is_accessible_and_fits_its_window(new_page, accessible, stud
     page.goto(page_of("map-stereotypes"))
     alive(page)
     accessible(page)
+
+
+def test_every_figures_page_is_accessible_and_fits_its_window(new_page, accessible, lead):
+    """Each at one size, the sizes in turn; those of the test before at all of them."""
+    drawn.study_with_every_figure(name="pictures", leads=[lead])
+    sizes = cycle(((1280, True), (360, False), (768, False), (360, True), (768, True), (1280, False)))
+    pages = {}
+    others = [name for name in queries_pages.FIGURES if name not in {"consensus", "map-stereotypes"}]
+    for name, size in zip(others, sizes, strict=False):
+        if size not in pages:
+            width, dark = size
+            pages[size] = new_page(lead, width=width, dark=dark)
+        page = pages[size]
+        page.goto(f"{page_of(name)}?{urlencode(drawn.ASKED.get(name, {}))}")
+        alive(page)
+        page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+        accessible(page)

@@ -14,7 +14,11 @@ from metrics.services import score_runs
 from tests import factories
 from tests.metrics import pulled
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.usefixtures("few_resamples"),
+]
 
 PEOPLE = {
     "Mexican": (Region.LATIN_AMERICA, ("hat", "sombrero")),
@@ -22,11 +26,6 @@ PEOPLE = {
     "Indian": (Region.SOUTH_ASIA, ("turban", "sari")),
     "Welsh": (Region.EUROPE, ("rain",)),
 }
-
-
-@pytest.fixture(autouse=True)
-def _few_resamples(settings):
-    settings.BOOTSTRAP_RESAMPLES = 100
 
 
 @pytest.fixture
@@ -66,7 +65,8 @@ def done(plan):
 
 
 def compute(study) -> None:
-    score_runs.request(study=study, metric="pull", variant="corrected")
+    for metric in ("pull", "pull_contrast"):
+        score_runs.request(study=study, metric=metric, variant="corrected")
     score_runs.compute_pending()
 
 
@@ -109,7 +109,7 @@ def test_a_group_leads_to_its_pictures_which_are_fetched_when_they_are_come_to(n
     expect(page.get_by_role("heading", name="Images behind the point of Mexican")).to_be_in_viewport()
     first = page.locator(".pull-images img").first
     expect(first).to_be_visible()
-    page.wait_for_function("document.querySelector('.pull-images img').naturalWidth === 96")
+    expect(first).to_have_js_property("naturalWidth", 96)
     assert 0 < len(fetched) <= 5 + 12 + 12
     expect(page.get_by_text("a photo of a Mexican person described as hat").first).to_be_visible()
 
@@ -144,7 +144,7 @@ def test_everything_works_without_scripts(new_page, study, maker):
     page = new_page(maker, javascript=False)
     page.goto(address(study))
     page.get_by_role("link", name="S(d, ns)", exact=True).click()
-    assert "sort=s_d_ns" in page.url
+    page.wait_for_url("**sort=s_d_ns**")
     page.get_by_label("Region", exact=True).select_option("South Asia")
     page.get_by_role("form", name="Filter").get_by_role("button", name="Show").click()
     expect(page.get_by_role("heading", name="Groups of South Asia")).to_be_visible()

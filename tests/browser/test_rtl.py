@@ -7,7 +7,7 @@ from django.core.files.base import ContentFile
 from PIL import Image as Picture
 from playwright.sync_api import expect
 
-from annotation.models import Box, Judgement, TaskKind
+from annotation.models import Box, Judgement, Task, TaskKind
 from tests import factories
 from tests.browser.desk import painted
 
@@ -88,7 +88,15 @@ def test_letters_of_an_arabic_keyboard_do_what_the_keys_in_their_places_do(new_p
         page.keyboard.press("Escape")
 
 
+def test_the_usual_wording_is_arabic_as_its_labels_are(new_page, amal):
+    page = new_page(amal)
+    page.goto("/studies/words/annotate/")
+    in_arabic(page)
+    expect(page.locator("h1.statement")).to_contain_text("يمكن تصوير الصفة")
+
+
 def test_what_is_written_in_english_keeps_its_full_stop_at_the_end(new_page, amal):
+    Task.objects.update(wording="One can see '[attr]' in an image.")
     page = new_page(amal)
     page.goto("/studies/words/annotate/")
     in_arabic(page)

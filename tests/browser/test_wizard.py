@@ -18,7 +18,15 @@ DOCUMENT = {
     "contact": "studies@example.org",
     "consent": {"text": "You rate words.", "es": {"text": "Usted valora palabras."}},
     "stereotypes": {"source": "test-source"},
-    "questions": [{"field": "religion", "label": "Your religion", "choices": ["none", "other"]}],
+    "translations": {"ar": {"title": "ماذا يمكن أن يُرى في صورة؟", "support_text": "خط للمساعدة."}},
+    "questions": [
+        {
+            "field": "religion",
+            "label": "Your religion",
+            "choices": ["none", "other"],
+            "translations": {"es": {"label": "Su religión", "choices": ["ninguna", "otra"]}},
+        }
+    ],
     "tasks": [
         {
             "kind": "visual_nature",
@@ -118,11 +126,16 @@ def test_the_wording_is_seen_as_annotators_see_it_while_it_is_typed(new_page, le
     page.goto(reverse("setup_step", args=["visual-2026", "tasks"]))
     shown = page.locator('[data-preview="visual_nature-en"] [data-statement]')
     expect(shown).to_have_text("The attribute 'sombrero' can be visually depicted in an image.")
+    spanish = page.locator('[data-seen="visual_nature-es"]:not([hidden])')
+    expect(spanish).to_contain_text("the usual wording, as this program translates it")
     page.locator("#id_visual_nature_wording").fill("Can one see <i>[attr]</i>?")
+    expect(spanish).to_contain_text("your English wording, until you write one")
+    expect(page.locator('[data-preview="visual_nature-es"]')).to_have_attribute("hidden", "")
     expect(shown).to_have_text("Can one see <i>sombrero</i>?")
     expect(shown.locator("strong")).to_have_text("sombrero")
     page.locator("#id_visual_nature_wording").fill("")
     expect(shown).to_have_text("The attribute 'sombrero' can be visually depicted in an image.")
+    expect(spanish).to_contain_text("the usual wording")
     arabic = page.locator('[data-preview="visual_nature-ar"] .preview-page')
     expect(arabic).to_have_attribute("dir", "rtl")
     expect(arabic.locator("strong")).to_have_text("sombrero")

@@ -8,6 +8,7 @@ from generation.prompts import article, image_prompts
     [
         "Mexican", "Ukrainian", "European", "United States", "United KingdomUK", "Honduran", "Uruguayan",
         "Ugandan", "Yemeni", "Welsh", "Utahn", "UK", "US", "one-armed", "Hawaiian", "unique",
+        "Uyghur", "Uighur",
     ],
 )  # fmt: skip
 def test_a_consonant_sound_takes_a(identity):

@@ -40,6 +40,30 @@ def stable_diffusion(folder: Path, *, safety: str = "", seed: int = 0) -> Path:
     return _saved(pipeline, folder)
 
 
+def stable_diffusion_2(folder: Path, *, seed: int = 0) -> Path:
+    """Stable Diffusion 2.x: predicts the velocity, reads its prompt with OpenCLIP's text encoder, DDIM."""
+    diffusers = _seeded(seed)
+    pipeline = diffusers.StableDiffusionPipeline(
+        vae=_vae(diffusers),
+        text_encoder=_clip_text(hidden_act="gelu", projection_dim=16),
+        tokenizer=clip_tokenizer(),
+        unet=_unet(diffusers, cross_attention_dim=_HIDDEN, use_linear_projection=True),
+        scheduler=diffusers.DDIMScheduler(
+            beta_start=0.00085,
+            beta_end=0.012,
+            beta_schedule="scaled_linear",
+            clip_sample=False,
+            set_alpha_to_one=False,
+            steps_offset=1,
+            prediction_type="v_prediction",
+        ),
+        safety_checker=None,
+        feature_extractor=None,
+        requires_safety_checker=False,
+    )
+    return _saved(pipeline, folder)
+
+
 def stable_diffusion_xl(folder: Path, *, seed: int = 0) -> Path:
     """Stable Diffusion XL: two text encoders, picture sizes as conditions, no safety checker."""
     diffusers = _seeded(seed)
@@ -96,8 +120,8 @@ def stable_diffusion_3(folder: Path, *, seed: int = 0) -> Path:
     return _saved(pipeline, folder)
 
 
-def flux(folder: Path, *, seed: int = 0) -> Path:
-    """Flux: a transformer over packed latents with guidance as a condition."""
+def flux(folder: Path, *, guided: bool = True, seed: int = 0) -> Path:
+    """Flux: a transformer over packed latents with guidance as a condition (dev), or without (schnell)."""
     diffusers = _seeded(seed)
     pipeline = diffusers.FluxPipeline(
         transformer=diffusers.FluxTransformer2DModel(
@@ -110,7 +134,7 @@ def flux(folder: Path, *, seed: int = 0) -> Path:
             joint_attention_dim=_HIDDEN,
             pooled_projection_dim=_HIDDEN,
             axes_dims_rope=(4, 4, 8),
-            guidance_embeds=True,
+            guidance_embeds=guided,
         ),
         vae=_vae(diffusers, shift_factor=0.06),
         text_encoder=_clip_text(),
@@ -154,7 +178,7 @@ def _t5_tokenizer() -> Any:
     return library("transformers").T5Tokenizer(vocab=pieces, extra_ids=0, model_max_length=_LENGTH)
 
 
-def _clip_text(*, projected: bool = False) -> Any:
+def _clip_text(*, projected: bool = False, **changed: object) -> Any:
     transformers = library("transformers")
     config = transformers.CLIPTextConfig(
         vocab_size=514,
@@ -163,10 +187,10 @@ def _clip_text(*, projected: bool = False) -> Any:
         pad_token_id=513,
         hidden_size=_HIDDEN,
         intermediate_size=37,
-        projection_dim=_HIDDEN,
         num_attention_heads=4,
         num_hidden_layers=2,
         max_position_embeddings=_LENGTH,
+        **{"projection_dim": _HIDDEN, **changed},
     )
     return (transformers.CLIPTextModelWithProjection if projected else transformers.CLIPTextModel)(config)
 

@@ -11,12 +11,7 @@ from metrics.services import score_runs
 from tests import factories
 from tests.metrics import cast
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _few_resamples(settings):
-    settings.BOOTSTRAP_RESAMPLES = 100
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_resamples")]
 
 
 @pytest.fixture
@@ -85,6 +80,27 @@ def test_every_attribute_that_was_judged_has_its_row(study):
     assert (rows["poor"].visual, rows["poor"].mean) == (None, None)
 
 
+def test_the_mean_score_stands_with_its_interval(study, client, lead):
+    score(study)
+    stored = Score.objects.get(name="mean_score", attribute=hat())
+    row = next(row for row in table(study).rows if row.text == "hat")
+    assert (row.mean_low, row.mean_high) == (stored.low, stored.high)
+    assert stored.low < stored.value <= stored.high
+    shown = page_of(client, lead, "attributes", "pictures")
+    assert f'4.67 <span class="interval">[{stored.low:.2f}, {stored.high:.2f}] ' in shown
+    Score.objects.filter(name="mean_score").update(low=None, high=None)
+    assert '4.67 <span class="interval"><span class="count">n = 3' in page_of(
+        client, lead, "attributes", "pictures"
+    ), "a run without resamples has a mean and no interval"
+
+
+def test_the_list_says_that_numbers_of_the_source_have_no_interval(study, client, lead):
+    said = "of the stereotype source have no interval"
+    score(study)
+    for name, args in (("attributes", ["pictures"]), ("attribute", ["pictures", hat().pk])):
+        assert page_of(client, lead, name, *args).count(said) == 1
+
+
 def test_it_sorts_and_searches_and_keeps_undefined_last(study):
     score(study)
     assert [row.text for row in table(study, sort="mean", descending=True).rows][:2] == ["hat", "kind"]
@@ -104,6 +120,16 @@ def test_without_scores_the_table_says_so(study, client, lead):
     assert "No scores yet" in page_of(client, lead, "attributes", "pictures")
     score(study)
     assert "No attribute contains “nothing”" in page_of(client, lead, "attributes", "pictures", q="nothing")
+
+
+def test_scores_of_a_study_that_nobody_has_answered_are_not_said_to_be_on_their_way(client, lead):
+    study = factories.rating_study(name="words", texts=["hat"], leads=[lead])
+    assert "No scores yet" in page_of(client, lead, "attributes", "words")
+    score_runs.request(study=study, metric="visual_nature", variant="corrected")
+    score_runs.compute_pending()
+    page = page_of(client, lead, "attributes", "words")
+    assert "No attribute has been judged yet" in page
+    assert "No scores yet" not in page
 
 
 def test_one_attribute_has_its_labels_its_groups_and_where_it_was_seen(study, client, lead):

@@ -1,12 +1,14 @@
 """Pairs that both captions and people found, and how sure their share is (PROTOCOL §8, §10)."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metrics.stats import bootstrap
-from metrics.stats.caption_pairs import Agreement, agreement, recentred, resampled
+from metrics.stats.caption_pairs import Agreement, agreement, resampled
+from metrics.stats.percentiles import recentred
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,13 @@ def test_the_same_one_pair_at_a_time(rows):
     assert agreement(*zip(*rows, strict=True)) == Agreement(k, n, sum(1 for row in rows if row[0]) - n)
 
 
+def test_what_people_are_shown_more_of_and_select_more_of_never_lowers_the_share():
+    """0 where nobody selected anything, 1 where everything named was selected, and rising between."""
+    named, shown = np.ones(20, dtype=int), np.full(20, 3)
+    shares = [agreement(named, np.arange(20) < number, shown).share for number in range(21)]
+    np.testing.assert_allclose(shares, np.arange(21) / 20)
+
+
 def test_nothing_named_or_nothing_shown_has_no_share():
     assert np.isnan(agreement([0, 0], [1, 0], [1, 1]).share)
     assert np.isnan(agreement([], [], []).share)
@@ -93,6 +102,43 @@ def test_a_resample_is_the_study_of_the_images_and_annotators_drawn():
         k, n = (np.repeat(table, times, axis=0).sum(axis=0) for table in (selected, shown))
         found = agreement(told, k, n)
         assert (int(agreed[draw].sum()), int(counted[draw].sum())) == (found.k, found.n)
+
+
+def test_neither_the_order_of_images_nor_of_attributes_matters_to_a_resample():
+    rng = np.random.default_rng(5)
+    named, shown = rng.integers(0, 2, (4, 6)), rng.integers(0, 4, (10, 6))
+    selected, weights = rng.integers(0, shown + 1), bootstrap.cluster_weights(4, 10, rng)
+    images, columns = rng.permutation(4), rng.permutation(6)
+    plain = resampled(named, selected, shown, image_weights=weights)
+    turned = resampled(
+        named[np.ix_(images, columns)],
+        selected[:, columns],
+        shown[:, columns],
+        image_weights=weights[:, images],
+    )
+    for one, other in zip(plain, turned, strict=True):
+        np.testing.assert_array_equal(other, one[:, columns])
+
+
+def test_a_resample_without_an_image_or_an_answer_counts_nothing():
+    agreed, counted = resampled([[1], [1]], [[1], [0]], [[2], [0]], image_weights=[[0, 0], [1, 1]])
+    assert not agreed.any()
+    assert not counted.any()
+    agreed, counted = resampled(
+        np.ones((2, 0), int), *[np.zeros((3, 0), int)] * 2, image_weights=[[1, 1]] * 3
+    )
+    assert agreed.shape == counted.shape == (3, 0)
+
+
+def test_moving_shares_does_not_depend_on_their_order_or_on_where_they_were():
+    shares = np.random.default_rng(6).uniform(0.2, 0.4, 50)
+    shares[3] = np.nan
+    moved = recentred(shares, 0.5)
+    np.testing.assert_allclose(recentred(shares[::-1], 0.5), moved[::-1])
+    np.testing.assert_allclose(recentred(shares + 0.1, 0.5), moved)
+    # the same in pandas, which skips what is missing
+    series = pd.Series(shares)
+    np.testing.assert_allclose(moved, (series - series.mean() + 0.5).clip(0, 1))
 
 
 def test_moved_shares_keep_their_spread_and_stay_shares():

@@ -1,59 +1,67 @@
 """Two studies, or two groups of annotators, side by side."""
 
 import re
+from html import unescape
 
 import pytest
 from django.urls import reverse
 
-from annotation.models import ProfileAnswer, Response, TaskKind
+from annotation.models import Judgement, ProfileAnswer, Response, Study, TaskKind
 from metrics.models import RunState, Score, ScoreRun
 from metrics.queries_pages import compare
 from metrics.services import score_runs
 from tests import factories
 from tests.metrics import cast
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_resamples")]
 
 
-@pytest.fixture(autouse=True)
-def _few_resamples(settings):
-    settings.BOOTSTRAP_RESAMPLES = 100
-
-
-@pytest.fixture
-def lead(client):
-    made = factories.user()
-    client.force_login(made)
-    return made
-
-
-def scored(name: str, values: dict[str, float] | None, leads) -> ScoreRun | None:
-    """A study about images whose finished run has these values of theta."""
+def empty_study(name: str, leads) -> Study:
     study = factories.study(name, leads=leads)
     factories.task(study, kind=TaskKind.DEPICTION)
-    if values is None:
-        return None
-    run = score_runs.request(study=study, metric="tendency", variant="corrected")
-    score_runs.compute(run_id=run.pk)
-    for group, value in values.items():
-        for score in ("l_stereo", "l_random", "theta"):
-            Score.objects.create(
-                run=run, group=factories.group(group), name=score, value=value, low=value, high=value, n=2
-            )
-    return run
+    return study
+
+
+def scored(study: Study, *, against: str, groups: dict[str, tuple[float, float]]) -> None:
+    """Finished runs of the comparison with another study, with theta and O of both sides of each group."""
+    for metric, of_side, of_both in (
+        ("tendency_difference", "theta", "log_theta"),
+        ("offensiveness_difference", "o", "o"),
+    ):
+        run = score_runs.request(
+            study=study, metric=metric, variant="corrected", parameters={"against": against}
+        )
+        score_runs.compute(run_id=run.pk)
+        for name, sides in groups.items():
+            group = factories.group(name)
+            Score.objects.create(run=run, group=group, name=of_both, value=0.125, n=4)
+            for part, value in zip(("side: first", "side: second"), sides, strict=True):
+                Score.objects.create(
+                    run=run, group=group, part=part, name=of_side, value=value, low=value, high=value, n=4
+                )
 
 
 def page(client, name="one", **query) -> str:
     return re.sub(r"\s+", " ", client.get(reverse("compare", args=[name]), query).text)
 
 
-def test_groups_of_both_studies_stand_in_one_row(client, lead):
-    scored("one", {"Thai": 0.5, "French": 0.25}, [lead])
-    scored("two", {"Thai": 2.0, "Welsh": 1.0}, [lead])
+def row_of(shown: str, group: str | None, *, table: int = 0) -> list[str]:
+    """The cells of a group, or of the mean, without their tags: of tendencies, or of offensiveness (1)."""
+    name = f"{group}</a>" if group else "Mean over the groups"
+    cells = re.findall(rf">{name}</th>(.*?)</tr>", shown)[table]
+    found = re.findall(r"<td[^>]*>(.*?)</td>", cells)
+    return [" ".join(unescape(re.sub("<[^>]+>", "", cell)).split()) for cell in found]
+
+
+def test_both_studies_and_their_difference_stand_in_one_row(client, lead):
+    one = empty_study("one", [lead])
+    empty_study("two", [lead])
+    scored(one, against="two", groups={"Thai": (0.5, 2.0)})
     shown = page(client, **{"with": "study:two"})
-    assert '>Thai</a></th> <td class="number">0.50 <span class="interval">[0.50, 0.50]' in shown
-    assert '<td class="number">2.00 ' in shown
-    assert "French" not in shown
+    l_stereo = ["–", "–", "–", "–"]
+    theta = ["0.50 [0.50, 0.50] n = 4", "2.00 [2.00, 2.00] n = 4", "0.12", "–"]
+    assert row_of(shown, "Thai") == [*l_stereo, *theta]
+    assert row_of(shown, "Thai", table=1) == theta
     assert "Intervals that overlap are no test" in shown
     assert "does not certify a model" in shown
 
@@ -68,14 +76,27 @@ def test_the_difference_is_asked_for_computed_and_shown_with_its_q(client, lead)
             factories.response(unit, values=[1, 1, 0, 1, 0])
     asked = client.get(reverse("fresh_scores", args=["one"]), {"with": "study:two"})
     assert "being computed" in asked.text
-    run = ScoreRun.objects.get(metric="tendency_difference")
-    assert (run.study, run.state) == (study, RunState.PENDING)
-    assert '"against": "two"' in run.parameters
+    runs = ScoreRun.objects.order_by("metric")
+    assert [run.metric for run in runs] == ["offensiveness_difference", "tendency_difference"]
+    for run in runs:
+        assert (run.study, run.state) == (study, RunState.PENDING)
+        assert '"against": "two"' in run.parameters
     score_runs.compute_pending()
     shown = page(client, **{"with": "study:two"})
     # hat 4/6 and sombrero 1/6 here, always there
-    assert re.search(r'Mexican</a></th>.*?<td class="number">−0.58 <span class="interval">\[', shown)
+    first, second, difference, q = row_of(shown, "Mexican")[:4]
+    assert re.fullmatch(r"0\.42 \[.+\] n = 2", first)
+    assert re.fullmatch(r"1\.00 \[1\.00, 1\.00\] n = 2", second)
+    assert re.fullmatch(r"−0\.58 \[.+\]", difference)
+    assert 0 <= float(q) <= 1
     assert "Mean over the groups" in shown
+    # hat is rated 1 and sombrero 0, so O is half of L(stereo)
+    first, second, difference, q = row_of(shown, "Mexican", table=1)
+    assert re.fullmatch(r"0\.21 \[.+\] n = 2", first)
+    assert re.fullmatch(r"0\.50 \[.+\] n = 2", second)
+    assert re.fullmatch(r"−0\.29 \[.+\]", difference)
+    assert 0 <= float(q) <= 1
+    assert row_of(shown, None, table=1)[1] == "0.50 [0.50, 0.50] n = 1"
 
 
 def test_two_groups_of_annotators_of_one_study_are_compared(client, lead):
@@ -89,43 +110,65 @@ def test_two_groups_of_annotators_of_one_study_are_compared(client, lead):
     for who in people:
         factories.enrolment(study, who=Response.objects.filter(annotator=who).first().annotator)
     factories.enrolment(study, who=factories.annotator(profile={"gender": "man"}))
-    choice = compare.choices(study, type(study).objects.all())[0]
+    choice = compare.choices(study, Study.objects.all())[0]
     assert (choice.key, choice.parameters) == (
         "gender:man|woman",
         {"by": "gender", "first": "man", "second": "woman"},
     )
     client.get(reverse("fresh_scores", args=["one"]), {"with": choice.key})
     score_runs.compute_pending()
-    assert "Mexican</a>" in page(client, **{"with": choice.key})
+    shown = page(client, **{"with": choice.key})
+    assert re.search(r">man</th>.*?>woman</th>.*?>Difference</th>.*?>q</th>", shown)
+    cells = row_of(shown, "Mexican")
+    for place, gender in enumerate(("man", "woman")):
+        stereo, random = (mean_likelihood(gender, *texts) for texts in (cast.TEXTS[:2], cast.TEXTS[2:]))
+        theta = f"{stereo / random:.2f}" if random else "∞"
+        for cell, value, n in zip(cells[place::4], (f"{stereo:.2f}", theta), (2, 4), strict=True):
+            assert re.fullmatch(rf"{value} \[.+, .+\] n = {n}", cell), (gender, cell)
+    assert row_of(shown, None)[0] == re.sub("n = 2", "n = 1", cells[0]), "the mean is of one group"
+
+
+def mean_likelihood(gender: str, *texts: str) -> float:
+    """The mean over attributes of the share of those of a gender who selected them, counted one by one."""
+    people = ProfileAnswer.objects.filter(field="gender", value=gender).values("annotator")
+    said = Judgement.objects.filter(
+        response__annotator__in=people, response__unit__image__group__name="Mexican"
+    )
+    shares = []
+    for text in texts:
+        values = [one.value for one in said.filter(option__attribute__text=text)]
+        shares.append(sum(values) / len(values))
+    return sum(shares) / len(shares)
 
 
 def test_only_what_the_reader_leads_is_offered(client, lead):
-    scored("one", {}, [lead])
-    scored("theirs", {}, [factories.user()])
+    empty_study("one", [lead])
+    empty_study("theirs", [factories.user()])
     factories.task(factories.study("words", leads=[lead]))
     assert "There is nothing to compare" in page(client)
     for other in ("study:theirs", "study:words", "study:one", "study:nothing", "gender:man|woman", "x"):
         for name in ("compare", "fresh_scores"):
             assert client.get(reverse(name, args=["one"]), {"with": other}).status_code == 404
-    assert not ScoreRun.objects.filter(metric="tendency_difference").exists()
+    assert not ScoreRun.objects.exists()
 
 
 def test_what_is_missing_is_said(client, lead):
-    scored("one", {"Thai": 1.0}, [lead])
-    scored("two", None, [lead])
-    scored("three", {"Welsh": 1.0}, [lead])
+    one = empty_study("one", [lead])
+    for name in ("two", "three"):
+        empty_study(name, [lead])
     assert "Choose what to compare" in page(client)
-    assert "No group is reported on both sides" in page(client, **{"with": "study:three"})
-    scored("four", None, [lead])
-    assert "No scores yet" in page(client, "two", **{"with": "study:four"})
+    scored(one, against="three", groups={})
+    shown = page(client, **{"with": "study:three"})
+    assert "No group is reported on both sides" in shown
+    assert "No group has a score of offensiveness on both sides" in shown
+    assert "No scores yet" in page(client, **{"with": "study:two"})
 
 
 def test_queries_do_not_grow_with_the_groups(client, lead, django_assert_num_queries):
-    runs = [scored(name, {"Thai": 1.0}, [lead]) for name in ("one", "two")]
+    one = empty_study("one", [lead])
+    empty_study("two", [lead])
+    scored(one, against="two", groups={"Thai": (1.0, 1.0)})
     for count in (1, 20):
-        for run in runs:
-            for number in range(count):
-                group = factories.group(f"group {count} {number}")
-                Score.objects.create(run=run, group=group, name="theta", value=1, n=2)
-        with django_assert_num_queries(15):
+        scored(one, against="two", groups={f"group {count} {number}": (1.0, 1.0) for number in range(count)})
+        with django_assert_num_queries(16):
             page(client, **{"with": "study:two"})

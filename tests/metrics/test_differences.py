@@ -1,10 +1,13 @@
 """Differences of scores and many comparisons (PROTOCOL §10): the five kinds of test of each function."""
 
+import math
+
 import numpy as np
 import pytest
 import statsmodels.stats.multitest
+from scipy.stats import norm
 
-from metrics.stats.bootstrap import cluster_weights, generator
+from metrics.stats.bootstrap import People, cluster_weights, generator
 from metrics.stats.differences import Side, difference, false_discovery, log_ratio, paired_likelihoods
 
 
@@ -64,12 +67,42 @@ def test_p_is_below_a_level_just_where_the_interval_leaves_zero_out():
 
 
 def test_for_a_normal_difference_p_is_that_of_the_normal_distribution():
-    from scipy.stats import norm
-
     drawn = norm.ppf((np.arange(99_999) + 0.5) / 99_999, loc=1.5)
     found = difference(1.5, 0.0, first_samples=drawn, second_samples=np.zeros_like(drawn))
     assert found.p == pytest.approx(2 * norm.sf(1.5), abs=1e-4)
     assert found.interval.low == pytest.approx(1.5 - 1.96, abs=1e-3)
+
+
+def test_a_log_ratio_is_the_difference_of_logarithms_and_does_not_know_the_unit():
+    rng = np.random.default_rng(7)
+    x, y = rng.gamma(2, 1, 999), rng.gamma(3, 1, 999)
+    found = log_ratio(2.0, 3.0, first_samples=x, second_samples=y)
+    logs = np.sort(np.log2(x / y)) * math.log(2)
+    assert found.value == pytest.approx(math.log(2 / 3))
+    expected = np.quantile(logs, [0.025, 0.975], method="inverted_cdf")
+    np.testing.assert_allclose([found.interval.low, found.interval.high], expected)
+    assert found.p == pytest.approx(min(1, 2 * (1 + min((logs <= 0).sum(), (logs >= 0).sum())) / 1000))
+    scaled = log_ratio(10.0, 15.0, first_samples=5 * x, second_samples=5 * y)
+    assert scaled.value == pytest.approx(found.value)
+    assert scaled.p == found.p
+
+
+def test_for_a_log_normal_ratio_it_is_that_of_the_normal_distribution():
+    drawn = np.exp(norm.ppf((np.arange(99_999) + 0.5) / 99_999, loc=1.5))
+    found = log_ratio(math.exp(1.5), 1.0, first_samples=drawn, second_samples=np.ones_like(drawn))
+    assert found.p == pytest.approx(2 * norm.sf(1.5), abs=1e-4)
+    assert found.interval.high == pytest.approx(1.5 + 1.96, abs=1e-3)
+
+
+def test_of_what_is_called_a_discovery_no_more_are_false_than_the_level_says():
+    """Benjamini & Hochberg's theorem: with m0 of m hypotheses true, the expected share is m0 / m of it."""
+    rng = np.random.default_rng(8)
+    false = []
+    for _ in range(2000):
+        p = np.r_[rng.random(15), norm.sf(rng.normal(2.5, 1, 5))]
+        found = false_discovery(p) <= 0.2
+        false.append(found[:15].sum() / max(1, found.sum()))
+    assert np.mean(false) == pytest.approx(0.2 * 15 / 20, abs=0.015)
 
 
 def test_q_is_what_statsmodels_computes():
@@ -167,3 +200,27 @@ def test_one_image_and_one_person_on_both_sides_never_vary():
     one = Side(np.array([[1]]), np.array([[1]]), np.array([0]), np.array([3]), np.array([4]))
     (x, _), (y, _) = paired_likelihoods(one, one, resamples=20, rng=generator(0, "x"))
     assert ((x == 1) & (y == 1)).all()
+
+
+def test_people_drawn_once_for_all_groups_weigh_the_same_on_both_sides():
+    """Both sides the same answers of the same people: nothing differs, as without."""
+    one = Side(*_of_known())
+    people = People(40, generator(1, ""))
+    (x, _), (y, _) = paired_likelihoods(one, one, resamples=40, rng=generator(0, "x"), people=people)
+    np.testing.assert_array_equal(x, y)
+    # another group that they judged: the same people, the same weights
+    other = Side(one.k, one.n, one.answers, np.zeros_like(one.images), one.annotators)
+    (z, _), _ = paired_likelihoods(other, other, resamples=40, rng=generator(3, "y"), people=people)
+    np.testing.assert_allclose(z[:, 0], _by_hand(one, people), atol=1e-12)
+
+
+def _of_known():
+    rng = np.random.default_rng(4)
+    k = (rng.random((30, 2)) < 0.4).astype(int)
+    return k, np.ones_like(k), np.arange(30), np.arange(30) // 3, np.arange(30) % 12 + 11
+
+
+def _by_hand(side, people):
+    """Of a single image, which is drawn once each time: only people differ."""
+    weights = people.weights(side.annotators.tolist())
+    return weights @ side.k[:, 0] / weights.sum(axis=1)

@@ -2,6 +2,8 @@
 
 import csv
 import io
+import re
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -9,9 +11,11 @@ from django.urls import reverse
 
 from annotation.models import Study
 from metrics import figures, queries_pages
+from metrics.services import score_runs
 from tests import factories
 from tests.metrics import cast
 
+LEADING = Path(__file__).parents[2] / "docs" / "leading.md"
 RATINGS = {"hat": [5, 5, 4], "cap": [5, 5, 5], "poor": [4, 4, 2], "kind": [1, 3, 2]}
 STARTS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "csv": b"label,"}
 
@@ -34,13 +38,37 @@ def test_the_numbers_are_those_of_the_protocol(study):
     drawing = queries_pages.figure(study, "consensus")
     by_people = "given by people"
     assert drawing.rows == (
-        ("Strongly agree", 50.0, 2, 4, by_people),
-        ("Agree", 25.0, 1, 4, by_people),
-        ("Disagree", 0.0, 0, 4, by_people),
-        ("Strongly disagree", 0.0, 0, 4, by_people),
-        ("Unsure", 0.0, 0, 4, by_people),
+        ("Strongly agree", 50.0, None, None, 2, 4, by_people),
+        ("Agree", 25.0, None, None, 1, 4, by_people),
+        ("Disagree", 0.0, None, None, 0, 4, by_people),
+        ("Strongly disagree", 0.0, None, None, 0, 4, by_people),
+        ("Unsure", 0.0, None, None, 0, 4, by_people),
     )
-    assert drawing.columns == ("label", "percent", "attributes_with_consensus", "attributes", "answers")
+    assert drawing.columns == (
+        "label",
+        "percent",
+        "low",
+        "high",
+        "attributes_with_consensus",
+        "attributes",
+        "answers",
+    )
+
+
+def test_the_intervals_are_those_of_a_stored_run_of_the_same_answers(study):
+    run = score_runs.request(study=study, metric="consensus", variant="corrected")
+    assert {row[2] for row in queries_pages.figure(study, "consensus").rows} == {None}
+    score_runs.compute(run_id=run.pk)
+    drawing = queries_pages.figure(study, "consensus")
+    stored = run.scores.get(name="strongly_agree")
+    assert drawing.rows[0][1:4] == (50.0, stored.low, stored.high)
+    assert stored.low < 50 < stored.high
+    data = drawing.spec["layer"][0].get("data", drawing.spec.get("data"))["values"][0]
+    assert data["interval"] == f"{stored.low:.1f} to {stored.high:.1f} %"
+    assert data["interval"] in drawing.alt
+    assert "lines: 95 % intervals" in drawing.spec["title"]["subtitle"]
+    factories.response(factories.attribute_unit(study.tasks.get()), values=[5])
+    assert {row[2] for row in queries_pages.figure(study, "consensus").rows} == {None}
 
 
 def test_the_numbers_of_simulated_answers_say_so_in_every_row(study):
@@ -65,6 +93,7 @@ def test_pointing_at_a_bar_says_its_number_and_its_n(study):
     assert [field["field"] for field in spec["layer"][0]["encoding"]["tooltip"]] == [
         "label",
         "percent",
+        "interval",
         "said",
     ]
 
@@ -195,7 +224,43 @@ def test_the_list_says_what_the_study_can_show_and_why_not(study, capsys):
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
     assert lines.keys() >= set(queries_pages.FIGURES)
     assert lines["consensus"].endswith("yes")
+    assert "ViSAGe, figure 6" in lines["consensus"]
     assert "no: Study 'live' has no group with a score of offensiveness" in lines["map-offensiveness"]
+
+
+def published(figure: str) -> set[tuple[str, int]]:
+    """The published figures that one of ours names as its counterpart."""
+    named = queries_pages.FIGURES[figure].counterpart
+    paper = re.fullmatch(r"(?:after )?(ViSAGe|SeeGULL), figures? [\d, and]+", named)
+    return {(paper[1], int(number)) for number in re.findall(r"\d+", named)} if paper else set()
+
+
+def test_together_the_figures_are_counterparts_of_all_those_of_the_two_papers():
+    """SeeGULL's 4 and 9 are one kind: twelve kinds in all. What each rule selects is a figure of our own."""
+    named = {figure: published(figure) for figure in queries_pages.FIGURES}
+    assert set().union(*named.values()) == {
+        *(("ViSAGe", number) for number in (2, 3, 5, 6, 7, 8)),
+        *(("SeeGULL", number) for number in (3, 4, 5, 8, 9, 10, 11)),
+    }
+    assert [figure for figure, numbers in named.items() if not numbers] == ["visual-rules"]
+
+
+def test_a_figure_s_page_and_the_list_name_its_counterpart(client, lead, study):
+    client.force_login(lead)
+
+    def page(name, *args):
+        return client.get(reverse(name, args=[study.name, *args])).content.decode()
+
+    assert page("figure_page", "consensus").count("ViSAGe, figure 6") == 1
+    assert page("figures").count("Published counterpart:") == len(queries_pages.FIGURES) - 1
+    assert "Published counterpart:" not in page("figure_page", "visual-rules")
+
+
+def test_the_documentation_says_the_same_of_each_figure():
+    rows = re.findall(r"^\| `([a-z-]+)` \| (.+?) \| (.+?) \|$", LEADING.read_text(), re.MULTILINE)
+    assert [(name, counterpart) for name, _, counterpart in rows] == [
+        (name, source.counterpart or "none") for name, source in queries_pages.FIGURES.items()
+    ]
 
 
 def test_a_cell_that_a_spreadsheet_would_run_is_defused():

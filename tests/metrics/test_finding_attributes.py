@@ -79,6 +79,13 @@ def test_case_and_marks_do_not_matter(text):
     assert search.find(", ".join(text).upper() + "!") == plain
 
 
+@given(words)
+def test_lemmas_are_those_of_simplemma_word_by_word(text):
+    expected = tuple(simplemma.lemmatize(word, lang="en") for word in text)
+    assert lemmas(" ".join(text)) == expected
+    assert lemmas(" ".join(reversed(text))) == expected[::-1]
+
+
 def slow(attributes, text):
     """One attribute at a time, by a regular expression over the lemmas put into one text."""
     line = " ".join(simplemma.lemmatize(word, lang="en").lower() for word in text.lower().split())

@@ -10,19 +10,7 @@ from metrics.services import score_runs
 from tests import factories
 from tests.metrics import cast
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _few_resamples(settings):
-    settings.BOOTSTRAP_RESAMPLES = 100
-
-
-@pytest.fixture
-def lead(client):
-    made = factories.user()
-    client.force_login(made)
-    return made
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_resamples")]
 
 
 @pytest.fixture

@@ -13,12 +13,7 @@ from metrics.services import score_runs
 from tests import factories
 from tests.metrics import cast
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _few_resamples(settings):
-    settings.BOOTSTRAP_RESAMPLES = 100
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_resamples")]
 
 
 @pytest.fixture
@@ -177,7 +172,7 @@ def test_nothing_in_the_page_is_inline_style_or_script(study, client, lead):
 
 
 def score(study) -> None:
-    for metric in ("likelihood", "tendency"):
+    for metric in ("likelihood", "tendency", "tendency_contrast", "offensiveness_contrast"):
         score_runs.request(study=study, metric=metric, variant="corrected")
     score_runs.compute_pending()
 
@@ -246,5 +241,5 @@ def test_queries_do_not_grow_with_images_attributes_or_annotators(
     for count in (1, 10):
         add(count)
         score(study)
-        with django_assert_num_queries(17):
+        with django_assert_num_queries(20):
             client.get(url)

@@ -116,7 +116,7 @@ def test_a_large_study_is_counted_after_the_page_is_there(client, lead, monkeypa
     study = cast.visual_study({"hat": [5, 5, 5]}, leads=[lead])
     page = page_of(client, study, lead)
     assert "are being counted" in page
-    assert f'hx-get="{reverse("overview_live", args=[study.name])}" hx-trigger="load"' in page
+    assert f'hx-get="{reverse("overview_live", args=[study.name])}" hx-trigger="load, retry"' in page
     live = client.get(reverse("overview_live", args=[study.name]))
     assert "Responses in" in live.text
     assert "are being counted" not in page_of(client, study, lead), "the last count is shown at once"
@@ -147,13 +147,17 @@ def test_each_rule_says_how_many_attributes_it_selects():
     study = cast.visual_study({"hat": [5, 5, 4], "poor": [4, 4, 2], "kind": [1, 2, 5], "shy": [1, 1, 1]})
     score(study)
     page = queries_pages.overview(study, now=timezone.now())
-    assert [(rule.selected, rule.ours) for rule in page.rules] == [
-        (1, True),
-        (2, False),
-        (3, False),
-        (1, False),
-        (1, False),
+    assert [(rule_words(rule), rule.selected, rule.ours) for rule in page.rules] == [
+        ("all who rated it chose Agree or Strongly agree", 1, True),
+        ("at least 3 of 3 did", 1, False),
+        ("at least 2 of 3 did", 2, False),
+        ("at least 1 of 3 did", 3, False),
+        ("mean score of at least 3.5", 1, False),
+        ("mean score of at least 4", 1, False),
+        ("mean score of at least 4.5", 1, False),
+        ("mean score of at least 5", 0, False),
     ]
+    assert all(rule.low <= rule.percent <= rule.high for rule in page.rules)
     study.visual_rule = 2
     study.save()
     score(study)
@@ -180,8 +184,25 @@ def test_the_page_shows_plot_numbers_and_rules(client, lead):
     assert 'alt="Bar chart: attributes on which at least 2 annotators chose the same label' in page
     assert reverse("figure", args=["live", "consensus", "svg"]) in page
     assert '<th scope="row">Strongly agree</th><td class="number">1</td>' in page
+    assert re.search(r'<td class="number">50.0 <span class="interval">\[\d+\.\d, \d+\.\d\]</span>', page)
+    assert "bootstrap resamples of attributes and annotators" in page
     assert "this study’s rule" in page
     assert "A low score does not certify a model" in page
+
+
+def test_the_rules_of_older_answers_stay_until_newer_ones_are_computed(client, lead):
+    study = cast.visual_study({"hat": [5, 5, 5], "kind": [1, 1, 2]}, leads=[lead])
+    client.force_login(lead)
+    question = f"{reverse('fresh_scores', args=[study.name])}?of=visual_rules:corrected"
+    assert "are being computed" in client.get(question).text
+    score(study)
+    assert "are being computed" not in client.get(question).text
+    factories.response(factories.attribute_unit(study.tasks.get(), "cap"), values=[5])
+    assert "are being computed" in client.get(question).text
+    assert "of=visual_rules" in page_of(client, study, lead).replace("%3A", ":")
+    assert queries_pages.overview(study, now=timezone.now()).rated == 2
+    score(study)
+    assert queries_pages.overview(study, now=timezone.now()).rated == 3
 
 
 def test_a_study_without_answers_says_so_instead_of_showing_an_empty_plot(client, lead):

@@ -106,7 +106,8 @@ def test_a_plain_double_loop_gives_the_same():
 
 def test_a_plain_double_loop_gives_the_same_in_every_resample(monkeypatch):
     """Each resample's images are written out as often as they were drawn; pairs of an image with itself,
-    under whatever name, are left out."""
+    under whatever name, are left out. Within a set all resamples are moved by the same amount, so that their
+    mean is the estimate."""
     sets, prompts = three_sets()
     drawn = []
     draw = two_stage_weights
@@ -117,6 +118,7 @@ def test_a_plain_double_loop_gives_the_same_in_every_resample(monkeypatch):
 
     monkeypatch.setattr(module, "two_stage_weights", remembered)
     found = resampled(*sets, prompts=prompts, resamples=8, rng=generator(1, "x"))
+    point, table = pull(*sets), []
     for draw_number in range(8):
         rows = [np.repeat(np.arange(len(one)), drawn[k][draw_number]) for k, one in enumerate(sets)]
         expected = {}
@@ -127,7 +129,11 @@ def test_a_plain_double_loop_gives_the_same_in_every_resample(monkeypatch):
             expected[name] = np.mean(pairs)
         expected["s_mean"] = np.mean([expected[name] for name in ("s_d_s", "s_d_ns", "s_s_ns")])
         expected["x"] = expected["s_d_s"] - expected["s_d_ns"]
-        np.testing.assert_allclose(found[draw_number], [expected[name] for name in COLUMNS], atol=1e-12)
+        table.append([expected[name] for name in COLUMNS])
+    plain = np.array(table)
+    np.testing.assert_allclose(found[:, :5], plain[:, :5], atol=1e-12)
+    moved = plain[:, 5:] - plain[:, 5:].mean(axis=0) + [point.s_d_d, point.s_s_s, point.s_ns_ns]
+    np.testing.assert_allclose(found[:, 5:], moved, atol=1e-12)
 
 
 def test_neither_order_nor_a_turn_of_all_vectors_nor_a_repetition_changes_anything():

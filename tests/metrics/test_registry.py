@@ -22,23 +22,39 @@ def test_the_documentation_holds_every_metric_as_the_registry_has_it():
     assert out.getvalue() == registry.as_markdown()
 
 
+def compared_with(study, metric) -> dict[str, str]:
+    """What it is compared with must be said: the study itself, or embeddings of another set."""
+    if metric.name == "pull_difference":
+        second = pulled.embedding_run(study, image_set="other-pull")
+        for name in ("Mexican", "Nepali"):
+            pulled.group_images(second, name)
+        return {"by": "image_set", "first": "drawn-pull", "second": "other-pull"}
+    return {"against": study.name} if metric.name.endswith("_difference") else {}
+
+
 @pytest.mark.django_db
 @pytest.mark.parametrize("metric", registry.METRICS, ids=lambda metric: metric.name)
 @pytest.mark.parametrize("variant", registry.VARIANTS)
 def test_a_metric_gives_the_scores_it_names_and_intervals_where_it_says_so(metric, variant):
     study = depiction_study()
     captions.of_study(study, captions.SAID)
-    pulled.group_images(pulled.embedding_run(study), "Nepali", region="South Asia")
+    run = pulled.embedding_run(study)
+    for name, region in (("Nepali", "South Asia"), ("Mexican", "Latin America")):
+        pulled.group_images(run, name, region=region)
     votes_cast.asked_of_pairs(study)
     unit = factories.attribute_unit(factories.task(study), "hat")
     for score in (5, 4, 4):
         factories.response(unit, values=[score])
-    for text in ("hat", "sombrero"):  # a second group that is reported
+    for text in ("hat", "sombrero", "kind"):  # a second group that is reported, with one that was seen
         factories.association(
-            group_name="Nepali", text=text, out_votes=(3, 0, 0), from_source=study.stereotype_source
+            group_name="Nepali",
+            text=text,
+            out_votes=(3, 0, 0),
+            ratings=[1, 1, 1],
+            mean=1.0,
+            from_source=study.stereotype_source,
         )
-    # what it is compared with must be said
-    chosen = {"against": study.name} if metric.name == "tendency_difference" else {}
+    chosen = compared_with(study, metric)
     found = scoring.evaluate(
         study=study, metric=metric.name, variant=variant, resamples=100, seed=0, parameters=chosen
     )
@@ -57,11 +73,20 @@ def test_where_the_variants_are_said_to_be_the_same_they_are(metric):
     study = depiction_study()
     pulled.group_images(pulled.embedding_run(study), "Nepali")
     factories.response(factories.attribute_unit(factories.task(study), "hat"), values=[5])
+    chosen = compared_with(study, metric)
     rows = [
-        scoring.evaluate(study=study, metric=metric.name, variant=variant, resamples=0, seed=0).rows
+        scoring.evaluate(
+            study=study, metric=metric.name, variant=variant, resamples=0, seed=0, parameters=chosen
+        ).rows
         for variant in registry.VARIANTS
     ]
     assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize("metric", registry.METRICS, ids=lambda metric: metric.name)
+def test_every_metric_says_what_a_reader_must_know_before_quoting_it(metric):
+    assert metric.caveats.endswith(".")
+    assert f"- caveats: {metric.caveats}\n" in registry.as_markdown()
 
 
 def test_names_are_unique():

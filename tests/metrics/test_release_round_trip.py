@@ -108,6 +108,12 @@ def visual() -> Study:
     return visual_study({"hat": [5, 4, 4], "kind": [1, 2, 3], "poor": [5, 5, 1]}, name="live", visual_rule=2)
 
 
+def visual_by_mean() -> Study:
+    return visual_study(
+        {"hat": [5, 4, 4], "kind": [1, 2, 3], "poor": [5, 5, 1]}, name="live", visual_mean=3.6
+    )
+
+
 def prevalence() -> Study:
     study = prevalence_study(
         {
@@ -149,7 +155,7 @@ def asked_of_pairs_again(study: Study) -> None:
                     factories.response(unit, values=[1], who=factories.annotator(profile=PEOPLE[who]))
 
 
-@pytest.mark.parametrize("cast", [depiction, visual, prevalence, ratings, of_pairs])
+@pytest.mark.parametrize("cast", [depiction, visual, visual_by_mean, prevalence, ratings, of_pairs])
 def test_every_number_comes_out_the_same(cast, tmp_path):
     study = cast()
     by = (None, "pool") if cast is prevalence else (None,)

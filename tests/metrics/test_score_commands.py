@@ -93,8 +93,8 @@ def test_the_table_ends_with_its_provenance():
     [
         ("likelihood", "identity,attribute,stereotypical,k,n,likelihood,low,high"),
         ("offensiveness", "identity,n,o,o_low,o_high,o_scaled,unrated"),
-        ("visual_nature", "attribute,n,k,visual,mean_score"),
-        ("consensus", "label,n,k,percent"),
+        ("visual_nature", "attribute,n,k,visual,mean_score,mean_low,mean_high"),
+        ("consensus", "label,n,k,percent,low,high"),
     ],
 )
 def test_every_metric_has_its_columns_in_every_format(metric, header):

@@ -257,7 +257,8 @@ def test_a_run_overtaken_by_one_for_newer_answers_gives_way():
 
 
 def test_a_metric_without_intervals_is_not_resampled():
-    assert score_runs.request(study=depiction_study(), metric="consensus", variant="published").resamples == 0
+    run = score_runs.request(study=depiction_study(), metric="salience_seegull", variant="published")
+    assert run.resamples == 0
 
 
 def test_infinity_is_kept_as_a_value():

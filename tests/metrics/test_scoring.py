@@ -197,6 +197,39 @@ def test_an_attribute_asked_twice_must_pass_each_time():
     assert scores(study, "consensus")["", "", "strongly_agree"].n == 2
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_consensus_and_mean_scores_have_intervals_of_annotators_known_or_not(known):
+    ratings = {f"trait {place}": [5, 5, 4 + place % 2] for place in range(12)}
+    study = visual_study(ratings, people=[factories.annotator() for _ in range(3)])
+    if not known:
+        Response.objects.update(annotator=None)
+    found, again = (scores(study, "consensus", resamples=200) for _ in range(2))
+    assert found == again
+    row = found["", "", "strongly_agree"]
+    assert (row.value, row.low <= row.value <= row.high) == (100, True)
+    assert found["", "", "agree"].high > 0, "one who chose it, drawn twice, agrees with themselves"
+    assert (found["", "", "unsure"].low, found["", "", "unsure"].high) == (0, 0)
+    mean = scores(study, "visual_nature", resamples=200)["", "trait 0", "mean_score"]
+    assert 4 <= mean.low < mean.value < mean.high <= 5
+    assert mean.value == pytest.approx(14 / 3)
+
+
+def test_a_rule_is_less_sure_where_all_answers_come_from_three_people():
+    """Half of the answers agree; in the one study it is the same person who never does."""
+    few = visual_study({f"trait {place}": [5, 5, 1] for place in range(40)},
+                       people=[factories.annotator() for _ in range(3)])  # fmt: skip
+    many = visual_study({f"trait {place}": [5, 5, 1] for place in range(40)})
+    widths = []
+    for study in (few, many):
+        found = scoring.evaluate(
+            study=study, metric="visual_rules", variant="corrected", resamples=200, seed=0
+        )
+        row = next(one for one in found.rows if (one.name, one.part) == ("share", "rule: at least 2 agree"))
+        assert row.value == 1
+        widths.append(row.high - row.low)
+    assert widths[0] > 2 * widths[1] > 0
+
+
 def test_consensus_is_a_percentage_of_the_rated_attributes():
     study = visual_study({"hat": [5, 5, 4], "kind": [1, 1, 1], "poor": [4, 3, 2], "tall": []})
     found = {name: (row.k, row.n) for (_, _, name), row in scores(study, "consensus").items()}

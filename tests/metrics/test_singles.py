@@ -1,6 +1,7 @@
 """Responses drawn by kinds instead of one by one (PROTOCOL §10): the same distribution, nothing else."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from metrics.stats import singles
@@ -107,6 +108,73 @@ def test_known_annotators_beside_unknown_ones_are_drawn_as_often_as_they_are_the
     # drawn 401 times among 401 clusters: once on average, and with it about 100 answers
     assert chosen.mean() == pytest.approx(100, rel=0.06)
     assert (chosen == 0).mean() == pytest.approx(np.exp(-1), abs=0.03)
+
+
+def test_the_order_of_the_responses_changes_no_draw():
+    k, _, image_of, answer_of = answers()
+    weights = cluster_weights(10, 40, np.random.default_rng(4))
+    order = np.random.default_rng(6).permutation(len(image_of))
+    plain, turned = (
+        drawn_by_kinds(
+            k, image_of[rows], answer_of[rows], image_weights=weights, rng=np.random.default_rng(7)
+        )
+        for rows in (slice(None), order)
+    )
+    np.testing.assert_array_equal(plain, turned)
+
+
+def test_what_images_are_called_changes_no_draw():
+    """Images of one weight are not told apart: renamed together with their weights, all stays the same."""
+    k, _, image_of, answer_of = answers()
+    weights = cluster_weights(10, 40, np.random.default_rng(4))
+    place = np.random.default_rng(6).permutation(10)
+    renamed = np.empty_like(weights)
+    renamed[:, place] = weights
+    plain = drawn_by_kinds(k, image_of, answer_of, image_weights=weights, rng=np.random.default_rng(7))
+    other = drawn_by_kinds(k, place[image_of], answer_of, image_weights=renamed, rng=np.random.default_rng(7))
+    np.testing.assert_array_equal(plain, other)
+
+
+def test_what_answers_are_called_changes_nothing_in_distribution():
+    _, _, image_of, answer_of = answers()
+    weights = np.tile(cluster_weights(10, 1, np.random.default_rng(5)), (20_000, 1))
+    each = np.eye(6, dtype=int)
+    plain = drawn_by_kinds(each, image_of, answer_of, image_weights=weights, rng=np.random.default_rng(1))
+    turned = drawn_by_kinds(
+        each, image_of, 5 - answer_of, image_weights=weights, rng=np.random.default_rng(1)
+    )[:, ::-1]
+    np.testing.assert_allclose(turned.mean(axis=0), plain.mean(axis=0), rtol=0.01)
+    np.testing.assert_allclose(np.cov(turned.T), np.cov(plain.T), rtol=0.08, atol=5)
+
+
+def test_where_all_say_the_same_every_draw_is_its_weight_exactly():
+    """Nothing is left to chance: R draws of responses to images of weight 3 count 3 R."""
+    drawn = singles.drawn_answers(
+        np.array([0, 1, 1, 0]),
+        np.zeros(4, int),
+        answers=1,
+        image_weights=np.full((3, 2), 3),
+        draws=np.array([4, 1, 7]),
+        rng=np.random.default_rng(0),
+    )
+    assert drawn[:, 0].tolist() == [12, 3, 21]
+
+
+def test_whether_it_is_worth_it_does_not_depend_on_order_or_names():
+    people = np.r_[np.arange(300), np.repeat(np.arange(300, 310), 10)]
+    said = np.arange(400) % 2
+    order = np.random.default_rng(3).permutation(400)
+    plain = singles.worth_it(people, said)
+    assert plain.sum() == 300
+    np.testing.assert_array_equal(singles.worth_it(people[order], said[order]), plain[order])
+    np.testing.assert_array_equal(singles.worth_it(people, said + 5), plain)
+    once = pd.Series(people).map(pd.Series(people).value_counts()) == 1
+    np.testing.assert_array_equal(plain, once)
+
+
+def test_without_responses_nothing_is_worth_it():
+    none = np.zeros(0, dtype=int)
+    assert singles.worth_it(none, none).shape == (0,)
 
 
 def test_no_response_drawn_counts_nothing():

@@ -1,5 +1,8 @@
 """Likelihoods and tendency (PROTOCOL §6): bad input, invariance, theory, other programs, degenerate."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -69,6 +72,52 @@ def test_showing_everything_more_often_changes_nothing(rows, times):
     )
 
 
+@given(counts, st.randoms(use_true_random=False), st.integers(2, 9))
+def test_likelihoods_move_with_their_attributes_and_stay_shares(rows, random, times):
+    k, n, _ = (np.array(column) for column in zip(*rows, strict=True))
+    order = random.sample(range(len(k)), len(k))
+    found = likelihood(k, n)
+    np.testing.assert_array_equal(likelihood(k[order], n[order]), found[order])
+    np.testing.assert_allclose(likelihood(times * k, times * n), found)
+    assert ((found >= 0) & (found <= 1) | (n == 0)).all()
+    np.testing.assert_allclose(found + likelihood(n - k, n), np.where(n > 0, 1, np.nan))
+
+
+def test_a_ratio_has_the_limits_that_fractions_have():
+    """Exact fractions of Python beside it, and their limits where the denominator is 0."""
+    rng = np.random.default_rng(3)
+    top, bottom = rng.integers(0, 4, 200) / 8, rng.integers(0, 4, 200) / 8
+
+    def slow(x, y):
+        if y == 0:
+            return math.inf if x else math.nan
+        return float(Fraction(x) / Fraction(y))
+
+    found = ratio(top, bottom)
+    np.testing.assert_allclose(
+        found, [slow(x, y) for x, y in zip(top.tolist(), bottom.tolist(), strict=True)]
+    )
+    np.testing.assert_array_equal(ratio(8 * top, 8 * bottom), found)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(ratio(bottom, top), 1 / found)
+    assert np.isnan(ratio([np.nan, 1.0], [1.0, np.nan])).all()
+    assert ratio([], []).shape == (0,)
+
+
+def test_row_means_are_those_of_pandas_in_any_order():
+    rng = np.random.default_rng(4)
+    values, chosen = rng.random((30, 8)), np.arange(8) % 3 > 0
+    values[rng.random(values.shape) < 0.5] = np.nan
+    found = mean_over(values, chosen)
+    np.testing.assert_allclose(found, pd.DataFrame(values).loc[:, chosen].mean(axis=1))
+    order = rng.permutation(8)
+    np.testing.assert_allclose(mean_over(values[:, order], chosen[order]), found)
+    np.testing.assert_allclose(mean_over(2 * values + 1, chosen), 2 * found + 1)
+    assert np.isnan(mean_over(values, np.zeros(8, dtype=bool))).all()
+    with pytest.raises(IndexError):
+        mean_over(values, chosen[:3])
+
+
 def test_means_are_over_attributes_and_not_over_answers():
     # 1 of 1 and 0 of 99: the mean of likelihoods is 0.5, the pooled share 0.01
     assert tendency([1, 0, 1], [1, 99, 2], [True, True, False]).l_stereo == 0.5
@@ -83,6 +132,7 @@ def test_the_same_comes_out_of_pandas():
     table = pd.DataFrame({"n": rng.integers(1, 50, 40), "stereo": rng.random(40) < 0.4})
     table["k"] = rng.binomial(table.n, 0.3)
     means = (table.k / table.n).groupby(table.stereo).mean()
+    np.testing.assert_allclose(likelihood(table.k, table.n), table.k / table.n)
     found = tendency(table.k, table.n, table.stereo)
     assert found.l_stereo == pytest.approx(means[True], rel=1e-12)
     assert found.l_random == pytest.approx(means[False], rel=1e-12)

@@ -4,10 +4,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotation.models import Association, IdentityGroup, ProfileAnswer, Slot, Study
+from annotation.models import Association, IdentityGroup, ProfileAnswer, Response, Slot, Study, TaskKind
 from metrics import frames, registry, scoring
 from tests import factories
-from tests.metrics.votes_cast import association_unit, prevalence_study, votes_study
+from tests.metrics.votes_cast import PEOPLE, association_unit, prevalence_study, votes_study
 
 pytestmark = pytest.mark.django_db
 
@@ -138,6 +138,58 @@ def test_answers_are_counted_by_the_pool_that_profiles_tell():
     assert counts(found)["pool: in-region, t=2"] == (2, 3)
     assert counts(found)["pool: out-region, t=2"] == (2, 3)
     assert counts(found)["pool: both, t=2"] == (1, 3)
+
+
+def asked_of_many(people=None):
+    """Thirty associations that three people of either pool judged: the same six, or new ones each time."""
+    study = factories.study()
+    task = factories.task(study, kind=TaskKind.PREVALENCE, strata=("any",) * 6)
+    factories.group("Mexican", region="Latin America")
+    for number in range(30):
+        unit = association_unit(task, "Mexican", f"trait {number:02}")
+        for place, (kind, value) in enumerate([("inside", v) for v in (1, 1, 0)] + [("outside", 0)] * 3):
+            who = people[place] if people else factories.annotator(profile=PEOPLE[kind])
+            factories.response(unit, values=[value], who=who)
+    return study
+
+
+def test_shares_of_answers_are_less_sure_where_they_all_come_from_few_people():
+    six = [factories.annotator(profile=PEOPLE[kind]) for kind in ("inside",) * 3 + ("outside",) * 3]
+    widths = []
+    for people in (six, None):
+        study = asked_of_many(people)
+        found = scores(study, "prevalence", 200)
+        assert found == scores(study, "prevalence", 200)
+        row = found["Mexican", "", "pool: in-region, t=2", "share"]
+        assert (row.value, row.k, row.n) == (1, 30, 30)
+        assert found["Mexican", "", "pool: out-region, t=1", "share"].high == 0, "nobody knew of any"
+        assert found["Mexican", "", "pool: in-region, t=2", "stereotypes"].low is None
+        widths.append(row.high - row.low)
+    assert widths[0] > 2 * widths[1] > 0
+
+
+def test_answers_of_people_whom_nobody_knows_are_a_cluster_each():
+    study = asked_of_many()
+    known = scores(study, "prevalence", 200)["Mexican", "", "pool: in-region, t=2", "share"]
+    here = ProfileAnswer.objects.filter(field="residence", value="Latin America").values("annotator")
+    Slot.objects.filter(responses__annotator__in=here).update(stratum="residence: Latin America")
+    Response.objects.update(annotator=None)
+    unknown = scores(study, "prevalence", 200)["Mexican", "", "pool: in-region, t=2", "share"]
+    assert unknown.low == pytest.approx(known.low, abs=0.1)
+    assert (unknown.k, unknown.n) == (known.k, known.n)
+
+
+def test_people_of_no_pool_give_no_share_and_no_interval():
+    found = scores(prevalence_study({("Mexican", "poor"): {"elsewhere": [1, 1]}}), "prevalence", 200)
+    assert {part for _, _, part, _ in found} == {"pool: neither"}
+
+
+def test_a_draw_does_not_depend_on_the_other_groups():
+    study = prevalence_study(SAID)
+    before = scores(study, "prevalence", 200)["Mexican", "", "pool: in-region, t=2", "share"]
+    unit = association_unit(study.tasks.get(), "Aztec", "wet")
+    factories.response(unit, values=[1], who=factories.annotator(profile=PEOPLE["inside"]))
+    assert scores(study, "prevalence", 200)["Mexican", "", "pool: in-region, t=2", "share"] == before
 
 
 def test_what_the_slot_was_reserved_for_decides_where_nobody_knows_the_annotator():

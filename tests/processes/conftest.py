@@ -57,8 +57,19 @@ def finish(process: subprocess.Popen[str]):
 
 
 @pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file to copy, on whichever database this pass of the suite runs."""
+    folder = tmp_path_factory.mktemp("migrated")
+    Installation(embedded(folder)).run("manage.py", "migrate", "-v0")
+    return folder / "visage.sqlite3"
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[str]:
     """A migrated database to copy: the path of a SQLite file, or the name of one on the server."""
+    if not on_postgresql():
+        yield str(request.getfixturevalue("migrated_file"))
+        return
     folder = tmp_path_factory.mktemp("migrated")
     with new_database(folder, template=None) as (env, name):
         Installation(env).run("manage.py", "migrate", "-v0")
@@ -75,21 +86,35 @@ def installation(tmp_path: Path, migrated: str) -> Iterator[Installation]:
 @contextmanager
 def new_database(folder: Path, *, template: str | None) -> Iterator[tuple[dict[str, str], str]]:
     """The environment of a database of its own, a copy of `template` if that is given, and its name."""
-    env = {**os.environ, "VAR_DIR": str(folder), "STATIC_MANIFEST": "no", "CELERY_BROKER_URL": ""}
-    env.pop("DATABASE_URL", None)
-    if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
-        file = folder / "visage.sqlite3"
+    if not on_postgresql():
         if template is not None:
-            with closing(sqlite3.connect(template)) as source, closing(sqlite3.connect(file)) as copy:
-                source.backup(copy)
-        yield env, str(file)
+            copy_file(template, folder)
+        yield embedded(folder), str(folder / "visage.sqlite3")
         return
     server = os.environ["DATABASE_URL"]
     name = f"visage_{uuid4().hex[:12]}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}"' + (f' TEMPLATE "{template}"' if template else ""))
     try:
-        yield {**env, "DATABASE_URL": f"{server.rsplit('/', 1)[0]}/{name}"}, name
+        yield {**embedded(folder), "DATABASE_URL": f"{server.rsplit('/', 1)[0]}/{name}"}, name
     finally:
         with psycopg.connect(server, autocommit=True) as connection:
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def on_postgresql() -> bool:
+    """Which database this pass of the suite runs on."""
+    return settings.DATABASES["default"]["ENGINE"].endswith("postgresql")
+
+
+def embedded(folder: Path) -> dict[str, str]:
+    """The environment of an installation in a folder that needs no server."""
+    others = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    return {**others, "VAR_DIR": str(folder), "STATIC_MANIFEST": "no", "CELERY_BROKER_URL": ""}
+
+
+def copy_file(template: str | Path, folder: Path) -> None:
+    """A SQLite database as another is, for the installation in a folder."""
+    to = folder / "visage.sqlite3"
+    with closing(sqlite3.connect(template)) as source, closing(sqlite3.connect(to)) as copy:
+        source.backup(copy)

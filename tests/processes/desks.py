@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.processes import drills
+
 PATIENCE_SECONDS = 170
 _TOKEN = "t" * 32
 
@@ -82,7 +84,9 @@ class Office:
     """Several annotators at work side by side."""
 
     def __init__(self, sessions: Sequence[str], *ports: int) -> None:
-        self.people = [Annotator(session, ports, seed) for seed, session in enumerate(sessions)]
+        self.people = [
+            Annotator(session, ports, drills.seed(number)) for number, session in enumerate(sessions)
+        ]
         for person in self.people:
             person.start()
 

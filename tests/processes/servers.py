@@ -41,25 +41,32 @@ def program(name: str) -> str:
 
 
 class Postgres:
-    """A PostgreSQL server of one test's own."""
+    """A PostgreSQL server of one test's own. `options`: what `postgres` is told besides where it stands."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, options: str = "") -> None:
         self._control, self._folder, self.port = program("pg_ctl"), folder, free_port()
+        self._options = options
         # PostgreSQL refuses to run as root
         self._as = ["runuser", "-u", "postgres", "--"] if getpass.getuser() == "root" else []
         if self._as:
             shutil.chown(folder, "postgres")
-        self._run(program("initdb"), "-D", str(folder / "data"), "-U", "postgres", "-A", "trust", "-N")
+        self._fill(folder / "data")
         self.start()
+
+    def _fill(self, data: Path) -> None:
+        self._run(program("initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "-N")
 
     @property
     def url(self) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
 
     def start(self) -> None:
-        options = f"-p {self.port} -k {self._folder}"
+        options = f"-p {self.port} -k {self._folder} {self._options}"
         log = str(self._folder / "log")
         self._run(self._control, "-D", str(self._folder / "data"), "-l", log, "-o", options, "-w", "start")
+
+    def log(self) -> str:
+        return (self._folder / "log").read_text()
 
     def crash(self) -> None:
         """Stop at once, without a checkpoint: the next start recovers as after a power cut."""
@@ -67,6 +74,18 @@ class Postgres:
 
     def _run(self, *command: str) -> None:
         subprocess.run([*self._as, *command], check=True, stdout=subprocess.DEVNULL)
+
+
+class Standby(Postgres):
+    """A copy of another server that is kept up to date, and read meanwhile."""
+
+    def __init__(self, folder: Path, primary: Postgres) -> None:
+        self._primary = primary
+        super().__init__(folder)
+
+    def _fill(self, data: Path) -> None:
+        copied = [program("pg_basebackup"), "-D", str(data), "-R", "-X", "stream", "-c", "fast", "-N"]
+        self._run(*copied, "-h", "127.0.0.1", "-p", str(self._primary.port), "-U", "postgres")
 
 
 class Redis:

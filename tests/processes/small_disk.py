@@ -74,7 +74,7 @@ def database(folder: str, sessions: str) -> dict[str, object]:
     return {"failures": office.failures(), "answers": counted["responses"]}
 
 
-def postgresql(folder: str) -> dict[str, object]:
+def postgresql(folder: str, units: str, people: str) -> dict[str, object]:
     """Annotators at work while the disk of a PostgreSQL of their own fills up: first a table cannot grow,
     then its log, of which the server dies. With room it is started again, by hand, and nothing else."""
     place = Path(folder)
@@ -83,16 +83,22 @@ def postgresql(folder: str) -> dict[str, object]:
     env = {**os.environ, "DATABASE_URL": database.url, "CELERY_BROKER_URL": ""}
     own = Installation(env)
     own.run("manage.py", "migrate", "-v0")
-    people = own.act("set_up", 120, 4, "any|any|any")
+    accounts = own.act("set_up", units, people, "any|any|any")
     server = Web(env, workers=1)
     try:
-        office = Office(own.act("seat", json.dumps(people)), server.port)
+        office = Office(own.act("seat", json.dumps(accounts)), server.port)
         office.until(20)
         ballast = fill(place)
         wait_for(lambda: office.failures()["answers 500"] >= 10, "answers that found no room")
         tables = server.asked("/readyz")[0]
-        end_of_the_log(database.url)
-        wait_for(lambda: not answers(database.port), "the end of the server, which finds no room to recover")
+
+        def ended() -> bool:
+            if answers(database.port):
+                # what its end had freed may be room enough to recover: once more, then
+                end_of_the_log(database.url)
+            return not answers(database.port)
+
+        wait_for(ended, "the end of the server, which finds no room to recover")
         without = server.asked("/readyz")[0]
         ballast.unlink()
         database.start()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.processes.conftest import ROOT, Installation, new_database
+from tests.processes import drills
+from tests.processes.conftest import ROOT, Installation, copy_file, embedded, new_database
 from tests.processes.test_parallel_annotators import STRATA, acknowledged
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(480)]  # many processes, one after the other
@@ -27,12 +27,10 @@ def another(folder: Path, template: str):
         yield Installation(env)
 
 
-def on_sqlite(folder: Path) -> Installation:
+def on_sqlite(folder: Path, migrated_file: Path) -> Installation:
     folder.mkdir()
-    env = {**os.environ, "VAR_DIR": str(folder), "STATIC_MANIFEST": "no", "DATABASE_URL": ""}
-    made = Installation({**env, "CELERY_BROKER_URL": ""})
-    made.run("manage.py", "migrate", "-v0")
-    return made
+    copy_file(migrated_file, folder)
+    return Installation(embedded(folder))
 
 
 def digest(said: str) -> str:
@@ -72,7 +70,7 @@ def test_a_busy_server_is_backed_up_and_restored_elsewhere(
     units, people = 4000, 5  # more than they get done while a backup begins, on any machine
     ids = installation.act("set_up", units, people, STRATA)
     working = [
-        installation.start("annotate", ids[number], number, tmp_path / f"{number}.journal")
+        installation.start("annotate", ids[number], drills.seed(number), tmp_path / f"{number}.journal")
         for number in range(people)
     ]
     for _ in range(600):
@@ -110,11 +108,12 @@ def test_a_busy_server_is_backed_up_and_restored_elsewhere(
     assert counted["wrong_stratum"] == 0
 
 
-def test_a_pilot_moves_to_a_server_and_back(installation: Installation, migrated: str, tmp_path: Path):
+def test_a_pilot_moves_to_a_server_and_back(installation: Installation, migrated_file: Path, tmp_path: Path):
     """The demonstration: SQLite to PostgreSQL to SQLite, pictures included, nothing different in between."""
     if not settings.DATABASES["default"]["ENGINE"].endswith("postgresql"):
         pytest.skip("NO SERVER TO MOVE TO: the suite runs on SQLite; PostgreSQL was not tried in this pass")
-    pilot, server, back = on_sqlite(tmp_path / "pilot"), installation, on_sqlite(tmp_path / "back")
+    pilot, server = on_sqlite(tmp_path / "pilot", migrated_file), installation
+    back = on_sqlite(tmp_path / "back", migrated_file)
     pilot.run("manage.py", "demo")
     digests = []
     for number, (here, there) in enumerate(((pilot, server), (server, back))):

@@ -17,7 +17,9 @@ from tests.processes.conftest import ROOT, Installation
 from tests.processes.servers import program
 
 pytestmark = pytest.mark.processes
-PEOPLE, UNITS = 4, 60
+PEOPLE = 4
+UNITS = 300
+"""Their answers are more than fit in what the database has taken of the disk before that is full."""
 
 
 @pytest.fixture
@@ -67,11 +69,11 @@ def test_a_full_disk_of_postgresql_costs_no_answer(installation: Installation):
     # not in tmp_path, which is for the one who runs the tests alone
     with tempfile.TemporaryDirectory(prefix="visage-postgres-") as folder:
         Path(folder).chmod(0o755)
-        seen = small("postgresql", Path(folder) / "disk")
+        seen = small("postgresql", Path(folder) / "disk", UNITS, PEOPLE)
     assert seen["ready"] == [200, 503], "while a table cannot grow all is read, without a server nothing is"
     # an answer of 4xx, which the page would give up, ends the annotator (desks.py)
     assert seen["failures"]["answers 500"] >= 10
-    assert seen["answers"] == 120 * 3
+    assert seen["answers"] == UNITS * 3
 
 
 def test_a_full_disk_leaves_the_backup_that_was_there(installation: Installation, small_disk, tmp_path):

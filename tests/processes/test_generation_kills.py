@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import signal
 import subprocess
@@ -12,6 +11,7 @@ import time
 import psycopg
 import pytest
 
+from tests.processes import drills
 from tests.processes.conftest import ROOT, Installation, finish
 
 pytestmark = pytest.mark.processes
@@ -86,7 +86,7 @@ def test_a_job_that_kills_its_workers_is_parked_and_the_others_are_made(workshop
 
 
 def test_workers_killed_at_random_while_two_work_on_one_run(workshop: Installation):
-    number, dice = 1500, random.Random(5)
+    number, dice = 1500, drills.dice(5)
     run = act(workshop, "plan", number)
     workers = [start(workshop, "make", run, "", 0.05) for _ in range(2)]
     killed = 0
@@ -179,20 +179,22 @@ def test_a_disk_that_fills_up_stops_nothing_for_good(workshop: Installation):
 
 
 def test_a_run_paused_in_the_middle_stops_and_goes_on_where_it_was(workshop: Installation):
-    run = act(workshop, "plan", 200)
+    # more than it makes until a slow machine has started the process that pauses it
+    number = 1000
+    run = act(workshop, "plan", number)
     worker = start(workshop, "make", run, "", 0.2)
     time.sleep(3)
     act(workshop, "change", run, "paused")
     done = finish(worker)
     counted = act(workshop, "count", run)
-    assert 0 < done < 200
-    assert counted["jobs"] == {"done": done, "pending": 200 - done}
+    assert 0 < done < number
+    assert counted["jobs"] == {"done": done, "pending": number - done}
     assert set(counted["tries"]) == {"0", "1"}, "pausing used up a try"
     act(workshop, "change", run, "running")
-    assert act(workshop, "make", run) == 200 - done
+    assert act(workshop, "make", run) == number - done
     counted = act(workshop, "count", run)
-    check_whole(counted, 200)
-    assert counted["tries"] == {"1": 200}
+    check_whole(counted, number)
+    assert counted["tries"] == {"1": number}
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import signal
 import sqlite3
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.processes import drills
 from tests.processes.conftest import ROOT, Installation, new_database
 
 pytestmark = pytest.mark.processes
@@ -60,7 +60,7 @@ def migrate(installation: Installation, *number: int) -> subprocess.CompletedPro
 def test_a_migration_killed_at_any_statement_is_completed_by_the_next_run(
     empty: Installation, installation: Installation
 ):
-    dice, killed = random.Random(7), 0
+    dice, killed = drills.dice(7), 0
     for _ in range(KILLS):
         done = migrate(empty, dice.randint(1, 150))
         assert done.returncode in (0, -signal.SIGKILL), done.stderr

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
 import signal
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.processes import drills
 from tests.processes.conftest import Installation, finish
 
 pytestmark = pytest.mark.processes
@@ -27,10 +27,12 @@ def test_parallel_annotators_fill_every_slot_once_though_some_are_killed(
 ):
     units, people = 40, 6
     ids = installation.act("set_up", units, people, STRATA)
-    dice = random.Random(7)
+    dice = drills.dice(7)
 
     def begin(number: int):
-        return installation.start("annotate", ids[number], number, tmp_path / f"{number}.journal")
+        return installation.start(
+            "annotate", ids[number], drills.seed(number), tmp_path / f"{number}.journal"
+        )
 
     running = {number: begin(number) for number in range(people)}
     killed = 0
@@ -117,12 +119,12 @@ def test_fifty_annotators_with_quotas_kills_skewed_clocks_and_leases_that_run_ou
     without work while there is some for them."""
     units, people = 150, 50
     ids = installation.act("set_up", units, people, STRATA)
-    dice = random.Random(11)
+    dice = drills.dice(11)
 
     def begin(number: int):
         mine = ",".join(map(str, ids[number * 5 : number * 5 + 5]))
         skew = (0, 3600, -3600, 90, 0)[number % 5]
-        return installation.start("annotate_together", mine, number, tmp_path, skew)
+        return installation.start("annotate_together", mine, drills.seed(number), tmp_path, skew)
 
     enough = tmp_path / "enough"
     sweeper = installation.start("sweep", enough)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
+from tests.processes import drills
 from tests.processes.conftest import Installation, finish
 
 pytestmark = [
@@ -54,7 +55,7 @@ def everything_answered(installation: Installation) -> bool:
 def test_threads_share_the_connections_that_one_process_may_have(installation: Installation, tmp_path: Path):
     people = installation.act("set_up", UNITS, PEOPLE, "any|any|any")
     installation.env |= {"DATABASE_POOL": "2"}
-    working = installation.start("annotate_together", ",".join(map(str, people)), 1, tmp_path, 0)
+    working = installation.start("annotate_together", ",".join(map(str, people)), drills.seed(1), tmp_path, 0)
     name = urlsplit(installation.env["DATABASE_URL"]).path.removeprefix("/")
     most = 0
     with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as watching:
@@ -113,8 +114,10 @@ def test_a_pooler_may_give_each_transaction_another_connection(
 ):
     people = behind_pgbouncer.act("set_up", UNITS, PEOPLE, "any|any|any")
     working = [
-        behind_pgbouncer.start("annotate_together", ",".join(map(str, some)), seed, tmp_path, 0)
-        for seed, some in enumerate((people[:6], people[6:]))
+        behind_pgbouncer.start(
+            "annotate_together", ",".join(map(str, some)), drills.seed(number), tmp_path, 0
+        )
+        for number, some in enumerate((people[:6], people[6:]))
     ]
     for each in working:
         finish(each)

@@ -18,17 +18,16 @@ from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections, transaction
 from django.test import override_settings
-from drf_spectacular.generators import SchemaGenerator
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.config import SchemathesisConfig
 from werkzeug import Client
 
+from tests.annotation.api.calls import documented
 from tests.visage_app.api_world import World
 
 pytestmark = pytest.mark.django_db
 OTHERS = ("lead", "annotator", "reader", "anonymous")
 """*reader*: a token of the lead's with the scope *read* alone."""
-DOCUMENT = SchemaGenerator().get_schema(request=None, public=True)
 # Well-formed and still refused: a metric without that parameter, a study without images. RFC 9110 has 422
 # for what can be read and not be done; the schema cannot say which of the two it will be. 412: If-Match.
 _ACCEPTED = ["2xx", "3xx", "401", "403", "404", "409", "412", "422"]
@@ -67,7 +66,7 @@ def contract(*, examples: int, coverage: bool):
             "checks": {"positive_data_acceptance": {"expected-statuses": _ACCEPTED}},
         }
     )
-    made = schemathesis.openapi.from_dict(DOCUMENT, config=config)
+    made = schemathesis.openapi.from_dict(documented(), config=config)
     made.app = application
     return made
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
-from drf_spectacular.generators import SchemaGenerator
 
 from annotation.views import account_wordings
+from tests.annotation.api.calls import documented
 
 S = "studies/{name}"
 NUMBERS = (f"GET {S}/scores", f"GET {S}/score-runs", f"GET {S}/figures/{{figure}}")
@@ -62,6 +62,7 @@ PAGES: dict[str, tuple[str, ...] | str] = {
     "export_page": ("GET export-formats", f"GET {S}/exports"),
     "export_download": (f"GET {S}/export",),
     "export_annotations": (f"GET {S}/export", f"GET {S}/judgements"),
+    "export_columns": ("GET export-formats", f"GET {S}/export"),
     "export_list": (f"GET {S}/exports", f"POST {S}/exports"),
     "export_file": (f"GET {S}/exports/{{number}}/file",),
     "export_action": (f"POST {S}/exports/{{number}}/retry", f"DELETE {S}/exports/{{number}}"),
@@ -105,6 +106,7 @@ PAGES: dict[str, tuple[str, ...] | str] = {
     "attribute": NUMBERS,
     "gallery": (f"GET {S}/gallery", "GET images/{number}/file"),
     "compare": (*NUMBERS, f"POST {S}/score-runs"),
+    "agreement": (f"GET {S}/agreement", *NUMBERS),
     "quality": (f"GET {S}/quality", f"GET {S}/agreement"),
     "quality_csv": (f"GET {S}/quality",),
     "pull": (*NUMBERS, "GET runs"),
@@ -170,7 +172,7 @@ def pages(patterns=None) -> set[str]:
 
 @pytest.fixture(scope="module")
 def addresses() -> set[str]:
-    paths = SchemaGenerator().get_schema(request=None, public=True)["paths"]
+    paths = documented()["paths"]
     return {
         f"{method.upper()} {path.removeprefix('/api/v1/')}"
         for path, operations in paths.items()

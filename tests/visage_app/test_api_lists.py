@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drf_spectacular.generators import SchemaGenerator
+from tests.annotation.api.calls import documented
 
 COMPUTED = "rows that are computed together, each from all: half of them would cost as much, and not fit"
 WRITTEN = "as many as the program has of them: no row comes in or goes while it runs"
@@ -18,7 +18,7 @@ PAGED = {"order", "limit", "cursor"}
 
 def lists() -> dict[str, tuple[set[str], set[str]]]:
     """{operation: (its query parameters, what stands beside `results`)}."""
-    document = SchemaGenerator().get_schema(request=None, public=True)
+    document = documented()
     found = {}
     for operations in document["paths"].values():
         for operation in operations.values():

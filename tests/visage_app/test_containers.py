@@ -3,6 +3,8 @@ and tests/processes/test_served.py runs the same commands with the same settings
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -17,16 +19,27 @@ from django.core.management import get_commands
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from annotation.services import setups
+
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES = COMPOSE["services"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
+CADDYFILE = ROOT / "deploy" / "Caddyfile"
 PINNED = dict(
     line.split("==")
     for line in (ROOT / "deploy" / "constraints.txt").read_text().splitlines()
     if not line.startswith("#")
 )
 EACH = pytest.mark.parametrize("name", sorted(SERVICES))
+
+
+def test_the_file_is_one_of_its_kind():
+    """By the schema of the Compose specification, which comes with the program that checks."""
+    checker = Path(sys.executable).with_name("check-jsonschema")
+    command = [checker, "--builtin-schema", "vendor.compose-spec", ROOT / "docker-compose.yml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_there_is_everything_that_a_server_needs():
@@ -64,7 +77,7 @@ def test_each_names_only_what_there_is(name):
 @EACH
 def test_settings_and_commands_are_those_of_the_program(name):
     service = SERVICES[name]
-    if "build" not in service:
+    if service["image"] not in ("visage-studies", "visage-studies-gpu"):
         return
     known = set(re.findall(r"^([A-Z0-9_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
     assert set(service["environment"]) - known <= {"HF_HOME"}
@@ -98,7 +111,7 @@ def test_what_is_set_beside_the_file_reaches_the_program():
 def test_each_has_time_to_end_what_it_has_in_hand():
     patience = {name: int(SERVICES[name].get("stop_grace_period", "0s")[:-1]) for name in SERVICES}
     [graceful] = re.findall(r'"--graceful-timeout", "(\d+)"', DOCKERFILE)
-    [proxied] = re.findall(r"grace_period (\d+)s", (ROOT / "deploy" / "Caddyfile").read_text())
+    [proxied] = re.findall(r"grace_period (\d+)s", CADDYFILE.read_text())
     assert int(graceful) < patience["web"] <= int(proxied) < patience["proxy"]
 
 
@@ -115,11 +128,41 @@ def test_a_full_broker_loses_no_message_and_a_full_cache_throws_out_what_is_old(
     assert "--maxmemory-policy allkeys-lru" in SERVICES["cache"]["command"]
 
 
-def test_images_do_not_run_as_root():
-    stages = re.split(r"^FROM ", DOCKERFILE, flags=re.MULTILINE)[1:]
-    base = next(stage for stage in stages if " AS base" in stage.splitlines()[0])
-    assert "\nUSER 10001\n" in base
-    assert all("USER" not in stage for stage in stages if stage is not base)
+def stages() -> dict[str, tuple[str, str]]:
+    """What each stage of the Dockerfile is made from, and what is done in it, by its name."""
+    parts = re.split(r"^FROM (\S+) AS (\S+)\n", DOCKERFILE, flags=re.MULTILINE)[1:]
+    return {
+        name: (made_from, done)
+        for made_from, name, done in zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    }
+
+
+def user_of(stage: str) -> str | None:
+    """Who runs what is made from a stage; None where it is whoever the image from elsewhere says: root."""
+    made_from, done = stages()[stage]
+    said = re.findall(r"^USER (\S+)$", done, re.MULTILINE)
+    if said or made_from not in stages():
+        return said[-1] if said else None
+    return user_of(made_from)
+
+
+@EACH
+def test_images_do_not_run_as_root(name):
+    service = SERVICES[name]
+    who = service.get("user") or ("build" in service and user_of(service["build"]["target"]))
+    assert who in ("10001", "10001:10001", "postgres", "redis")
+    assert "cap_add" not in service
+
+
+def test_the_proxy_has_low_ports_without_being_root():
+    """The image's program is marked to gain what nobody without rights may: it would not start."""
+    made_from, done = stages()["proxy"]
+    assert re.fullmatch(r"caddy:\d+\.\d+-alpine", made_from), "an image without its version"
+    assert "setcap -r /usr/bin/caddy" in done
+    assert SERVICES["proxy"]["sysctls"] == {"net.ipv4.ip_unprivileged_port_start": 0}
+    kept = {volume.split(":")[1] for volume in SERVICES["proxy"]["volumes"]} - {"/etc/caddy/Caddyfile"}
+    [owned] = re.findall(r"chown -R 10001:10001 (.*)$", done, re.MULTILINE)
+    assert set(owned.split()) == kept
 
 
 @pytest.mark.skipif(
@@ -150,9 +193,45 @@ def test_secrets_and_data_stay_out_of_images():
 
 
 def test_the_proxy_leads_to_the_web_server_and_says_who_the_client_is():
-    caddy = (ROOT / "deploy" / "Caddyfile").read_text()
+    caddy = CADDYFILE.read_text()
     assert "reverse_proxy web:8000" in caddy
     assert "header_up X-Forwarded-For {remote_host}" in caddy
     assert "header_up X-Request-ID " in caddy, "or a client chooses what the log says of it"
     assert "@probes path /healthz /readyz /metrics\n\trespond @probes 404" in caddy
     assert set(re.findall(r"\{\$(\w+)\}", caddy)) <= set(SERVICES["proxy"]["environment"])
+
+
+@pytest.mark.parametrize("megabytes", [1, 2, 3, 4, 5, 9, 10, 53, 99, 100, 500, 5000])
+def test_the_proxy_lets_through_what_the_program_takes_and_what_it_refuses_itself(megabytes):
+    """Or somebody whose file is as large as may be is told 502 (tests/processes/test_proxy.py sends one)."""
+    [written] = re.findall(r"max_size (\S+)MB$", CADDYFILE.read_text(), re.MULTILINE)
+    proxied = int(written.replace("{$UPLOAD_MAX_MB}", str(megabytes))) * 1_000_000
+    assert (
+        SERVICES["proxy"]["environment"]["UPLOAD_MAX_MB"] == SERVICES["web"]["environment"]["UPLOAD_MAX_MB"]
+    )
+    files = max(megabytes * 1_000_000, setups.LARGEST_BYTES)
+    assert proxied > files + settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+
+
+@pytest.mark.skipif(
+    shutil.which("caddy") is None, reason="NO CADDY: what the proxy is told was not read by it"
+)
+def test_the_proxy_understands_what_it_is_told(tmp_path):
+    told = {"SITE": "studies.example.org", "UPLOAD_MAX_MB": "500"}
+    kept = {"XDG_DATA_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+
+    def caddy(action: str) -> str:
+        done = subprocess.run(
+            ["caddy", action, "--config", CADDYFILE, "--adapter", "caddyfile"],
+            env={**os.environ, **told, **kept},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    caddy("validate")
+    understood = json.loads(caddy("adapt"))
+    assert '"max_size": 5000000000' in json.dumps(understood)
+    assert understood["logging"]["logs"]["default"]["encoder"]["fields"]["request"] == {"filter": "delete"}

@@ -264,6 +264,13 @@ def test_the_open_study_waits_for_people(demo):
     assert study.slots.count() == 120
 
 
+def test_who_takes_part_in_it_reads_what_they_agree_to_in_their_language(demo, settings):
+    study = Study.objects.get(name="demo-rating")
+    asked = dict(study.consent_texts.values_list("language", "text"))
+    assert set(asked) == {"en", *study.translations} == {code for code, _ in settings.LANGUAGES}
+    assert len(set(asked.values())) == len(asked)
+
+
 def test_the_logins_work_as_printed(demo, loaded):
     for login in accounts.LOGINS:
         user = authenticate(

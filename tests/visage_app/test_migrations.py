@@ -17,6 +17,7 @@ KNOWN = {
     "0005_exports_and_api": "before the first server",
     "0006_webhook_cursor": "before the first server",
     "0007_watched": "before the first server",
+    "0009_open_slots_in_queue": "before the first server",
     "0002_workers": "before the first server",
     "0002_parameters_and_parts": "before the first server",
 }

@@ -1,5 +1,6 @@
 """`manage.py serve`: refuses with a cure, serves with its worker, and ends as one."""
 
+import json
 import os
 import re
 import select
@@ -16,9 +17,11 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from annotation.services.demo import accounts
+from tests.processes.conftest import copy_file, embedded, migrated_file
 from visage_app.management.commands import serve
 from visage_app.supervisor import CannotServe, Supervisor, check_free, parse_bind
 
+__all__ = ["migrated_file"]  # a fixture
 ROOT = django_settings.BASE_DIR
 
 
@@ -50,6 +53,18 @@ def test_an_address_is_a_host_and_a_port(bind, expected):
 def test_anything_else_is_refused_with_an_example(bind):
     with pytest.raises(CannotServe, match=r"--bind 127\.0\.0\.1:8000"):
         parse_bind(bind)
+
+
+def test_a_web_server_has_everything_loaded_before_its_first_request(tmp_path):
+    asked = (
+        "import gc, json, sys, visage_app.wsgi; "
+        "print(json.dumps([gc.isenabled(), gc.get_freeze_count() > 100_000, 'metrics.views' in sys.modules]))"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", asked]
+    done = subprocess.run(
+        command, cwd=ROOT, env=embedded(tmp_path), capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == [True, True, True]
 
 
 def test_a_taken_port_is_named_with_another_to_try(taken_port):
@@ -123,20 +138,18 @@ class Served:
 
     def __init__(self, folder):
         self.port = free_port()
-        self.environment = {
-            **os.environ,
-            # the embedded way: with a broker the workers of queue gpu are started apart
-            "DATABASE_URL": "",
-            "CELERY_BROKER_URL": "",
-            "VAR_DIR": str(folder),
-            "STATIC_MANIFEST": "no",
-            "PYTHONUNBUFFERED": "1",
-            "PYTHONWARNINGS": "default",
-        }
-        manage = [sys.executable, str(ROOT / "manage.py")]
-        subprocess.run([*manage, "migrate", "--verbosity", "0"], env=self.environment, check=True)
+        # the embedded way: with a broker the workers of queue gpu are started apart
+        self.environment = {**embedded(folder), "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "default"}
         self.process = subprocess.Popen(
-            [*manage, "serve", "--bind", f"127.0.0.1:{self.port}", "--workers", "1"],
+            [
+                sys.executable,
+                str(ROOT / "manage.py"),
+                "serve",
+                "--bind",
+                f"127.0.0.1:{self.port}",
+                "--workers",
+                "1",
+            ],
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -171,7 +184,8 @@ class Served:
 
 
 @pytest.fixture
-def served(tmp_path):
+def served(tmp_path, migrated_file):
+    copy_file(migrated_file, tmp_path)
     running = Served(tmp_path)
     yield running
     if running.process.poll() is None:

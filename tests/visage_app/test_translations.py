@@ -16,6 +16,7 @@ from django.utils.translation import deactivate, override
 
 from annotation import scales, wordings
 from annotation.models import EnrolmentStatus, StudyStatus, TaskKind
+from annotation.readers import study_file_wordings
 from annotation.services import answers
 from annotation.views import work_texts
 from tests import factories
@@ -223,6 +224,18 @@ def test_the_words_of_the_scales_and_of_the_states_are_registered():
     for language in TRANSLATED:
         known = {entry.msgid for entry in catalogue(language)}
         assert known >= {*wordings.SCALES, *StudyStatus.labels, *EnrolmentStatus.labels, *wordings.TASKS}
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+def test_every_usual_wording_is_there_with_its_places_and_as_it_is_documented(language):
+    usual = [*study_file_wordings.WORDINGS.values(), study_file_wordings.OFFENSIVENESS_OF_AN_ATTRIBUTE]
+    assert set(study_file_wordings.WORDINGS) == set(TaskKind.values)
+    documented = (ROOT / "docs" / "translating.md").read_text()
+    for english in usual:
+        said = study_file_wordings.usual_wording(english, language)
+        assert sorted(re.findall(r"\[\w+\]", said)) == sorted(re.findall(r"\[\w+\]", english))
+        assert f" {said} |" in documented
+    assert study_file_wordings.usual_wording("Is '[attr]' seen?", language) == ""
 
 
 @pytest.mark.parametrize("language", TRANSLATED)

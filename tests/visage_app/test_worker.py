@@ -1,7 +1,6 @@
 """`manage.py worker`: finds what waits in the tables, survives what fails, stops when told to."""
 
 import logging
-import os
 import signal
 import subprocess
 import sys
@@ -20,7 +19,10 @@ from metrics.models import RunState, ScoreRun
 from metrics.services import score_runs
 from tests import factories
 from tests.generation.work_world import run_of_pictures
+from tests.processes.conftest import copy_file, embedded, migrated_file
 from visage_app.management.commands import worker
+
+__all__ = ["migrated_file"]  # a fixture
 
 
 @pytest.fixture
@@ -131,16 +133,11 @@ def test_a_run_that_always_fails_does_not_keep_the_worker_from_the_next(db, monk
 
 @pytest.mark.processes
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_stops_when_told_to(tmp_path, number):
-    root = django_settings.BASE_DIR
-    environment = {
-        **{name: value for name, value in os.environ.items() if name != "DATABASE_URL"},
-        "VAR_DIR": str(tmp_path),
-        "PYTHONUNBUFFERED": "1",
-        "CELERY_BROKER_URL": "redis://127.0.0.1:1/0",
-    }
-    manage = [sys.executable, str(root / "manage.py")]
-    subprocess.run([*manage, "migrate", "--verbosity", "0"], env=environment, check=True)
+def test_it_stops_when_told_to(tmp_path, migrated_file, number):
+    copy_file(migrated_file, tmp_path)
+    broker = "redis://127.0.0.1:1/0"
+    environment = {**embedded(tmp_path), "PYTHONUNBUFFERED": "1", "CELERY_BROKER_URL": broker}
+    manage = [sys.executable, str(django_settings.BASE_DIR / "manage.py")]
     process = subprocess.Popen([*manage, "worker"], env=environment, stdout=subprocess.PIPE, text=True)
     try:
         assert "Celery's workers" in process.stdout.readline()

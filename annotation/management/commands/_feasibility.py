@@ -4,7 +4,7 @@ from annotation.services.feasibility import Report
 
 
 def feasibility_lines(report: Report) -> list[str]:
-    """What each stratum wants and who there is for it, then what cannot be filled."""
+    """What each stratum wants and who there is for it, then what cannot be filled or runs out."""
     enrolled = "1 person is enrolled." if report.people == 1 else f"{report.people:,} people are enrolled."
     lines = [enrolled]
     for rate in report.rates:
@@ -17,4 +17,4 @@ def feasibility_lines(report: Report) -> list[str]:
         lines.append("Not enough people yet: nobody is enrolled.")
     else:
         lines += [f"Not enough people yet: {shortage}." for shortage in report.shortages]
-    return lines
+    return lines + [f"Warning: {warning}" for warning in report.warnings]

@@ -31,17 +31,50 @@ from annotation.services.demo.pictures import IMAGE_SET, Truth
 from annotation.services.demo.plan import THRESHOLD, GroupPlan
 from annotation.services.demo.scenario import Scenario
 from annotation.services.units import make_attribute_units, shuffled
+from annotation.translated import Translations
 
 FINISHED = "demo"
 OPEN = "demo-rating"
 _WORDING = "The attribute '[attr]' can be visually depicted in an image."
-_CONSENT = (
-    "This is a demonstration. What you answer is stored on this computer only and is of no study. "
-    "You can stop at any time, and nothing you do here is held against anybody."
-)
-_WARNING = (
-    "Some of the words name stereotypes of groups of people. That they are shown does not make them true."
-)
+_CONSENT = {
+    "en": {
+        "text": (
+            "This is a demonstration. What you answer is stored on this computer only and is of no study. "
+            "You can stop at any time, and nothing you do here is held against anybody."
+        ),
+        "content_warning": (
+            "Some of the words name stereotypes of groups of people. That they are shown does not make them "
+            "true."
+        ),
+    },
+    "es": {
+        "text": (
+            "Esto es una demostración. Lo que responda se guarda solo en este ordenador y no forma parte de "
+            "ningún estudio. Puede parar cuando quiera, y nada de lo que haga aquí perjudicará a nadie."
+        ),
+        "content_warning": (
+            "Algunas de las palabras nombran estereotipos sobre grupos de personas. Que se muestren no los "
+            "hace verdaderos."
+        ),
+    },
+    "ar": {
+        "text": (
+            "هذا عرض تجريبي. تُحفظ إجاباتك على هذا الحاسوب وحده ولا تدخل في أي دراسة. "
+            "يمكنك التوقف في أي وقت، ولا يُؤخذ على أحد شيء مما يفعله هنا."
+        ),
+        "content_warning": "تسمّي بعض الكلمات صورًا نمطية عن مجموعات من الناس. وعرضها لا يجعلها صحيحة.",
+    },
+}
+_IN_OTHER_LANGUAGES = {
+    "es": {
+        "title": "Demostración: ¿qué atributos se pueden ver?",
+        "description": "Cuarenta atributos para valorar, para probar lo que hacen quienes participan.",
+    },
+    "ar": {
+        "title": "عرض تجريبي: ما الصفات التي يمكن رؤيتها؟",
+        "description": "أربعون صفة للتقييم، لتجربة ما يجري في الدراسات.",
+    },
+}
 
 
 def make_finished(
@@ -104,6 +137,7 @@ def make_open(*, scenario: Scenario, by: User, now: datetime) -> bool:
             name=OPEN,
             title="Demonstration: which attributes can be seen?",
             description="Forty attributes to rate, to try out what annotators do.",
+            translations=_IN_OTHER_LANGUAGES,
             simulated=False,
             opened_at=now,
             by=by,
@@ -134,12 +168,20 @@ def _is_there(name: str, *, simulated: bool) -> bool:
 
 
 def _new_study(
-    *, name: str, title: str, description: str, simulated: bool, opened_at: datetime, by: User
+    *,
+    name: str,
+    title: str,
+    description: str,
+    simulated: bool,
+    opened_at: datetime,
+    by: User,
+    translations: Translations | None = None,
 ) -> Study:
     study = Study.objects.create(
         name=name,
         title=title,
         description=description,
+        translations=translations or {},
         simulated=simulated,
         status=StudyStatus.OPEN,
         opened_at=opened_at,
@@ -149,7 +191,8 @@ def _new_study(
         stereotype_threshold=THRESHOLD,
     )
     study.leads.add(by)
-    ConsentText.objects.create(study=study, text=_CONSENT, content_warning=_WARNING)
+    for language, texts in _CONSENT.items():
+        ConsentText.objects.create(study=study, language=language, **texts)
     return study
 
 

@@ -44,6 +44,11 @@ def stream_csv(*, study: Study, by: User | None) -> Iterator[str]:
             yield piece.decode()
 
 
+def csv_columns(*, study: Study) -> str:
+    """What the columns of `stream_csv` hold, as Markdown."""
+    return described(check_format("csv"), Selection(study))
+
+
 def stream_zip(*, study: Study, fmt: str, by: User | None, filters: Filters) -> Iterator[bytes]:
     """An export with what its columns mean, as a zip archive, piece by piece.
 
@@ -196,4 +201,14 @@ def note(study: Study, by: User | None, fmt: str, filters: Filters, **more: str 
     AuditEvent.objects.create(what="export", study=study, by=by, details=details)
 
 
-__all__ = ["Written", "archive", "check_request", "note", "stream_csv", "stream_zip", "total", "write"]
+__all__ = [
+    "Written",
+    "archive",
+    "check_request",
+    "csv_columns",
+    "note",
+    "stream_csv",
+    "stream_zip",
+    "total",
+    "write",
+]

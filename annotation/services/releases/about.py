@@ -23,7 +23,16 @@ from annotation.services.study_plan import current_consent
 from annotation.services.units import StudyRefused
 
 _STUDY = ("name", "title", "description", "contact", "stereotype_pool", "stereotype_threshold")
-_STUDY_TOO = ("visual_rule", "questions", "training_pass", "gold_rate", "blur_images", "break_after")
+_RULES = ("visual_rule", "visual_mean")
+_STUDY_TOO = (
+    *_RULES,
+    "questions",
+    "training_pass",
+    "gold_rate",
+    "blur_images",
+    "break_after",
+    "translations",
+)
 _TASK = ("kind", "version", "wording", "instructions", "overlap", "translations", "examples")
 
 
@@ -212,6 +221,7 @@ def _without_what_is_shown(about: About) -> StudyFile:
         stereotype_pool=study.stereotype_pool,
         stereotype_threshold=study.stereotype_threshold,
         visual_rule=study.visual_rule,
+        visual_mean=study.visual_mean,
         tasks=tuple(
             TaskFile(
                 kind=task.kind,

@@ -26,14 +26,20 @@ from annotation.models import (
     Unit,
 )
 from annotation.readers.release import Release
+from annotation.readers.study_file_table import StudyFileError, Table
+from annotation.readers.study_file_texts import read_questions, read_translations
 from annotation.services.imports_catalogue import Imported, ImportRefused, Progress
 from annotation.services.releases import importing_catalogue as catalogue
 from annotation.services.releases.importing_rows import Writer
 from annotation.services.statistics import learn
 
 WHAT = "release imported"
-_STUDY = ("title", "description", "contact", "stereotype_pool", "stereotype_threshold", "visual_rule")
-_STUDY_TOO = ("questions", "training_pass", "gold_rate", "blur_images", "break_after", "session_cap")
+_STUDY = ("title", "description", "contact", "stereotype_pool", "stereotype_threshold")
+_RULES = ("visual_rule", "visual_mean")
+_STUDY_TOO = (
+    *(*_RULES, "questions", "training_pass", "gold_rate", "blur_images", "break_after", "session_cap"),
+    "translations",
+)
 _TASK = ("kind", "version", "wording", "instructions", "overlap", "strata", "translations", "examples")
 
 
@@ -80,6 +86,12 @@ def _study(release: Release, name: str, source_of: Mapping[str, Any]) -> Study:
     source = said.get("stereotype_source")
     if source is not None and source not in source_of:
         raise release.refused("study.stereotype_source", f"'{source}' is not among the sources.")
+    try:
+        # pages take for granted that choices are as many in every language
+        read_questions(Table(said, where="study").tables("questions"))
+        read_translations(Table(said, where="study").table("translations"))
+    except StudyFileError as error:
+        raise release.refused("study", str(error)) from error
     study = Study(
         name=name,
         **{key: said[key] for key in (*_STUDY, *_STUDY_TOO) if key in said},

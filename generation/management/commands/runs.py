@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -106,6 +106,8 @@ class Command(BaseCommand):
         )
         if stands.rate and stands.seconds_left is not None:
             self.stdout.write(f"  rate       {stands.rate:.3g}/s, {duration(stands.seconds_left)} left")
+        for way in run.made_with:
+            self.stdout.write(f"  made with  {_way(way)}")
         if run.batch_size is not None:
             self.stdout.write(f"  batch      {run.batch_size}: more did not fit in a worker's memory")
         if stands.error:
@@ -113,3 +115,10 @@ class Command(BaseCommand):
         for each in stands.errors:
             parked = f", {each.parked} not tried again" if each.parked else ", tried again by itself"
             self.stdout.write(f"  error      {each.jobs} jobs{parked}, e.g. '{each.example}': {each.error}")
+
+
+def _way(way: Mapping[str, Any]) -> str:
+    libraries = ", ".join(f"{name} {version}" for name, version in way["libraries"].items())
+    return "; ".join(
+        filter(None, [f"{way['model']} {way['revision']}".strip(), way["device"], libraries, way["code"]])
+    )

@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from annotation.models import Image, ImageSet
 from generation.management.commands._doing import add_where, see_through
 from generation.management.commands._targets import study_or_set
+from generation.models import JobState
 from generation.services import verify
 from generation.services.verify import Told, Verified
 
@@ -46,7 +47,9 @@ class Command(BaseCommand):
                     "the same files again with import_images."
                 )
             for run in remaking.runs:
-                self.stdout.write(f"Run {run.pk} makes what was lost of it.")
+                waiting = run.jobs.filter(state=JobState.PENDING, image=None).count()
+                also = f", and {waiting:,} that were waiting" if waiting else ""
+                self.stdout.write(f"Run {run.pk} makes what was lost of it{also}.")
                 see_through(self, run, now=options["now"], later=options["later"])
             if options["later"]:
                 return

@@ -17,12 +17,20 @@ COLUMNS = [
     *("task", "labels", "level", "scope", "group", "other", "units", "ratings", "pairs"),
     *("percentage", "alpha", "fleiss_kappa", "cross_kappa", "box_iou", "box_pairs"),
 ]
+SUBTRACTED = (
+    "Scope 'difference': percentage and alpha within the first group less those within the other. q is p "
+    "after Benjamini and Hochberg over both, of all pairs of groups of a task and level. Groups of fewer "
+    "than five people have none."
+)
 METHOD = "percentile bootstrap over images (or what a unit is about) and annotators, 95 %"
 
 
-def cells(row: AgreementRow, *, per: str | None, intervals: bool) -> dict[str, Cell]:
-    """The columns of `row`; what it is about, and each measure's interval with how many resamples gave no
-    value, at the end."""
+DIFFERENCES = ("percentage", "alpha")
+
+
+def cells(row: AgreementRow, *, per: str | None, by: str | None, intervals: bool) -> dict[str, Cell]:
+    """The columns of `row`; what it is about, each measure's interval with how many resamples gave no value,
+    and the p and q of differences between groups, at the end."""
     found: dict[str, Cell] = {name: getattr(row, name) for name in COLUMNS}
     if per:
         found[per] = getattr(row, per)
@@ -31,6 +39,8 @@ def cells(row: AgreementRow, *, per: str | None, intervals: bool) -> dict[str, C
         found[f"{name}_low"] = bounds.low if bounds else None
         found[f"{name}_high"] = bounds.high if bounds else None
         found[f"{name}_undefined"] = bounds.undefined if bounds else None
+    for name in DIFFERENCES if by and intervals else ():
+        found[f"{name}_p"], found[f"{name}_q"] = row.p.get(name), row.q.get(name)
     return found
 
 
@@ -40,7 +50,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="name of the study, e.g. visage")
         parser.add_argument(
-            "--by", choices=frames.BY, help="also within and between these groups of annotators"
+            "--by",
+            choices=frames.BY,
+            help="also within and between these groups of annotators, and how they differ",
         )
         parser.add_argument(
             "--per",
@@ -69,7 +81,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         if not found:
             raise CommandError(f"Study '{study.name}' has no answers yet, so there is nothing to compare.")
-        rows = [cells(row, per=per, intervals=resamples > 0) for row in found]
+        rows = [cells(row, per=per, by=by, intervals=resamples > 0) for row in found]
         simulated = frames.holds_simulated(study)
         if options["format"] == "json":
             about: dict[str, Any] = {"study": study.name, "simulated": simulated, "by": by, "per": per}
@@ -92,6 +104,8 @@ class Command(BaseCommand):
             self.stdout.write(
                 "A task that is about no identity group has no pools; it is shown as a whole only."
             )
+        if any(row.scope == "difference" for row in found):
+            self.stdout.write(SUBTRACTED)
         if by and any(frames.NOT_STATED in (row.group, row.other) for row in found):
             self.stdout.write(
                 f"'{frames.NOT_STATED}': these annotators did not say; they are compared with nobody."

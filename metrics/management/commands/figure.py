@@ -64,6 +64,7 @@ class Command(BaseCommand):
                     {
                         "figure": name,
                         "title": source.title,
+                        "counterpart": source.counterpart or "none",
                         "options": ", ".join(source.options) or "none",
                         "in this study": _can(study, name),
                     }

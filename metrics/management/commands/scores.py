@@ -23,8 +23,8 @@ COLUMNS = {
     ],
     "likelihood": ["identity", "attribute", "stereotypical", "k", "n", "likelihood", "low", "high"],
     "offensiveness": ["identity", "n", "o", "o_low", "o_high", "o_scaled", "unrated"],
-    "visual_nature": ["attribute", "n", "k", "visual", "mean_score"],
-    "consensus": ["label", "n", "k", "percent"],
+    "visual_nature": ["attribute", "n", "k", "visual", "mean_score", "mean_low", "mean_high"],
+    "consensus": ["label", "n", "k", "percent", "low", "high"],
 }
 
 
@@ -75,13 +75,25 @@ def visual_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
     for row in rows:
         of_attribute = wide.setdefault(row.attribute_id, {"attribute": row.attribute, "n": row.n})
         of_attribute |= (
-            {"visual": row.value == 1, "k": row.k} if row.name == "visual" else {row.name: row.value}
+            {"visual": row.value == 1, "k": row.k}
+            if row.name == "visual"
+            else {"mean_score": row.value, "mean_low": row.low, "mean_high": row.high}
         )
     return list(wide.values())
 
 
 def consensus_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
-    return [{"label": row.name, "n": row.n, "k": row.k, "percent": row.value} for row in rows]
+    return [
+        {
+            "label": row.name,
+            "n": row.n,
+            "k": row.k,
+            "percent": row.value,
+            "low": row.low,
+            "high": row.high,
+        }
+        for row in rows
+    ]
 
 
 LONG = ["identity", "attribute", "part", "score", "n", "k", "value", "low", "high"]

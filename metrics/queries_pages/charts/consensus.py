@@ -7,21 +7,23 @@ from collections.abc import Mapping
 from annotation import scales
 from annotation.models import Study
 from metrics import figures, frames
-from metrics.queries_pages.charts.sources import NothingToDraw, Source, evaluated
+from metrics.queries_pages.charts.sources import NothingToDraw, Source, evaluated, intervals
 
 
 def consensus_bars(study: Study) -> tuple[figures.Bar, ...]:
-    """The consensus percentages (PROTOCOL §2) in the order of the scale; empty without any rating."""
+    """The consensus percentages (PROTOCOL §2) in the order of the scale; empty without any rating.
+
+    With the intervals of a stored run, if one counted the same answers."""
     evaluation = evaluated(study, "consensus")
-    bars = {
-        row.name: (row.value, row.k or 0, row.n) for row in evaluation.rows if row.value is not None and row.n
-    }
-    return tuple(
-        figures.Bar(label=label.name, percent=percent, k=k, n=n)
-        for label in scales.VISUAL_NATURE
-        for percent, k, n in [bars.get(label.name.lower().replace(" ", "_"), (None, 0, 0))]
-        if percent is not None
-    )
+    ranges = intervals(study, evaluation)
+    found = {row.name: row for row in evaluation.rows if row.value is not None and row.n}
+    bars = []
+    for label in scales.VISUAL_NATURE:
+        row = found.get(label.name.lower().replace(" ", "_"))
+        if row is not None and row.value is not None:
+            low, high = ranges.get((row.name, None, ""), (None, None))
+            bars.append(figures.Bar(label.name, row.value, row.k or 0, row.n, low, high))
+    return tuple(bars)
 
 
 def _consensus(study: Study, options: Mapping[str, str]) -> figures.Figure:
@@ -31,4 +33,8 @@ def _consensus(study: Study, options: Mapping[str, str]) -> figures.Figure:
     return figures.consensus(bars, study=study.title, simulated=frames.holds_simulated(study))
 
 
-FIGURES = {"consensus": Source("Consensus on the visual nature of attributes", _consensus, {})}
+FIGURES = {
+    "consensus": Source(
+        "Consensus on the visual nature of attributes", _consensus, {}, counterpart="ViSAGe, figure 6"
+    )
+}

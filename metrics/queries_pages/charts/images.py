@@ -115,5 +115,6 @@ FIGURES = {
         "An image with the boxes of its annotators",
         _annotated_image,
         {"image": "the number of an image whose file is here; without it, one with many boxes"},
+        counterpart="ViSAGe, figure 7",
     )
 }

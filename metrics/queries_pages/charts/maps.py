@@ -277,6 +277,9 @@ FIGURES = {
             "show": "number (how many visual stereotypes) or likely (how often images show them)",
         },
         {"show": SHOW},
+        counterpart="ViSAGe, figure 2",
     ),
-    "map-offensiveness": Source("Map of offensiveness", _map_offensiveness, {}),
+    "map-offensiveness": Source(
+        "Map of offensiveness", _map_offensiveness, {}, counterpart="ViSAGe, figure 8"
+    ),
 }

@@ -34,3 +34,14 @@ def region(options: Mapping[str, str]) -> str:
             f"region={chosen}: choose one of {', '.join(Region.values)}.{nearest(chosen, Region.values)}"
         )
     return chosen
+
+
+def groups(options: Mapping[str, str], names: Mapping[int, str]) -> list[int]:
+    """The group of that name, or all of `names` (group: its name); ValueError names the nearest."""
+    name = options.get("group", "")
+    if not name:
+        return list(names)
+    for pk, known in names.items():
+        if known.casefold() == name.casefold():
+            return [pk]
+    raise ValueError(f"group={name}: there is no such group here.{nearest(name, list(names.values()))}")

@@ -97,5 +97,6 @@ FIGURES = {
             "run": "number of the embedding run to read, or the newest",
         },
         {"by": BY},
+        counterpart="ViSAGe, figure 5",
     )
 }

@@ -18,7 +18,6 @@ from metrics.queries_pages.charts.sources import (
     group_link,
     titled,
 )
-from metrics.registry import nearest
 
 GROUPS = 6
 _OF_A_REGION = 12
@@ -50,7 +49,7 @@ def _top_attributes(study: Study, options: Mapping[str, str]) -> figures.Figure:
         raise NothingToDraw(
             f"Study '{study.name}' has neither answers about what images depict nor captions of them yet."
         )
-    groups = _chosen(names, options.get("group", ""))[:GROUPS]
+    groups = reading.groups(options, names)[:GROUPS]
     known = set(frames.stereotypes(study).values_list("group_id", "attribute_id"))
     panels = []
     for group in groups:
@@ -105,7 +104,7 @@ def _salient(study: Study, options: Mapping[str, str]) -> figures.Figure:
     region, name = reading.region(options), options.get("group", "")
     names = _names(rows)
     if name:
-        groups = _chosen(names, name)
+        groups = reading.groups(options, names)
         region = about[groups[0]].region
     else:
         there = {group.region for group in about.values()}
@@ -228,16 +227,6 @@ def _names(rows: Rows) -> dict[int, str]:
     return dict(sorted(((pk, of_group[0].group) for pk, of_group in rows.items()), key=lambda one: one[1]))
 
 
-def _chosen(names: Mapping[int, str], name: str) -> list[int]:
-    """The group of that name, or all; ValueError names the nearest."""
-    if not name:
-        return list(names)
-    for pk, known in names.items():
-        if known.casefold() == name.casefold():
-            return [pk]
-    raise ValueError(f"group={name}: there is no such group here.{nearest(name, list(names.values()))}")
-
-
 def _bars(
     rows: Iterable[scoring.ScoreRow], top: int, known: set[tuple[int, int]] | None, link: str
 ) -> tuple[Ranked, ...]:
@@ -272,6 +261,8 @@ def _of(groups: list[int], names: Mapping[int, str]) -> str:
     return f"{len(groups)} of {len(names)} groups" if len(groups) < len(names) else f"{len(groups)} groups"
 
 
+_SALIENT = "after SeeGULL, figures 10 and 11"
+
 FIGURES = {
     "top-attributes": Source(
         "Most likely and most salient attributes",
@@ -283,6 +274,7 @@ FIGURES = {
             "run": "the number of the captioning run (default: the newest)",
         },
         {"attributes": ("all", "visual")},
+        counterpart="ViSAGe, figure 3",
     ),
     "salient": Source(
         "Most salient stereotypes of each country",
@@ -292,8 +284,12 @@ FIGURES = {
             "group": "the name of one group",
             "top": _OPTION_TOP,
         },
+        counterpart=_SALIENT,
     ),
     "salience-regions": Source(
-        "Most salient stereotypes of each region", _salience_regions, {"top": _OPTION_TOP}
+        "Most salient stereotypes of each region",
+        _salience_regions,
+        {"top": _OPTION_TOP},
+        counterpart=_SALIENT,
     ),
 }

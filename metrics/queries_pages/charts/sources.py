@@ -30,12 +30,15 @@ class NothingToDraw(ValueError):
 class Source:
     """Where a figure comes from. `draw` takes the study and the options given, as text; it raises
     NothingToDraw, and ValueError naming an option that cannot be. `options`: name -> what it chooses.
-    `choices`: of an option that takes one of a few values, which; the first is the default."""
+    `choices`: of an option that takes one of a few values, which; the first is the default.
+    `counterpart`: the published figure that this one answers to, `after` a paper where it was known what its
+    figures are of but not which number is which; empty for a figure that is nobody's."""
 
     title: str
     draw: Callable[[Study, Mapping[str, str]], figures.Figure]
     options: Mapping[str, str]
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    counterpart: str = ""
 
 
 def evaluated(

@@ -28,6 +28,11 @@ OF = ("stereotypes", "all")
 # Enough for a percentile interval to two digits, and a second's work for the largest source there is.
 _RESAMPLES = 1000
 _REGION = "region: "
+# A source keeps how many said what, not who: its annotators cannot be drawn.
+_DRAWN = {
+    "votes": "drawn over associations only, not over those who voted",
+    "ratings": "drawn over attributes only, not over those who rated",
+}
 
 
 @dataclass(frozen=True)
@@ -42,10 +47,12 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Scores:
-    """The scores of one metric, and what has to be said of where they come from."""
+    """The scores of one metric, and what has to be said of where they come from. `drawn`: what their
+    intervals leave out."""
 
     rows: Mapping[tuple[int | None, str, str], ScoreRow]
     subtitle: str
+    drawn: str = ""
 
     def of(self, line: _Line, name: str, part: str = "") -> ScoreRow | None:
         return self.rows.get((line.group, "; ".join(each for each in (line.part, part) if each), name))
@@ -180,12 +187,14 @@ def _scores(study: Study, options: Mapping[str, str], votes: str, answers: str, 
     """From the stereotype source, with intervals drawn now; or from the study's answers, with those of a
     stored run, if one counted the same answers: answers can be many, and a figure does not wait."""
     ranges: Mapping[tuple[str, int | None, str], Interval] = {}
+    drawn = ""
     chosen = reading.choice(options, "from", FROM)
     if chosen == "source" or (chosen == "either" and study.stereotype_source_id is not None):
         if study.stereotype_source is None:
             raise NothingToDraw(f"Study '{study.name}' has no stereotype source, so no {what} of one.")
         evaluation = evaluated(study, votes, resamples=_RESAMPLES)
         subtitle = f"{study.title}; {what} of {study.stereotype_source.title}"
+        drawn = _DRAWN[what]
     else:
         evaluation = evaluated(study, answers)
         subtitle = f"{titled(study)}; {what} of its own annotators"
@@ -197,7 +206,7 @@ def _scores(study: Study, options: Mapping[str, str], votes: str, answers: str, 
             rows[row.group_id, row.part, row.name] = replace(row, low=low, high=high)
     if not rows:
         raise NothingToDraw(f"Study '{study.name}' has no {what} to draw yet.")
-    return _Scores(rows, subtitle)
+    return _Scores(rows, subtitle, drawn)
 
 
 def _ranked(scores: _Scores, lines: Sequence[_Line], name: str, part: str = "") -> list[_Line]:
@@ -229,7 +238,8 @@ def _drawn(
     rows = {"": "Region", "rules": "Rule"}.get(region, "Group")
     of = {"number": "Stereotypes of all", "share": "Number", "score": "n"}[unit]
     ranged = any(point.low is not None for point in points)
-    notes = (*further, *(("lines: 95 % intervals",) if unit != "number" and ranged else ()))
+    lines = f"lines: 95 % intervals{scores.drawn and f', {scores.drawn}'}"
+    notes = (*further, *((lines,) if unit != "number" and ranged else ()))
     plot = Plot(name, title, (scores.subtitle, *notes), axis, rows, of, unit, notes)
     return figures.dots(points, plot)
 
@@ -241,6 +251,8 @@ def _about(region: str) -> str:
 _READ = "read the stereotype source or the study's own answers; either: the source, if there is one"
 _GROUPS = "a row for each group of this region, instead of each region"
 _SHOW = "the number of associations, or the share with its interval"
+_VOTES = "after SeeGULL, figures 3, 4 and 9"
+_OFFENSIVE = "after SeeGULL, figures 5 and 8"
 
 FIGURES = {
     "thresholds": Source(
@@ -248,6 +260,7 @@ FIGURES = {
         _thresholds,
         {"from": _READ, "region": _GROUPS, "show": _SHOW},
         {"from": FROM, "show": SHOW},
+        counterpart=_VOTES,
     ),
     "pools": Source(
         "Stereotypes known in the region, out of it, and to both",
@@ -259,12 +272,14 @@ FIGURES = {
             "threshold": "how many annotators of a pool say Stereotypical; by default as the study's rule",
         },
         {"from": FROM, "show": SHOW},
+        counterpart=_VOTES,
     ),
     "offensiveness-regions": Source(
         "How offensive stereotypes are, by region",
         _offensiveness_regions,
         {"from": _READ, "region": _GROUPS, "of": "stereotypes by the study's rule, or all associations"},
         {"from": FROM, "of": OF},
+        counterpart=_OFFENSIVE,
     ),
     "offensive-groups": Source(
         "Groups with the most offensive stereotypes",
@@ -275,6 +290,7 @@ FIGURES = {
             "least": "leave out groups with fewer rated stereotypes (10)",
         },
         {"from": FROM},
+        counterpart=_OFFENSIVE,
     ),
     "visual-rules": Source("What each rule of visual nature selects", _visual_rules, {}),
 }

@@ -19,15 +19,16 @@ export class Board {
   #lit = null;
   #hovered = null;
 
-  /* `tell`: {say(name, values), describe(facts), changed(boxes, reason), hovered(option), updated()}. */
+  /* `tell`: {say(name, values, more), describe(facts), changed(boxes, reason), hovered(option), updated()};
+     what `changed` returns is said as well. */
   constructor(frame, tell) {
     this.frame = frame;
     this.tell = tell;
     this.painter = new Painter(frame.layer);
   }
 
-  load({ boxes, options, concealed = false }) {
-    this.collection = new Collection(boxes, options);
+  load({ boxes, options, noted, concealed = false }) {
+    this.collection = new Collection(boxes, options, noted);
     const { width, height } = this.frame.size;
     Object.assign(this, { selected: null, active: null, mode: "select", concealed });
     this.cross = { x: Math.round(width / 2), y: Math.round(height / 2) };
@@ -69,8 +70,8 @@ export class Board {
     return this.active !== null;
   }
 
-  say(name, values) {
-    this.tell.say(name, values);
+  say(name, values, more) {
+    this.tell.say(name, values, more);
   }
 
   /* ---- modes, selection ---- */
@@ -217,14 +218,15 @@ export class Board {
     this.say("assigned", { label: this.collection.label(option) });
   }
 
-  remove(ids) {
+  /* What the page `noted` beside the boxes is kept in the same step. */
+  remove(ids, noted) {
     const gone = new Set(ids);
     const focused = this.focusedBox();
-    if (!this.collection.remove(gone)) return;
+    if (!this.collection.remove(gone, noted)) return;
     if (focused && gone.has(focused.id)) this.focus();
     if (gone.has(this.selected)) this.selected = null;
     this.#changed("remove");
-    this.say("removed", { count: this.boxes.length });
+    if (gone.size) this.say("removed", { count: this.boxes.length });
   }
 
   undo() {
@@ -239,8 +241,7 @@ export class Board {
   #travel(way, done, nothing) {
     if (!this.collection[way]()) return this.say(nothing);
     if (!this.selectedBox()) this.selected = null;
-    this.#changed(way);
-    this.say(done, { count: this.boxes.length });
+    this.say(done, { count: this.boxes.length }, this.#changed(way));
   }
 
   #reshape(box, reason, key) {
@@ -253,7 +254,7 @@ export class Board {
 
   #changed(reason) {
     this.paint();
-    this.tell.changed(this.collection.copy(), reason);
+    return this.tell.changed(this.collection.copy(), reason);
   }
 
   /* ---- showing ---- */

@@ -1,6 +1,7 @@
-/* The boxes of one image with their history, and the options (attributes) that they belong to. */
+/* The boxes of one image with their history, and the options (attributes) that they belong to. What the page
+   around keeps beside them, `noted`, has its place in the same history. */
 
-import { History } from "./history.js";
+import { History } from "../history.js";
 
 export const own = ({ id, option, x0, y0, x1, y1 }) => ({ id, option, x0, y0, x1, y1 });
 
@@ -10,8 +11,8 @@ export class Collection {
   #made = 0;
 
   /* `options`: [{id, label, number}]; of an option that is not named, its id is shown. */
-  constructor(boxes = [], options = []) {
-    this.#history = new History(boxes.map(own));
+  constructor(boxes = [], options = [], noted = null) {
+    this.#history = new History({ boxes: boxes.map(own), noted });
     for (const { id, label, number } of options) this.name(id, label, number);
     for (const { id, option } of boxes) {
       this.name(option);
@@ -37,7 +38,11 @@ export class Collection {
   }
 
   get boxes() {
-    return this.#history.present;
+    return this.#history.present.boxes;
+  }
+
+  get noted() {
+    return this.#history.present.noted;
   }
 
   get canUndo() {
@@ -77,15 +82,15 @@ export class Collection {
   add(option, shape) {
     this.#made += 1;
     const box = own({ id: `box-${this.#made}`, option, ...shape });
-    this.#history.commit([...this.boxes, box]);
+    this.#commit([...this.boxes, box]);
     return box;
   }
 
   /* Changes with the same `key`, one after the other, are one step of the history. */
   replace(box, key = null) {
-    this.#history.commit(
+    this.#commit(
       this.boxes.map((each) => (each.id === box.id ? own(box) : each)),
-      key,
+      { key },
     );
   }
 
@@ -94,11 +99,11 @@ export class Collection {
     this.#history.close();
   }
 
-  /* True if there was something to remove. */
-  remove(ids) {
+  /* Removes boxes and notes something else in one step. True if there was anything to do. */
+  remove(ids, noted = this.noted) {
     const left = this.boxes.filter((box) => !ids.has(box.id));
-    if (left.length === this.boxes.length) return false;
-    this.#history.commit(left);
+    if (left.length === this.boxes.length && noted === this.noted) return false;
+    this.#commit(left, { noted });
     return true;
   }
 
@@ -108,5 +113,9 @@ export class Collection {
 
   redo() {
     return this.#history.redo();
+  }
+
+  #commit(boxes, { key = null, noted = this.noted } = {}) {
+    this.#history.commit({ boxes, noted }, key);
   }
 }

@@ -40,6 +40,7 @@ export function press(editor, board, frame, event, inView) {
       return true;
     case "h":
       board.setMode("pan");
+      frame.view.focus({ preventScroll: true });
       return true;
     case "i":
       return editor.toggleBlur();
@@ -52,11 +53,6 @@ export function press(editor, board, frame, event, inView) {
       editor.zoomOut();
       return true;
     case "f":
-      editor.zoomFit();
-      return true;
-    case "0":
-      // "None of the above" on the page around; here only as the way back from a zoom.
-      if (frame.zoom === 1) return false;
       editor.zoomFit();
       return true;
     case "]":

@@ -16,7 +16,6 @@ export class DepictionView {
   #error = null;
   #active = null;
   #changed;
-  #settling = false;
 
   /* `draft`: {selected: [ids], whole: [ids], boxes: [{id, option, x0, y0, x1, y1}]} or null. */
   constructor(root, { item, config, draft, onchange }) {
@@ -49,23 +48,20 @@ export class DepictionView {
       board.replaceChildren(el("p", { class: "empty" }, this.#messages.image_missing));
       return;
     }
-    for (const row of this.#rows) row.choose(draft?.selected?.includes(row.id) ?? false);
-    this.#settling = true;
     this.#editor = new BoxEditor(board, {
       src: url,
       width,
       height,
       alt: this.#messages.image,
       boxes: draft?.boxes ?? [],
+      noted: { selected: draft?.selected ?? [], whole: draft?.whole ?? [] },
       options: this.#rows.filter((row) => !row.none).map((row) => ({ id: row.id, label: row.text, number: row.position })),
       blurred: config.blurred,
       messages: config.board,
-      onchange: () => this.#boxesChanged(),
+      onchange: (boxes, reason) => this.#changedTo(reason),
       onhover: (option) => this.#mark(option),
     });
-    for (const row of this.#rows) row.setWhole(draft?.whole?.includes(row.id) ?? false);
-    this.#settling = false;
-    this.#boxesChanged(false);
+    this.#follow();
     const last = this.#rows.findLast((row) => row.chosen && !row.none);
     if (last) this.activate(last);
   }
@@ -75,32 +71,32 @@ export class DepictionView {
   }
 
   draft() {
+    return { ...this.#choices(), boxes: this.#editor?.allBoxes() ?? [] };
+  }
+
+  #choices() {
     return {
       selected: this.#rows.filter((row) => row.chosen).map((row) => row.id),
       whole: this.#rows.filter((row) => row.whole).map((row) => row.id),
-      boxes: this.#editor?.allBoxes() ?? [],
     };
   }
 
   /* A row was chosen or let go. Letting go of an attribute takes its boxes along; undo brings them back. */
   toggled(row) {
-    if (row.chosen && row.none) {
-      for (const other of this.#rows) if (other !== row && other.chosen) this.#letGo(other);
-    } else if (row.chosen) {
-      for (const other of this.#rows) if (other.none) other.choose(false);
-      this.activate(row);
-    } else {
-      this.#letGo(row);
+    const apart = row.chosen ? this.#rows.filter((one) => one.chosen && one !== row && (one.none || row.none)) : [row];
+    for (const other of apart) {
+      other.choose(false);
+      other.setWhole(false);
     }
-    this.#fresh();
+    this.#note(apart);
+    this.activate(row);
   }
 
-  #letGo(row) {
-    row.choose(false);
-    row.setWhole(false);
-    const boxes = this.#editor?.boxesOf(row.id) ?? [];
-    if (boxes.length) this.#editor.remove(boxes.map((box) => box.id));
-    if (this.#active === row) this.#activateNext();
+  /* One step of the history, which Ctrl+Z takes back: what is chosen now, without the boxes of rows `apart`. */
+  #note(apart = []) {
+    if (!this.#editor) return this.#fresh();
+    const gone = apart.flatMap((row) => this.#editor.boxesOf(row.id));
+    this.#editor.note(this.#choices(), gone.map((box) => box.id));
   }
 
   /* From now on, boxes are drawn for this attribute. */
@@ -137,20 +133,27 @@ export class DepictionView {
   }
 
   wholeChanged() {
-    this.#fresh();
+    this.#note();
   }
 
-  #boxesChanged(tell = true) {
-    if (this.#settling) return;
+  /* The words are for those who cannot see which options a step back chose or let go. */
+  #changedTo(reason) {
+    this.#follow();
+    if (this.#active ? !this.#active.chosen : this.#rows.some((row) => row.chosen && !row.none)) this.#activateNext();
+    this.#fresh();
+    if (reason !== "undo" && reason !== "redo") return "";
+    const names = this.#rows.filter((row) => row.chosen).map((row) => row.text);
+    return names.length ? fill(this.#messages.chosen_now, { names: names.join(", ") }) : this.#messages.nothing_chosen;
+  }
+
+  /* The rows show what the history has. */
+  #follow() {
+    const { selected, whole } = this.#editor.noted;
     for (const row of this.#rows) {
-      const boxes = this.#editor?.boxesOf(row.id) ?? [];
-      row.setBoxes(boxes);
-      if (boxes.length && !row.chosen) {
-        row.choose(true); // undone: its boxes are back, and so is it
-        for (const other of this.#rows) if (other.none) other.choose(false);
-      }
+      row.choose(selected.includes(row.id));
+      row.setWhole(whole.includes(row.id));
+      row.setBoxes(this.#editor.boxesOf(row.id));
     }
-    if (tell) this.#fresh();
   }
 
   #fresh() {

@@ -92,6 +92,7 @@ export class OptionRow {
   }
 
   choose(chosen) {
+    if (!chosen && this.#more?.contains(document.activeElement)) this.input.focus({ preventScroll: true });
     this.input.checked = chosen;
     this.#open();
   }
@@ -116,6 +117,7 @@ export class OptionRow {
   }
 
   setBoxes(boxes) {
+    const held = [...(this.#boxes?.children ?? [])].findIndex((one) => one.contains(document.activeElement));
     this.#boxes?.replaceChildren(
       ...boxes.map((box, index) =>
         el(
@@ -134,5 +136,7 @@ export class OptionRow {
         ),
       ),
     );
+    // whoever removes one box after another keeps their place
+    if (held >= 0) (this.#boxes.children[Math.min(held, boxes.length - 1)]?.firstChild ?? this.#draw).focus();
   }
 }

@@ -1,7 +1,8 @@
 /* One item of a rating task: a statement, labels with digits, and a reason where a label needs one. */
 
 import { bringUp, el, failure, fill, statement } from "./dom.js";
-import { digit } from "./keys.js";
+import { History } from "../history.js";
+import { digit, latin } from "./keys.js";
 
 export class RatingView {
   #item;
@@ -10,6 +11,7 @@ export class RatingView {
   #radios;
   #reason;
   #errors = { value: null, reason: null };
+  #history;
 
   /* `draft`: {value, justification} or null. `onchange` is called after every change. */
   constructor(root, { item, config, draft, onchange }) {
@@ -51,7 +53,9 @@ export class RatingView {
     );
     root.replaceChildren(this.#fieldset, this.#field);
     if (draft) this.#restore(draft);
+    this.#history = new History(this.#place);
     root.oninput = () => {
+      if (this.#place !== this.#history.present) this.#history.commit(this.#place);
       this.#clear();
       onchange();
     };
@@ -76,9 +80,13 @@ export class RatingView {
     );
   }
 
+  /* Of the chosen label; -1 if there is none. */
+  get #place() {
+    return this.#radios.findIndex((radio) => radio.checked);
+  }
+
   get #chosen() {
-    const place = this.#radios.findIndex((radio) => radio.checked);
-    return place < 0 ? null : this.#labels[place];
+    return this.#labels[this.#place] ?? null;
   }
 
   get answerable() {
@@ -135,11 +143,24 @@ export class RatingView {
   }
 
   press(event) {
+    if (event.ctrlKey || event.metaKey) return this.#travel(latin(event).toLowerCase(), event.shiftKey);
     const radio = this.#radios[digit(event) - 1];
     if (!radio) return false;
     radio.checked = true;
     radio.dispatchEvent(new Event("input", { bubbles: true }));
     bringUp(this.#chosen.needs_reason ? this.#reason : radio);
+    return true;
+  }
+
+  /* Ctrl+Z takes back a choice, Ctrl+Shift+Z and Ctrl+Y make it again. */
+  #travel(key, shifted) {
+    if (key !== "z" && (key !== "y" || shifted)) return false;
+    if (!(key === "y" || shifted ? this.#history.redo() : this.#history.undo())) return true;
+    const place = this.#history.present;
+    this.#radios.forEach((radio, index) => (radio.checked = index === place));
+    const at = this.#radios[place] ?? this.#radios[0];
+    at.dispatchEvent(new Event("input", { bubbles: true }));
+    bringUp(at);
     return true;
   }
 

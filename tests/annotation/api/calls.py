@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import cache
 
 from django.test import Client
 from django.utils import timezone
+from drf_spectacular.generators import SchemaGenerator
 
 from annotation.models import Scope
 from annotation.services import tokens
 
 PROBLEM = "application/problem+json"
+
+
+@cache
+def documented() -> dict:
+    """The schema of the API: what it says that it takes and answers."""
+    return SchemaGenerator().get_schema(request=None, public=True)
 
 
 class Program:

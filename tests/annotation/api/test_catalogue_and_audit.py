@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+import yaml
 from django.core.management import call_command
+from drf_spectacular.generators import SchemaGenerator
 
 from annotation.models import AuditEvent, SlotState
 from tests import factories
@@ -98,8 +102,6 @@ def test_the_schema_is_generated_without_a_warning(tmp_path):
 
 
 def test_every_operation_says_what_it_does_and_what_it_needs(tmp_path):
-    import yaml
-
     file = tmp_path / "schema.yml"
     call_command("spectacular", "--file", str(file))
     operations = [
@@ -114,6 +116,25 @@ def test_every_operation_says_what_it_does_and_what_it_needs(tmp_path):
         assert "application/problem+json" in operation["responses"]["429"]["content"], (path, method)
     identities = [operation["operationId"] for _, _, operation in operations]
     assert len(set(identities)) == len(identities)
+
+
+def test_the_schema_is_made_once_for_each_language_and_format(client, monkeypatch):
+    client.force_login(factories.user("plain"))
+    formats = ("application/vnd.oai.openapi", "application/json")
+    first = [client.get("/api/v1/schema?lang=es", headers={"Accept": kind}) for kind in formats]
+    assert [answer["Content-Type"] for answer in first] == list(formats)
+    assert json.loads(first[1].content) == yaml.safe_load(first[0].content)
+
+    def again(*args, **kwargs):
+        raise AssertionError("made again")
+
+    monkeypatch.setattr(SchemaGenerator, "get_schema", again)
+    second = [client.get("/api/v1/schema?lang=es", headers={"Accept": kind}) for kind in formats]
+    assert [answer.content for answer in second] == [answer.content for answer in first]
+    # a language there is not is that of the program, however many are made up
+    monkeypatch.undo()
+    unknown = client.get("/api/v1/schema?lang=tlh", headers={"Accept": formats[1]})
+    assert unknown.content == client.get("/api/v1/schema?lang=en", headers={"Accept": formats[1]}).content
 
 
 def test_the_documentation_page_loads_no_script_from_elsewhere_and_none_inline(client):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 
 class Editor:
@@ -19,9 +20,17 @@ class Editor:
             asked["boxes"] = json.dumps(asked["boxes"])
         page.goto(f"/boxes/?{urlencode({'size': f'{width}x{height}', **asked})}")
         page.wait_for_selector("body[data-ready]")
-        page.wait_for_function("document.querySelector('.boxes-image').complete")
+        expect(page.locator(".boxes-image")).to_have_js_property("complete", True)
         self.view = page.get_by_role("application")
         self._devices = page.context.new_cdp_session(page)
+
+    def until(self, expression: str) -> None:
+        """Wait until the page finds the expression true. Playwright's own `wait_for_function` evaluates it in
+        the page from the second time on, which the page's policy forbids."""
+        deadline = time.monotonic() + 20
+        while not self.page.evaluate(expression):
+            assert time.monotonic() < deadline, f"not true after 20 s: {expression}"
+            time.sleep(0.02)
 
     def seen(self) -> dict[str, float]:
         """Where the image lies on the screen."""

@@ -105,8 +105,20 @@ def test_a_finger_scrolls_the_page_unless_the_tool_is_armed_or_it_holds_a_box(op
     assert near(editor.boxes()[:1], (100, 200, 300, 360), within=2)
     assert editor.page.evaluate("scrollY") == 0
     editor.swipe((40, 460), (40, 100))
-    editor.page.wait_for_function("scrollY > 50")
+    editor.until("scrollY > 50")
     assert len(editor.boxes()) == 2
+
+
+def test_a_finger_moves_the_view_of_a_zoomed_picture(open_editor):
+    editor = open_editor(page_width=390, page_height=660)
+    for _ in range(4):
+        editor.call("zoomIn")
+    editor.call("setMode", "pan")
+    before = editor.page.evaluate("document.querySelector('.boxes-view').scrollLeft")
+    assert before > 0
+    editor.swipe((300, 300), (220, 300))
+    editor.until(f"document.querySelector('.boxes-view').scrollLeft > {before + 20}")
+    assert editor.boxes() == []
 
 
 def test_every_change_can_be_undone_and_done_again(open_editor):

@@ -41,10 +41,8 @@ def test_the_wheel_zooms_around_the_pointer_only_with_control(open_editor):
     editor.page.keyboard.down("Control")
     editor.page.mouse.wheel(0, -200)
     editor.page.keyboard.up("Control")
-    editor.page.wait_for_function(
-        "width => document.querySelector('.boxes-image').getBoundingClientRect().width > width + 50",
-        arg=before["width"],
-    )
+    wider = f"document.querySelector('.boxes-image').getBoundingClientRect().width > {before['width'] + 50}"
+    editor.until(wider)
     assert editor.at(100, 300) == pytest.approx(there, abs=2)
     wide = editor.seen()["width"]
     editor.page.mouse.wheel(0, -100)

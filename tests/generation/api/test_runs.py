@@ -85,6 +85,14 @@ def test_a_run_goes_where_its_actions_lead(program):
     is_problem(program.post("runs/99999/start"), 404)
 
 
+def test_a_run_names_what_made_it(program):
+    run = pictures.made(pictures.pictures("Mexican"))
+    [way] = program.get(f"runs/{run.pk}").json()["made_with"]
+    assert (way["model"], way["revision"], way["device"]) == ("fake", "1", "cpu")
+    assert way["libraries"] == run.made_with[0]["libraries"]
+    assert {"code", "since"} < set(way)
+
+
 def test_a_run_says_how_it_stands_and_what_went_wrong(program):
     run = plans.put(plans.planned("Mexican").run, RunState.RUNNING)
     jobs = list(run.jobs.order_by("pk"))

@@ -29,9 +29,11 @@ MAKERS = {
     "stable_diffusion": tiny.stable_diffusion,
     "flagging_all": lambda folder: tiny.stable_diffusion(folder, safety="flags all"),
     "flagging_none": lambda folder: tiny.stable_diffusion(folder, safety="flags none"),
+    "stable_diffusion_2": tiny.stable_diffusion_2,
     "stable_diffusion_xl": tiny.stable_diffusion_xl,
     "stable_diffusion_3": tiny.stable_diffusion_3,
     "flux": tiny.flux,
+    "flux_schnell": lambda folder: tiny.flux(folder, guided=False),
     "open_clip": tiny.open_clip_folder,
 }
 

@@ -1,5 +1,8 @@
 """What is special to diffusers: its own pictures, batches of one size, the safety checker, schedulers."""
 
+import importlib
+from types import SimpleNamespace
+
 import pytest
 from PIL import ImageChops
 
@@ -43,6 +46,34 @@ def test_a_negative_prompt_changes_the_picture_and_is_refused_where_it_would_be_
     plain = pngs(loaded(tiny_models.stable_diffusion), WANTED[:1])
     assert pngs(loaded(tiny_models.stable_diffusion, negative_prompt="a hat"), WANTED[:1]) != plain
     assert "no negative prompt" in refusal(tiny_models.flux, negative_prompt="a hat")
+
+
+def test_guidance_is_refused_where_it_would_be_ignored(tiny_models):
+    """Flux schnell takes the number and makes the same picture of every one."""
+    assert "knows no guidance" in refusal(tiny_models.flux_schnell)
+    [picture] = loaded(tiny_models.flux_schnell, guidance=None).generate(WANTED[:1])
+    assert picture.pixels.size == (64, 64)
+
+
+def test_on_a_gpu_convolutions_are_laid_out_for_its_tensor_cores(tiny_models):
+    """As far as a machine without one can tell: what is put where, and that no part is in its way."""
+    module, torch = importlib.import_module("generation.backends.image_diffusers"), library("torch")
+
+    class Parts:
+        unet, vae = torch.nn.Conv2d(4, 8, 3), torch.nn.Conv3d(4, 8, 3)
+        placed = None
+
+        def set_progress_bar_config(self, *, disable):
+            assert disable
+
+        def to(self, device):
+            self.placed = device
+
+    parts, card = Parts(), SimpleNamespace(type="cuda")
+    module._place(parts, card, None)
+    assert parts.placed is card
+    assert parts.unet.weight.is_contiguous(memory_format=torch.channels_last)
+    assert parts.vae.weight.is_contiguous()
 
 
 def test_the_global_random_state_does_not_reach_a_picture(tiny_models):
@@ -190,6 +221,13 @@ def test_a_scheduler_is_chosen_by_its_class_and_refused_if_it_does_not_fit(tiny_
         assert name in told
         assert "DPMSolverMultistepScheduler" in told
     assert "FlowMatchEulerDiscreteScheduler" in refusal(tiny_models.flux, scheduler="DDIMScheduler")
+
+
+def test_another_scheduler_predicts_what_the_model_was_trained_to(tiny_models):
+    """Stable Diffusion 2.x predicts the velocity: a scheduler that took it for noise would make none of its
+    pictures."""
+    changed = loaded(tiny_models.stable_diffusion_2, scheduler="EulerDiscreteScheduler")
+    assert changed._pipeline.scheduler.config.prediction_type == "v_prediction"
 
 
 def test_a_scheduler_that_draws_noise_without_our_seed_is_refused(tiny_models):

@@ -1,4 +1,4 @@
-"""What every backend of pictures promises: the fake's drawings and pipelines of four families."""
+"""What every backend of pictures promises: the fake's drawings and pipelines of five families."""
 
 from collections import Counter
 from io import BytesIO
@@ -10,7 +10,7 @@ from generation.backends.base import Wanted
 from generation.recipes import ImageRecipe
 
 pytestmark = pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)")
-REAL = ("stable_diffusion", "stable_diffusion_xl", "stable_diffusion_3", "flux")
+REAL = ("stable_diffusion", "stable_diffusion_2", "stable_diffusion_xl", "stable_diffusion_3", "flux")
 WANTED = [
     Wanted("a photo of an Indian person", 1),
     Wanted("a portrait of a Ukrainian person", 2**63 - 1),

@@ -13,6 +13,7 @@ import pytest
 from generation import backends
 from generation.backends._torch import library
 from generation.backends.base import BackendError
+from tests.generation import tiny_captions
 from tests.generation.backends.test_image_diffusers import loaded, recipe, refusal
 
 pytestmark = pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)")
@@ -119,23 +120,60 @@ except backends.BackendError as error:
     assert "hf download someone/some-model --local-dir FOLDER" in told
 
 
-def test_a_hub_id_is_loaded_from_the_cache_and_its_revision_is_the_commit(tiny_models, tmp_path):
-    commit = "0123456789abcdef0123456789abcdef01234567"
-    cached = tmp_path / "hub" / "models--someone--some-model"
-    shutil.copytree(tiny_models.stable_diffusion, cached / "snapshots" / commit)
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def fetched(folder, home):
+    """A folder as the hub's client keeps what it fetched of someone/some-model."""
+    cached = home / "hub" / "models--someone--some-model"
+    shutil.copytree(folder, cached / "snapshots" / COMMIT)
     (cached / "refs").mkdir()
-    (cached / "refs" / "main").write_text(commit)
+    (cached / "refs" / "main").write_text(COMMIT)
+
+
+FETCHED = {
+    "stable_diffusion": "ImageRecipe(model='someone/some-model')",
+    "blip": "CaptionRecipe(backend='blip', model='someone/some-model')",
+    "blip of a commit": f"CaptionRecipe(backend='blip', model='someone/some-model', revision='{COMMIT}')",
+    "open_clip": "EmbeddingRecipe(model='hf-hub:someone/some-model', pretrained='')",
+}
+
+
+@pytest.mark.parametrize("name", FETCHED)
+def test_a_hub_id_is_loaded_from_the_cache_and_its_revision_is_the_commit(tiny_models, tmp_path, name):
+    blip = name.startswith("blip")
+    folder = tiny_captions.blip(tmp_path / "blip") if blip else getattr(tiny_models, name)
+    fetched(folder, tmp_path)
     told = in_a_process(
-        """
+        f"""
 from generation import backends
-from generation.recipes import ImageRecipe
-model = backends.load(ImageRecipe(model="someone/some-model"), device="cpu")
+from generation.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe
+model = backends.load({FETCHED[name]}, device="cpu")
 print(model.about.model, model.about.revision)
 """,
         HF_HOME=str(tmp_path),
         HF_HUB_OFFLINE="1",
     )
-    assert told.split() == ["someone/some-model", commit]
+    model, revision = told.split()
+    assert model.removeprefix("hf-hub:") == "someone/some-model"
+    assert revision == COMMIT
+
+
+def test_a_revision_that_a_captioners_hub_id_lacks_is_named(tiny_models, tmp_path):
+    fetched(tiny_captions.blip(tmp_path / "blip"), tmp_path)
+    told = in_a_process(
+        """
+from generation import backends
+from generation.recipes import CaptionRecipe
+try:
+    backends.load(CaptionRecipe(backend="blip", model="someone/some-model", revision="v2"), device="cpu")
+except backends.BackendError as error:
+    print(error)
+""",
+        HF_HOME=str(tmp_path),
+        HF_HUB_OFFLINE="1",
+    )
+    assert "'someone/some-model', revision 'v2'" in told
 
 
 def test_the_revision_of_a_folder_changes_with_its_files(copied):

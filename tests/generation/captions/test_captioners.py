@@ -1,5 +1,8 @@
 """What each captioner does in its own way."""
 
+import shutil
+from dataclasses import replace
+
 import pytest
 
 from generation import backends
@@ -7,6 +10,7 @@ from generation.backends.base import BackendError
 from generation.backends.ngrams import Ngrams
 from generation.recipes import CaptionRecipe, EmbeddingRecipe
 from tests.generation import tiny
+from tests.generation.backends.test_weights import SPOILT, weights_of
 
 
 class TestVisage:
@@ -78,7 +82,6 @@ class TestVisage:
 
     def test_ngrams_of_other_weights_in_the_same_folder(self, recipe, folders, ngrams, tmp_path):
         import json
-        import shutil
 
         other = f"local-dir:{tiny.open_clip_folder(tmp_path / 'clip', seed=9)}"
         shutil.copytree(ngrams, tmp_path / "ngrams")
@@ -98,8 +101,6 @@ class TestVisage:
             backends.load(wrong, device="cpu")
 
     def test_a_tokenizer_without_its_vocabulary(self, recipe, folders, tmp_path):
-        import shutil
-
         there = shutil.copytree(folders["bart"], tmp_path / "bart")
         (there / "tokenizer.json").unlink()
         with pytest.raises(BackendError, match=str(there)):
@@ -176,6 +177,21 @@ class TestCoca:
             BackendError, match=r"writes no captions\. Choose a CoCa, for example coca_ViT-L-14"
         ):
             backends.load(asked, device="cpu")
+
+
+@pytest.mark.parametrize("how", ["truncated", "gone", "without a tensor"])
+@pytest.mark.parametrize("backend", ["visage", "blip", "coca"])
+def test_a_spoilt_folder_is_refused_and_never_filled_with_random_weights(
+    recipe, folders, tmp_path, backend, how
+):
+    folder = folders["bart" if backend == "visage" else backend]
+    copied = shutil.copytree(folder, tmp_path / "spoilt")
+    SPOILT[how](weights_of(copied))
+    asked = recipe(backend)
+    spoilt = replace(asked, model=asked.model.replace(str(folder), str(copied)))
+    with pytest.raises(BackendError, match="copy or download them again") as refused:
+        backends.load(spoilt, device="cpu")
+    assert str(copied) in str(refused.value)
 
 
 def test_names_that_a_hub_would_know_say_how_to_get_them(monkeypatch):

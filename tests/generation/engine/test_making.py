@@ -10,7 +10,7 @@ from annotation.services import image_files
 from generation import vectors
 from generation.models import Caption, Embedding, Job, JobState, Provenance, Run, RunState
 from generation.recipes import CaptionRecipe, EmbeddingRecipe
-from generation.services import work
+from generation.services import jobs, work
 from tests.generation.work_world import (
     again,
     counted,
@@ -73,6 +73,27 @@ def test_captions_and_embeddings_are_made_of_the_files(model, monkeypatch):
     assert work.work(run_id=captions.pk) == 5
     assert [caption.text for caption in Caption.objects.filter(run=captions)] == before
     assert Embedding.objects.count() == 5
+
+
+@pytest.mark.parametrize(("side", "asked"), [(16, [5]), (10_000, [3, 2]), (60_000, [1] * 5)])
+def test_no_more_images_are_held_than_the_machines_memory_takes(model, monkeypatch, side, asked):
+    """1 GiB of a claim's images as they are decoded: three of 10,000 by 10,000 pixels."""
+    pictures = run_of_pictures(5)
+    work.work(run_id=pictures.pk)
+    monkeypatch.undo()
+    images = Image.objects.filter(image_set=pictures.image_set)
+    run = run_over(list(images), EmbeddingRecipe(backend="fake", model="fake"))
+    images.filter(index=2).update(width=side, height=side)
+    claim, claims = jobs.claim, []
+
+    def counted_claim(**given):
+        claimed = claim(**given)
+        claims.extend([len(claimed.jobs)] if claimed else [])
+        return claimed
+
+    monkeypatch.setattr(jobs, "claim", counted_claim)
+    assert work.work(run_id=run.pk) == 5
+    assert claims == asked
 
 
 @pytest.mark.parametrize("damage", ["missing", "no picture", "outside"])

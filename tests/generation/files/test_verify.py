@@ -9,7 +9,7 @@ import pytest
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 
-from annotation.models import Image, ImageSet
+from annotation.models import IdentityGroup, Image, ImageSet
 from generation.models import Job, JobState, Run, RunState
 from generation.recipes import ImageRecipe
 from generation.services import plans, png, runs, verify, work
@@ -96,6 +96,34 @@ def test_what_was_brought_finished_cannot_be_made(made):
         run_command("drawn", "--remake", "--now")
     [only] = verify.remake(lost=[Image.objects.get(pk=brought.pk)], by=None).brought
     assert only.pk == brought.pk
+
+
+def test_what_was_given_up_is_not_made_along_with_what_was_lost(made):
+    run = Run.objects.get()
+    image = made.images.order_by("index").first()
+    # a worker put one back after the run was cancelled
+    left = run.jobs.exclude(image=image).order_by("-pk").first()
+    Image.objects.filter(pk=left.image_id).delete()
+    kept = {field.attname: getattr(left, field.attname) for field in Job._meta.concrete_fields}
+    given_up = Job.objects.create(
+        **{**kept, "id": None, "image_id": None, "state": JobState.PENDING, "finished_at": None}
+    )
+    Run.objects.filter(pk=run.pk).update(state=RunState.CANCELLED)
+    path(image).unlink()
+    run_command("drawn", "--remake", "--now")
+    assert path(image).exists()
+    assert not Job.objects.filter(pk=given_up.pk).exists()
+    assert Image.objects.count() == 5
+
+
+def test_what_waits_in_the_run_is_told_before_it_is_made_as_well(made):
+    recipe = ImageRecipe(backend="fake", model="fake", width=64, height=64, images_per_prompt=2)
+    groups = [*IdentityGroup.objects.all(), factories.group("Indian")]
+    runs.ensure(plan=plans.plan_pictures(recipe=recipe, groups=groups, image_set="drawn"), by=None)
+    path(made.images.order_by("index").first()).unlink()
+    out, _ = run_command("drawn", "--remake", "--now")
+    assert "makes what was lost of it, and 6 that were waiting." in out
+    assert "drawn: 12 files are as they were made." in out
 
 
 def test_a_study_is_not_a_set(made):

@@ -263,6 +263,11 @@ def test_the_finished_run_shows_its_last_pictures_and_every_choice_of_its_recipe
     assert run.recipe_hash in shown.text
     for name in set(run.recipe) - {"kind", "version"}:
         assert f'<dt lang="en">{name.replace("_", " ")}</dt>' in shown.text
+    [way] = run.made_with
+    assert "Made by" in shown.text
+    for said in (way["revision"], way["device"], way["code"], f"pillow {way['libraries']['pillow']}"):
+        assert said, "nothing was recorded"
+        assert said.replace("+", "&#x2B;") in shown.text or said in shown.text
     assert "data-progress" not in shown.text
 
 

@@ -67,6 +67,10 @@ def test_captions_stand_by_run_best_first_and_embeddings_by_what_made_them(clien
     assert ranks == sorted(ranks)
     assert len(ranks) > 5
     assert [each.run for each in known.embeddings] == [embedded]
+    # what made each of the three is told beside it
+    text = shown(client, factories.user("chief", admin=True), "image_history", image.pk).text
+    assert text.count('revision <code class="hash">1</code>') == 3
+    assert f"numpy {embedded.made_with[0]['libraries']['numpy']}" in text
 
 
 def test_judgements_are_summed_up_by_attribute_and_name_nobody(client, lead, image):

@@ -8,6 +8,7 @@ from django.core.management import call_command
 from annotation.models import ImageSet, TaskKind
 from generation.management.commands import _doing
 from generation.models import Caption, Embedding, JobState, Provenance, Run, RunState
+from generation.services import runs, work
 from tests import factories
 from tests.generation.plans import world
 from tests.generation.plans.world import FAKE, command, refused
@@ -94,6 +95,13 @@ class TestRuns:
             "2: more",
         ):
             assert words in told
+
+    def test_a_run_names_what_made_it(self, run):
+        runs.start(run=run, by=None)
+        work.work(run_id=run.pk)
+        way = Run.objects.get(pk=run.pk).made_with[0]
+        told = command("runs", "show", str(run.pk))
+        assert f"made with  fake 1; cpu; pillow {way['libraries']['pillow']}; {way['code']}" in told
 
     def test_it_is_moved(self, run):
         number = str(run.pk)

@@ -14,7 +14,7 @@ from metrics.models import RunState, Score, ScoreRun
 from metrics.services import score_runs
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
-from tests.metrics import cast
+from tests.metrics import cast, pulled
 
 pytestmark = pytest.mark.django_db
 BODY = {"metric": "tendency", "resamples": 100}
@@ -198,19 +198,73 @@ def test_what_cannot_be_computed_is_refused_and_leaves_nothing(program, study, b
     assert not ScoreRun.objects.exists()
 
 
-def test_another_teams_study_is_nothing_to_compare_with(program, study, lead):
+@pytest.mark.parametrize("metric", ["tendency_difference", "offensiveness_difference"])
+def test_another_teams_study_is_nothing_to_compare_with(program, study, lead, metric):
     """What is asked for is of one's own study; what it is compared with must be one's own as well."""
     theirs = factories.study("theirs", leads=[factories.user("other")])
     factories.task(theirs, kind=TaskKind.DEPICTION)
     mine = factories.study("mine", leads=[lead])
     factories.task(mine, kind=TaskKind.DEPICTION)
-    asked = {"metric": "tendency_difference", "parameters": {"against": "theirs"}}
+    asked = {"metric": metric, "parameters": {"against": "theirs"}}
     refused = is_problem(program.post("studies/hats/score-runs", asked), 422)
     assert refused["detail"].endswith("There is: against=mine.")
     asked["parameters"]["against"] = "mine"
     assert program.post("studies/hats/score-runs", asked).status_code == 202
-    is_problem(program.get("studies/hats/scores?metric=tendency_difference&against=theirs"), 422)
-    assert program.get("studies/hats/scores?metric=tendency_difference&against=mine").status_code == 200
+    is_problem(program.get(f"studies/hats/scores?metric={metric}&against=theirs"), 422)
+    assert program.get(f"studies/hats/scores?metric={metric}&against=mine").status_code == 200
+
+
+def test_both_sides_of_offensiveness_and_their_difference_are_told(program, study, lead):
+    run = computed(study, metric="offensiveness_difference", resamples=100, parameters={"against": "hats"})
+    said = strict(program.get(f"studies/hats/score-runs/{run.pk}/scores"))
+    found = {
+        (row["group"]["name"] if row["group"] else "", row["part"], row["name"]): row
+        for row in said["results"]
+    }
+    # hat 4/6 and sombrero 1/6 are rated 1 and 0
+    first = found["Mexican", "side: first", "o"]
+    assert (first["value"], first["n"]) == (pytest.approx(5 / 24), 2)
+    assert first["low"] <= first["value"] <= first["high"]
+    assert found["Mexican", "", "o"]["value"] == 0
+    assert (found["Mexican", "", "o_p"]["value"], found["Mexican", "", "o_q"]["value"]) == (1, 1)
+    assert found["", "side: second", "o"]["n"] == 1
+
+
+def test_embeddings_of_another_team_are_nothing_to_compare_with(program, study, lead):
+    own, second = (pulled.embedding_run(study, image_set=name) for name in ("own", "second"))
+    mine = pulled.embedding_run(factories.study("mine", leads=[lead]), image_set="mine")
+    theirs = pulled.embedding_run(
+        factories.study("theirs", leads=[factories.user("other")]), image_set="theirs"
+    )
+    for run in (own, second, mine, theirs):
+        pulled.group_images(run, "Mexican")
+
+    def asked(**parameters):
+        return program.post(
+            "studies/hats/score-runs", {"metric": "pull_difference", "parameters": parameters}
+        )
+
+    for chosen in (
+        {"by": "run", "first": str(own.pk), "second": str(theirs.pk)},
+        {"by": "image_set", "first": "own", "second": "theirs"},
+        {"against": "theirs"},
+    ):
+        refused = is_problem(asked(**chosen), 422)
+        assert refused["detail"].endswith(f"There are the runs: {mine.pk}, {second.pk}, {own.pk}.")
+    for chosen in (
+        {"by": "run", "first": str(own.pk), "second": str(mine.pk)},
+        {"by": "image_set", "first": "own", "second": "second"},
+        {"against": "mine"},
+    ):
+        assert asked(**chosen).status_code == 202
+    assert "Say what to compare" in is_problem(asked(), 422)["detail"]
+    for wrong in ("pull_difference", "pull&run=99999", f"pull_difference&by=run&first={own.pk}&second="):
+        is_problem(program.get(f"studies/hats/scores?metric={wrong}"), 422)
+    assert "Say which two" in is_problem(asked(by="run", first=str(own.pk)), 422)["detail"]
+    is_problem(
+        program.get(f"studies/hats/scores?metric=pull_difference&by=run&first={own.pk}&second={theirs.pk}"),
+        422,
+    )
 
 
 def test_agreement_by_groups_of_people_is_for_admins(program, study):
@@ -225,3 +279,23 @@ def test_agreement_by_groups_of_people_is_for_admins(program, study):
     is_problem(program.get("studies/hats/agreement?by=gender"), 422)
     admin = Program(factories.user("admin", admin=True))
     assert strict(admin.get("studies/hats/agreement?by=gender"))["run"] is None
+    assert said["differences"] == []
+
+
+def test_agreement_by_groups_has_their_differences_apart(study):
+    words = factories.study("words")
+    task = factories.task(words, strata=("origin: Asia",) * 2 + ("origin: Europe",) * 2)
+    for values in ((5, 5, 1, 4), (1, 1, 5, 5), (4, 4, 2, 1)):
+        unit = factories.attribute_unit(task)
+        for value in values:
+            factories.response(unit, values=[value])
+    computed(words, metric="agreement", resamples=100, parameters={"by": "origin"})
+    said = strict(Program(factories.user("admin", admin=True)).get("studies/words/agreement?by=origin"))
+    assert not [row for row in said["results"] if "difference" in row["part"]]
+    row = next(row for row in said["differences"] if "nominal" in row["part"])
+    assert row["part"] == "task: visual_nature; reading: nominal; difference: Asia and Europe"
+    number = row["percentage_difference"]
+    assert (number["value"], number["n"]) == (pytest.approx(200 / 3), 6)
+    assert number["low"] <= number["value"] <= number["high"]
+    for name in ("percentage_difference", "alpha_difference"):
+        assert 0 < row[f"{name}_p"]["value"] <= row[f"{name}_q"]["value"] <= 1

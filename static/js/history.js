@@ -1,4 +1,4 @@
-/* Every state the boxes were in, so that any step can be taken back. States are never changed in place. */
+/* Every state an answer was in, so that any step can be taken back. States are never changed in place. */
 
 export class History {
   #past = [];

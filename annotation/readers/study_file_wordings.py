@@ -1,0 +1,77 @@
+"""The wordings of tasks that say none of their own, in every language of the program. Pure: no Django.
+
+Study files leave a wording out to mean the English one. People who read another language are shown its
+translation here, unless the task has a wording of its own, in English or in their language
+(docs/translating.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+WORDINGS = {
+    "visual_nature": "The attribute '[attr]' can be visually depicted in an image.",  # PROTOCOL §2
+    "prevalence": (
+        "Do you know of an opinion in society that associates [id] people with '[attr]'? "
+        "We ask what you know of, not what you think."
+    ),  # PROTOCOL §3
+    "offensiveness": (
+        "How offensive would '[attr]' be as a generalisation about a group of people: 'Most [id] are [attr]'?"
+    ),  # PROTOCOL §4
+    "depiction": (
+        "Select every attribute that this image depicts, and draw a box around what shows it."
+    ),  # PROTOCOL §5
+}
+"""Kind of task -> wording."""
+OFFENSIVENESS_OF_AN_ATTRIBUTE = "How offensive would '[attr]' be as a generalisation about a group of people?"
+"""The wording where no identity group is named."""
+
+_SPANISH = {
+    WORDINGS["visual_nature"]: "El atributo '[attr]' se puede representar visualmente en una imagen.",
+    WORDINGS["prevalence"]: (
+        "¿Conoce en la sociedad una opinión que asocie a las personas de identidad [id] con '[attr]'? "
+        "Preguntamos qué conoce, no qué piensa."
+    ),
+    WORDINGS["offensiveness"]: (
+        "¿Cuán ofensivo sería '[attr]' como generalización sobre un grupo de personas: «La mayoría de las "
+        "personas de identidad [id] son [attr]»?"
+    ),
+    OFFENSIVENESS_OF_AN_ATTRIBUTE: (
+        "¿Cuán ofensivo sería '[attr]' como generalización sobre un grupo de personas?"
+    ),
+    WORDINGS["depiction"]: (
+        "Seleccione todos los atributos que muestra esta imagen y dibuje un recuadro alrededor de lo que los "
+        "muestra."
+    ),
+}
+_ARABIC = {
+    WORDINGS["visual_nature"]: "يمكن تصوير الصفة '[attr]' بصريًا في صورة.",
+    WORDINGS["prevalence"]: (
+        "هل تعرف بوجود رأي في المجتمع يربط المنتمين إلى هوية [id] بالصفة '[attr]'؟ "
+        "نسأل عما هو معروف لك، لا عن رأيك."
+    ),
+    WORDINGS["offensiveness"]: (
+        "ما مدى الإساءة في '[attr]' كتعميم على مجموعة من الناس: «معظم المنتمين إلى هوية [id] هم [attr]»؟"
+    ),
+    OFFENSIVENESS_OF_AN_ATTRIBUTE: "ما مدى الإساءة في '[attr]' كتعميم على مجموعة من الناس؟",
+    WORDINGS["depiction"]: ("يُرجى اختيار كل الصفات التي تصوّرها هذه الصورة ورسم إطار حول ما يدل عليها."),
+}
+TRANSLATED: Mapping[str, Mapping[str, str]] = {"es": _SPANISH, "ar": _ARABIC}
+"""Language -> English wording -> wording in it."""
+
+
+def usual_wording(wording: str, language: str) -> str:
+    """A usual English wording in another language; empty if it is a wording of somebody's own, or the
+    program has no translation.
+
+    Examples
+    --------
+    >>> usual_wording("The attribute '[attr]' can be visually depicted in an image.", "es")
+    "El atributo '[attr]' se puede representar visualmente en una imagen."
+    >>> usual_wording("Can '[attr]' be seen?", "es")
+    ''
+    """
+    return TRANSLATED.get(language, {}).get(wording, "")
+
+
+__all__ = ["OFFENSIVENESS_OF_AN_ATTRIBUTE", "TRANSLATED", "WORDINGS", "usual_wording"]

@@ -1,0 +1,38 @@
+"""What a study says to annotators, in the language of the page as far as it is translated."""
+
+from django import template
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+
+from annotation.models import Study
+from annotation.translated import Told, text_of
+
+register = template.Library()
+
+
+@register.filter
+def told(study: Study, part: str) -> Told:
+    """Its title, description or support_text."""
+    return text_of(study, part, get_language() or "")
+
+
+@register.simple_tag
+def lang_of(language: str) -> SafeString:
+    """The attributes of an element whose text is in `language`: the page's, which it may be empty for, or
+    another."""
+    lang = format_html(' lang="{}"', language) if language not in ("", get_language()) else SafeString("")
+    return lang + SafeString(' dir="auto"')
+
+
+@register.simple_tag
+def apart(text: str | Promise | Told, language: str) -> SafeString:
+    """A text in `language` within a line of others: it may run the other way."""
+    return format_html("<bdi{}>{}</bdi>", lang_of(language), text)
+
+
+@register.simple_tag
+def title_of(study: Study) -> SafeString:
+    title = told(study, "title")
+    return apart(title, title.language)

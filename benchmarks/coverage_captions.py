@@ -1,0 +1,235 @@
+"""How often the 95 % intervals of what captions say hold the truth, in simulated studies.
+
+    python -m benchmarks.coverage_captions [--studies 400] [--resamples 300]
+
+Four groups have images, and each image captions. Whether a caption names an attribute is a coin whose logit
+is the attribute's own in that group plus a normal effect of the image for that attribute; a caption that
+names it names it twice in one case of five. Three of the people see each image, and whether they select the
+attribute hangs on the same effect of the image, and on their own.
+
+The truth of a share of captions and of salience is that of all images there could be, by Gauss-Hermite
+quadrature: in endless captions nothing is left of smoothing. Agreement of captions with people asks what was
+named and selected at least once, which hangs on how many images there are: its truth is the mean of a very
+large simulated population of studies of that size.
+
+Written to benchmarks/results/coverage-captions.json; docs/statistics.md has the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.coverage import as_table
+from metrics.stats import bootstrap, caption_pairs, percentiles, salience
+from metrics.stats.checks import Floats, Ints
+from metrics.stats.percentiles import Interval
+
+RESULTS = Path(__file__).resolve().parent / "results" / "coverage-captions.json"
+GROUPS = 4
+LOGITS = np.array([-1.0, -3.0, -5.0])
+"""Of a common, a rarer and a rare attribute in the first group. In every other group each is rarer by LESS
+times its number, so that idf is not that of one group."""
+LESS = 0.3
+KINDS = ("common", "rarer", "rare")
+ATTRIBUTES = 30  # ten of each kind
+TWICE = 0.2
+ALIKE = 0.5  # how far what people see hangs on what makes a captioner name it
+EACH = 3
+
+
+@dataclass(frozen=True)
+class Design:
+    """So many images a group with so many captions each, seen by three of `people`; standard deviations of
+    the effects in logits."""
+
+    images: int = 15
+    captions: int = 50
+    people: int = 12
+    of_images: float = 1.0
+    of_people: float = 0.5
+    identified: bool = True
+
+
+DESIGNS = {
+    "as ViSAGe: 15 images, 50 captions each": Design(),
+    "60 images, 30 people": Design(images=60, people=30),
+    "15 images, 5 captions each": Design(captions=5),
+    "images differ much": Design(of_images=2.5),
+    "images do not differ": Design(of_images=0.0),
+    "people differ much": Design(of_people=1.5),
+    "people not identified, differ much": Design(of_people=1.5, identified=False),
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """How often captions of each image name each attribute and how many of them do, (I, A) both; and of each
+    response its image, its person and what it selected, (R,), (R,) and (R, A)."""
+
+    matches: Ints
+    holding: Ints
+    images: Ints
+    people: Ints
+    selected: Ints
+
+
+def logits(group: int) -> Floats:
+    """Of each attribute in captions of that group, shape (A,)."""
+    return np.asarray(np.repeat(LOGITS, ATTRIBUTES // len(LOGITS)) - LESS * group)
+
+
+def truth(design: Design) -> dict[str, float]:
+    """What an endless study of `design` would find of each kind of attribute in the first group."""
+    nodes, mass = np.polynomial.hermite_e.hermegauss(201)
+    mass = mass / mass.sum()
+    every = np.array([logits(group) for group in range(GROUPS)])
+    held = (1 / (1 + np.exp(-every[..., None] - design.of_images * nodes))) @ mass
+    found = held[0]
+    tf = found / found.sum()
+    saliences = tf * (1 - np.log(held.mean(axis=0)))
+    places = [KINDS.index(kind) * ATTRIBUTES // len(KINDS) for kind in KINDS]
+    values: dict[str, float] = {}
+    for name, of in (("found", found), ("salience", saliences)):
+        values |= {f"{name}, {kind}": float(of[place]) for kind, place in zip(KINDS, places, strict=True)}
+    return values
+
+
+def study(design: Design, rng: np.random.Generator) -> list[Group]:
+    """The groups of one simulated study."""
+    eyes = design.of_people * rng.normal(size=design.people)
+    groups = []
+    for group in range(GROUPS):
+        effects = design.of_images * rng.normal(size=(design.images, ATTRIBUTES))
+        odds = logits(group) + effects
+        holding = rng.binomial(design.captions, 1 / (1 + np.exp(-odds)))
+        who = np.argsort(rng.random((design.images, design.people)), axis=1)[:, :EACH].ravel()
+        image = np.repeat(np.arange(design.images), EACH)
+        seen = logits(group) - 1 + ALIKE * effects[image] + eyes[who][:, None]
+        groups.append(
+            Group(
+                matches=holding + rng.binomial(holding, TWICE),
+                holding=holding,
+                images=image,
+                people=who if design.identified else -1 - np.arange(len(who)),
+                selected=(rng.random(seen.shape) < 1 / (1 + np.exp(-seen))).astype(np.int64),
+            )
+        )
+    return groups
+
+
+def of_captions(
+    groups: list[Group], captions: int, *, resamples: int, rng: np.random.Generator
+) -> dict[str, list[Interval]]:
+    """Those of the attributes of each kind that captions of the first group name, as metrics/scoring/texts.py
+    makes them: every group's images are drawn, and with them the documents of all."""
+    weights = [bootstrap.cluster_weights(len(one.holding), resamples, rng) for one in groups]
+    once = [np.ones((1, len(one.holding)), dtype=np.int64) for one in groups]
+    found, salient = [], []
+    for drawn in (once, weights):
+        documents = sum(each.sum(axis=1) * captions for each in drawn)
+        held = sum(each @ one.holding for each, one in zip(drawn, groups, strict=True))
+        first = groups[0]
+        found.append(drawn[0] @ first.holding / (drawn[0].sum(axis=1) * captions)[:, None])
+        salient.append(salience.salience(drawn[0] @ first.matches, held, documents))
+    there = groups[0].matches.any(axis=0)
+    intervals: dict[str, list[Interval]] = {}
+    for name, (points, samples) in (("found", found), ("salience", salient)):
+        each = percentiles.percentile_intervals(samples, points[0])
+        for number, kind in enumerate(KINDS):
+            places = np.arange(ATTRIBUTES // len(KINDS)) + number * (ATTRIBUTES // len(KINDS))
+            intervals[f"{name}, {kind}"] = [each[place] for place in places if there[place]]
+    return intervals
+
+
+def of_agreement(groups: list[Group], *, resamples: int, rng: np.random.Generator) -> dict[str, Interval]:
+    """Those of the agreement with people of the first group, whose annotators are drawn for it alone, and of
+    the whole, for which they are drawn once, as metrics/scoring/caption_agreement.py makes them."""
+    known = int(max(one.people.max() for one in groups)) + 1
+    everybody = bootstrap.cluster_weights(known, resamples, rng) if known > 0 else None
+    alone = np.zeros((2, resamples))
+    whole = np.zeros((2, resamples))
+    for place, one in enumerate(groups):
+        by_image = bootstrap.cluster_weights(len(one.matches), resamples, rng)
+        own = bootstrap.sums_over_annotators(
+            *(one.selected, np.ones_like(one.selected), np.arange(len(one.images)), one.images, one.people),
+            image_weights=by_image,
+            rng=rng,
+        )
+        together = own
+        if everybody is not None:
+            together = bootstrap.weighted_sums(
+                *(one.selected, np.ones_like(one.selected), one.images, one.people),
+                image_weights=by_image,
+                annotator_weights=everybody,
+            )
+        counted = [
+            np.stack(caption_pairs.resampled(one.matches, *sums, image_weights=by_image)).sum(axis=2)
+            for sums in (own, together)
+        ]
+        alone = counted[0] if place == 0 else alone
+        whole = whole + counted[1]
+    found = {}
+    for name, drawn, some in (("agreement, a group", alone, groups[:1]), ("agreement, all", whole, groups)):
+        point = share(some)
+        samples = percentiles.recentred(drawn[0] / np.where(drawn[1] > 0, drawn[1], np.nan), point)
+        found[name] = percentiles.percentile_intervals(samples[:, None], [point])[0]
+    return found
+
+
+def share(groups: list[Group]) -> float:
+    """Of what captions name the share that people selected; pairs of all groups pooled."""
+    found = [
+        caption_pairs.agreement(
+            one.matches.sum(axis=0), one.selected.sum(axis=0), np.full(ATTRIBUTES, len(one.images))
+        )
+        for one in groups
+    ]
+    number = sum(one.n for one in found)
+    return sum(one.k for one in found) / number if number else float("nan")
+
+
+@cache
+def truth_of_agreement(design: Design, studies: int) -> dict[str, float]:
+    """The mean over a population of so many studies."""
+    population = [study(design, rng) for rng in np.random.default_rng(studies).spawn(studies)]
+    return {
+        "agreement, a group": float(np.nanmean([share(groups[:1]) for groups in population])),
+        "agreement, all": float(np.nanmean([share(groups) for groups in population])),
+    }
+
+
+def coverage(
+    design: Design, *, studies: int, resamples: int, population: int = 4000, seed: int = 0
+) -> dict[str, float]:
+    """The share of intervals, of the attributes that were found, that hold the truth; that of agreement is of
+    a population of so many studies."""
+    true = truth(design) | truth_of_agreement(design, population)
+    held: dict[str, list[bool]] = {name: [] for name in true}
+    for rng in np.random.default_rng([seed, design.images, design.people]).spawn(studies):
+        groups = study(design, rng)
+        found = of_captions(groups, design.captions, resamples=resamples, rng=rng)
+        found |= {k: [each] for k, each in of_agreement(groups, resamples=resamples, rng=rng).items()}
+        for name, each in found.items():
+            held[name] += [one.low <= true[name] <= one.high for one in each]
+    return {name: float(np.mean(values)) for name, values in held.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--studies", type=int, default=400)
+    parser.add_argument("--resamples", type=int, default=300)
+    options = parser.parse_args()
+    size: dict[str, int] = {"studies": options.studies, "resamples": options.resamples}
+    found = {name: coverage(design, **size) for name, design in DESIGNS.items()}
+    print(as_table(found))
+    RESULTS.write_text(json.dumps({**size, "coverage": found}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""How often the 95 % interval of a difference of agreement holds the truth where groups of people are small.
+
+    python -m benchmarks.coverage_few [--studies 400] [--resamples 300]
+
+Each item has one true label of four. Whoever knows it says it, everybody with a probability of their own
+(normal), and guesses otherwise; two groups of people, who have nobody in common, rate all of 60 items. Alpha
+of the population is the square of the mean share of those who know, and the truth is the difference of two
+such squares.
+
+Written to benchmarks/results/coverage-few.json; docs/statistics.md has the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from benchmarks.coverage import as_table
+from metrics.stats import rated_pairs
+from metrics.stats.agreement_differences import Apart, apart
+from metrics.stats.checks import Floats, Ints
+from metrics.stats.coincidences import Level
+from metrics.stats.rated_pairs import NOBODY, Ratings
+
+RESULTS = Path(__file__).resolve().parent / "results" / "coverage-few.json"
+VALUES = (0, 1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Two groups of so many people; `knows`: the mean probability of either, `spread` its deviation."""
+
+    people: int = 8
+    knows: tuple[float, float] = (0.7, 0.7)
+    spread: float = 0.15
+    identified: bool = True
+    items: int = 60
+
+    @property
+    def truth(self) -> float:
+        return self.knows[0] ** 2 - self.knows[1] ** 2
+
+
+DESIGNS = {
+    "12 people a group": Groups(people=12),
+    "8 people": Groups(),
+    "5 people": Groups(people=5),
+    "3 people": Groups(people=3),
+    "8 people who do not differ": Groups(spread=0.0),
+    "8 people who differ more": Groups(spread=0.25),
+    "5 people who differ more": Groups(people=5, spread=0.25),
+    "8 people, a true difference of 0.42": Groups(knows=(0.85, 0.55), spread=0.1),
+    "8 people, not identified": Groups(identified=False),
+}
+
+
+def rated(said: ArrayLike, *, people: ArrayLike | None = None, items: ArrayLike | None = None) -> Ratings:
+    """Ratings of what each of the people (columns) said of each item (rows); -1 is missing."""
+    table = np.asarray(said)
+    who = np.arange(table.shape[1]) if people is None else np.asarray(people)
+    what = np.arange(len(table)) if items is None else np.asarray(items)
+    row, column = np.nonzero(table >= 0)
+    return Ratings(np.eye(len(VALUES), dtype=np.int64)[table[row, column]], what[row], what[row], who[column])
+
+
+def answers(rng: np.random.Generator, truth: Ints, *, people: int, knows: float, spread: float = 0.0) -> Ints:
+    """(I, people): whoever knows the truth says it, each with a probability of their own, or guesses."""
+    each: Floats = np.clip(rng.normal(knows, spread, people), 0, 1)
+    guessed = rng.integers(0, len(VALUES), (len(truth), people))
+    return np.where(rng.random(guessed.shape) < each, truth[:, None], guessed)
+
+
+def two_groups(groups: Groups, rng: np.random.Generator) -> tuple[Ratings, Ratings]:
+    """What both groups said of the same items."""
+    truth = rng.integers(0, len(VALUES), groups.items)
+    first, second = (
+        answers(rng, truth, people=groups.people, knows=knows, spread=groups.spread) for knows in groups.knows
+    )
+    if not groups.identified:
+        nobody = np.full(groups.people, NOBODY)
+        return rated(first, people=nobody), rated(second, people=nobody)
+    return rated(first), rated(second, people=groups.people + np.arange(groups.people))
+
+
+def compared(
+    first: Ratings, second: Ratings, *, resamples: int, rng: np.random.Generator, level: Level = "nominal"
+) -> Apart:
+    """Agreement within the first group less that within the second."""
+    cells = (rated_pairs.within(side) for side in (first, second))
+    return apart(*cells, VALUES, level=level, resamples=resamples, rng=rng)
+
+
+def coverage(groups: Groups, *, studies: int, resamples: int, seed: int = 0) -> dict[str, float]:
+    """The share of simulated studies whose interval holds the difference of alpha, and of those whose p is
+    below 5 %."""
+    held = significant = 0
+    for rng in np.random.default_rng([seed, groups.people]).spawn(studies):
+        alpha = compared(*two_groups(groups, rng), resamples=resamples, rng=rng).alpha
+        held += alpha.interval.low <= groups.truth <= alpha.interval.high
+        significant += alpha.p < 0.05
+    return {"held": held / studies, "p below 5 %": significant / studies}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--studies", type=int, default=400)
+    parser.add_argument("--resamples", type=int, default=300)
+    options = parser.parse_args()
+    size: dict[str, int] = {"studies": options.studies, "resamples": options.resamples}
+    found = {name: coverage(design, **size) for name, design in DESIGNS.items()}
+    print(as_table(found))
+    RESULTS.write_text(json.dumps({**size, "coverage": found}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

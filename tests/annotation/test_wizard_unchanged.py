@@ -1,0 +1,225 @@
+"""Pages of the wizard that nobody changed change nothing: what a file says is never lost by looking at it."""
+
+import re
+import tomllib
+
+import pytest
+from django.contrib.auth.models import Permission
+
+from annotation.forms_setup_people import ConsentForm, RecruitmentForm
+from annotation.forms_setup_rules import RulesForm
+from annotation.forms_setup_source import SourceForm
+from annotation.readers.study_file import StudyFileError, read_study_text
+from annotation.readers.study_file_table import Table
+from annotation.readers.study_file_write import study_toml
+from annotation.services import setups
+from tests import factories
+from tests.annotation import study_world
+
+pytestmark = pytest.mark.django_db
+
+PAGES = ("source", "tasks", "checks", "consent", "recruitment")
+DRAWN = study_world.HEAD + study_world.DEPICTION
+LISTED = DRAWN.replace('{ visual = "seen" }', '{ visual = ["hat", "poor"] }')
+SHOWN = (
+    study_world.HEAD
+    + """
+[[tasks]]
+kind = "depiction"
+image_set = "pictures"
+[[tasks.shown]]
+group = "French"
+stereotypical = ["beret", "chic"]
+random = ["hat", "poor"]
+[[tasks.shown]]
+group = "Mexican"
+stereotypical = ["sombrero"]
+random = ["short"]
+"""
+)
+PAIRS = (
+    study_world.HEAD
+    + """
+[[tasks]]
+kind = "prevalence"
+associations = { source = "votes", pairs = [["French", "beret"], ["Nepali", "poor"]] }
+[[tasks]]
+kind = "offensiveness"
+associations = { source = "votes", pairs = [["French", "chic"]] }
+"""
+)
+BY_SOURCE = (
+    study_world.HEAD
+    + """
+[[tasks]]
+kind = "visual_nature"
+attributes = { source = "votes", limit = 2 }
+"""
+)
+DRAWN_BY_NUMBER = "[[tasks]]\nkind = 'visual_nature'\nattributes = {{source = 'a', limit = {}}}"
+FILES = {
+    "every key": study_world.EVERY_KEY,
+    "by mean": study_world.EVERY_KEY.replace("visual_rule = 2", "visual_mean = 3.67"),
+    "no resource": BY_SOURCE.replace('source = "votes"\n\n', 'pool = "in"\nthreshold = 3\n'),
+    "as rated": DRAWN,
+    "listed": LISTED,
+    "every attribute": DRAWN.replace('"seen"', '"none"'),
+    "shown": SHOWN,
+    "pairs": PAIRS,
+    "by source": BY_SOURCE,
+    "in another order": DRAWN + BY_SOURCE.replace(study_world.HEAD, ""),
+    "by value": study_world.EVERY_KEY.replace('expected = ["Agree", "Strongly agree"]', "expected = [5, 4]"),
+    "a third": study_world.EVERY_KEY.replace("0.75", "0.333333333").replace("= 0.1\n", "= 0.0123456789\n"),
+    "large": study_world.EVERY_KEY.replace("= 20\n", "= 32767\n").replace("= 200\n", "= 2147483647\n"),
+    "many votes": study_world.EVERY_KEY.replace("threshold = 1", "threshold = 32767"),
+    "an address within": study_world.EVERY_KEY.replace("https://app.prolific.com", "http://crowd"),
+    "long lines": study_world.EVERY_KEY.replace("It is", "one\\ntwo").replace("It can", "x" * 1001),
+}  # fmt: skip
+
+
+@pytest.fixture
+def lead(client):
+    made = factories.user("maria")
+    made.is_superuser = True
+    made.save()
+    made.user_permissions.add(Permission.objects.get(codename="add_study"))
+    factories.user("noor")
+    study_world.resource()
+    study_world.pictures()
+    study_world.rated()
+    client.force_login(made)
+    return made
+
+
+def begun(lead, text: str) -> str:
+    """The file as it is written, which is set up."""
+    written = study_toml(read_study_text(text))
+    setups.save(user=lead, name="whole", document=tomllib.loads(written))
+    return written
+
+
+def kept(lead) -> dict:
+    return setups.documents(user=lead)["whole"]
+
+
+def sent_by_browser(page) -> dict:
+    """What a browser would send of a page that nobody changed: its lines end in CR LF."""
+    form = page.context["form"]
+    data = {name: form[name].value() for name in form.fields}
+    for row in form.questions() if isinstance(form, RecruitmentForm) else ():
+        data |= {f"question_{key}_{row['number']}": row[key] for key in ("field", "label", "choices")}
+        for each in row["languages"]:
+            end = f"{row['number']}_{each['code']}"
+            data |= {f"question_{key}_{end}": each[key] for key in ("label", "choices")}
+    return {
+        name: re.sub("\n", "\r\n", value) if isinstance(value, str) else value
+        for name, value in data.items()
+        if value is not None and value is not False
+    }
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_a_page_that_nobody_changed_keeps_the_file(client, lead, text):
+    written = begun(lead, text)
+    for page in PAGES:
+        url = f"/setup/whole/{page}/"
+        answer = client.post(url, {**sent_by_browser(client.get(url)), "stay": "1"})
+        assert answer.status_code == 302, answer.context["form"].errors
+        assert study_toml(read_study_text(setups.toml(kept(lead)))) == written, page
+
+
+def test_the_files_above_hold_every_key_there_is(lead, monkeypatch):
+    asked, there, done = set(), set(), Table.done
+
+    def noted(table):
+        where = re.sub(r"\[\d+\]", "", table.name_of(""))
+        asked.update(where + key for key in table._asked)
+        there.update(where + key for key in table._values)
+        done(table)
+
+    monkeypatch.setattr(Table, "done", noted)
+    for text in FILES.values():
+        read_study_text(text)
+    # French has no warning of its own, as it may
+    assert asked - there == {"consent.fr.content_warning", "tasks.translations.fr.instructions"} | {
+        "tasks.translations.fr.examples.why",
+        *("translations.ar.description", "translations.ar.support_text"),
+        *("translations.pt-br.title", "translations.pt-br.description"),
+        "questions.translations.ar.choices",
+    }
+
+
+def test_the_visual_attributes_can_be_listed_and_the_list_changed(client, lead):
+    begun(lead, LISTED)
+    data = sent_by_browser(client.get("/setup/whole/source/"))
+    assert data["depiction_visual_words"] == "hat\r\npoor"
+    for field, said, wanted in (
+        ("depiction_visual_words", "hat\r\n Turban \r\n\r\n", ["hat", "Turban"]),
+        ("depiction_visual_words", "", None),
+        ("depiction_visual", "seen", None),
+        ("depiction_visual_words", "hat\nhat", None),
+    ):
+        answer = client.post("/setup/whole/source/", {**data, field: said})
+        if wanted is None:
+            assert "depiction_visual_words" in answer.context["form"].errors
+        else:
+            assert kept(lead)["tasks"][0]["attributes"]["visual"] == wanted
+    answer = client.post(
+        "/setup/whole/source/", {**data, "depiction_visual": "none", "depiction_visual_words": ""}
+    )
+    assert kept(lead)["tasks"][0]["attributes"]["visual"] == "none"
+
+
+@pytest.mark.parametrize(
+    ("text", "page", "says"),
+    [
+        (SHOWN, "source", "The attributes of 2 identity groups come from the file and are kept."),
+        (PAIRS, "source", "2 pairs of identity group and attribute come from the file and are kept."),
+        (PAIRS, "source", "1 pair of identity group and attribute comes from the file and is kept."),
+        (study_world.EVERY_KEY.replace("Escreva-nos.", '."\ntitle = "Tudo'), "source", "are kept: pt-br."),
+        (study_world.EVERY_KEY, "tasks", "come from the file and are kept: fr."),
+        (study_world.EVERY_KEY, "checks", "come from the file and are kept: fr."),
+        (study_world.EVERY_KEY, "consent", "come from the file and are kept: fr, pt-br."),
+        (study_world.EVERY_KEY, "recruitment", "come from the file and are kept: fr."),
+    ],
+)
+def test_what_a_page_does_not_ask_is_said_to_be_kept(client, lead, text, page, says):
+    begun(lead, text)
+    assert says in client.get(f"/setup/whole/{page}/").text
+
+
+def test_a_page_with_everything_on_it_asks_for_nothing_that_is_kept(client, lead):
+    begun(lead, PAIRS)
+    fields = client.get("/setup/whole/source/").context["form"].fields
+    assert not {"prevalence_source", "prevalence_groups", "offensiveness_of"} & fields.keys()
+    begun(lead, study_world.EVERY_KEY)
+    assert "come from the file" not in client.get("/setup/whole/source/").text
+
+
+@pytest.mark.parametrize(
+    ("form", "field", "line"),
+    [
+        (ConsentForm, "break_after", "[care]\nbreak_after = {}"),
+        (ConsentForm, "session_cap", "[care]\nsession_cap = {}"),
+        (RulesForm, "threshold", "[stereotypes]\nthreshold = {}"),
+        (RulesForm, "visual_rule", "visual_rule = {}"),
+        (SourceForm, "visual_nature_limit", DRAWN_BY_NUMBER),
+    ],
+)  # fmt: skip
+def test_a_page_takes_every_number_that_a_file_may_hold_and_no_other(form, field, line):
+    most = form({}).fields[field].max_value
+    asks = f"whole number from {form({}).fields[field].min_value} to {most}"
+    head = 'name = "a"\ntitle = "-"\ncontact = "-"\nCONSENT\n'
+
+    def problem(number: int) -> str:
+        said = line.format(number)
+        consent = 'consent = { text = "-" }\n'
+        task = "" if "[[tasks]]" in said else '[[tasks]]\nkind = "visual_nature"\nattributes = ["a"]\n'
+        try:
+            read_study_text(head.replace("CONSENT", consent) + said + "\n" + task)
+        except StudyFileError as error:
+            return str(error)
+        return ""
+
+    assert asks not in problem(most)
+    assert asks in problem(most + 1)

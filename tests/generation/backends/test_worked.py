@@ -1,0 +1,84 @@
+"""A real pipeline of diffusers through the whole worker: verdict, history, and the same file once more."""
+
+import shutil
+
+import pytest
+from django.core.files.storage import default_storage
+from django.urls import reverse
+
+from annotation.models import Image
+from annotation.services import image_files
+from generation.models import RunState
+from generation.recipes import ImageRecipe
+from generation.services import models_loaded, png, verify, work
+from tests import factories
+from tests.generation import tiny
+from tests.generation.work_world import nobody_is_disturbed, run_of_pictures, state
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)"),
+]
+
+
+@pytest.fixture(autouse=True)
+def nothing_loaded(monkeypatch, settings):
+    monkeypatch.setattr(models_loaded, "_kept", [])
+    settings.MODEL_DEVICE = "cpu"
+
+
+def made(folder, safety):
+    recipe = ImageRecipe(model=str(folder), width=64, height=64, steps=2, safety=safety)
+    run = run_of_pictures(2, recipe=recipe)
+    assert work.work(run_id=run.pk) == 2
+    assert state(run) == (RunState.DONE, "")
+    nobody_is_disturbed(run)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("name", "safety", "verdict", "said"),
+    [
+        ("flagging_all", "record", True, "<strong>flagged</strong>"),
+        ("flagging_none", "record", False, "not flagged"),
+        ("flagging_all", "off", None, "not asked"),
+    ],
+)
+def test_the_checkers_verdict_is_stored_and_shown(tiny_models, client, name, safety, verdict, said):
+    run = made(getattr(tiny_models, name), safety)
+    image = Image.objects.filter(image_set=run.image_set).first()
+    assert image.provenance.flagged is verdict
+    client.force_login(factories.user("boss", admin=True))
+    assert said in client.get(reverse("image_history", args=[image.pk])).text
+
+
+def test_a_lost_picture_is_made_again_by_the_model_byte_for_byte(tiny_models):
+    run = made(tiny_models.stable_diffusion, "off")
+    image = Image.objects.get(image_set=run.image_set, index=2)
+    with default_storage.open(image.file.name) as file:
+        told = png.origin_of(file.read())
+    assert (told.model, told.revision) == (str(tiny_models.stable_diffusion), image.provenance.revision)
+    assert {"torch", "diffusers"} <= set(told.libraries)
+    default_storage.delete(image.file.name)
+    found = verify.verify(image_set=run.image_set)
+    assert found.missing == (image,)
+    verify.remake(lost=found.lost, by=None)
+    models_loaded._kept.clear()  # another process, another day
+    assert work.work(run_id=run.pk) == 1
+    assert image_files.holds(image.file.name, sha256=image.sha256)
+    assert not verify.verify(image_set=run.image_set).lost
+
+
+def test_a_folder_whose_weights_were_replaced_pauses_the_run(tiny_models, tmp_path):
+    """The pictures that are there are another model's from now on."""
+    folder = shutil.copytree(tiny_models.stable_diffusion, tmp_path / "model")
+    run = made(folder, "off")
+    run.jobs.update(state="pending", attempts=0)
+    type(run).objects.filter(pk=run.pk).update(state=RunState.RUNNING)
+    shutil.rmtree(folder)
+    tiny.stable_diffusion(folder, seed=1)
+    models_loaded._kept.clear()
+    assert work.work(run_id=run.pk) == 0
+    paused, why = state(run)
+    assert paused == RunState.PAUSED
+    assert f"The weights of '{folder}' are files-" in why
