@@ -16,7 +16,12 @@ from annotation.readers.study_file_table import LARGEST_NUMBER
 _EVERY = "none"  # in a study file: take every attribute for visual
 _LISTED = ""
 
-DRAWN = frozenset({"source", "limit", "words", "of", "groups", "visual", "visual_words", "allow_fewer"})
+_MOST_PAIRS = 1000
+"""More than these are a file's work: nobody reads them in a field of a page."""
+
+DRAWN = frozenset(
+    {"source", "limit", "words", "of", "groups", "pairs", "visual", "visual_words", "allow_fewer"}
+)
 """Parts that are not asked where a file lists one by one what is shown."""
 
 Choices = Sequence[tuple[str, str]]
@@ -39,6 +44,12 @@ def fields_of(kind: str, *, sources: Choices, sets: Choices, rated: Choices) -> 
     if kind != TaskKind.VISUAL_NATURE:
         found["groups"] = _list(
             _("Only these identity groups, one a line"), rows=2, help_text=_("Empty: all there are.")
+        )
+    if kind in (TaskKind.PREVALENCE, TaskKind.OFFENSIVENESS):
+        found["pairs"] = _list(
+            _("Or only these pairs of the resource, one a line"),
+            rows=4,
+            help_text=_("Identity group, colon, attribute, e.g. 'Mexican: sombrero'."),
         )
     return found
 
@@ -104,6 +115,7 @@ def initial_of(task: Document) -> dict[str, Any]:
     return said | {
         **{key: what.get(key) for key in ("source", "limit", "allow_fewer")},
         "groups": "\n".join(what.get("groups", [])),
+        "pairs": "\n".join(f"{group}: {text}" for group, text in _pairs(task)),
         "visual": _LISTED if listed else visual,
         "visual_words": "\n".join(visual) if listed else "",
     }
@@ -127,6 +139,7 @@ def write(task: Document, of: Callable[[str], Any], *, kept: bool) -> None:
         what = task["associations"] = {"source": of("source")}
         put(what, "limit", of("limit"))
         put(what, "groups", groups)
+        put(what, "pairs", pairs_of(of("pairs") or ""))
     elif words := lines(of("words") or ""):
         task["attributes"] = words
     else:
@@ -134,9 +147,26 @@ def write(task: Document, of: Callable[[str], Any], *, kept: bool) -> None:
         put(what, "limit", of("limit"))
 
 
+def pairs_of(text: str) -> list[list[str]]:
+    """What is listed as `Mexican: sombrero`, or in two columns of a spreadsheet, one pair a line.
+
+    Raises ValidationError naming the first line that is no pair."""
+    found = []
+    for line in filter(str.strip, text.splitlines()):
+        group, _between, attribute = line.strip().partition("\t" if "\t" in line.strip() else ":")
+        pair = [" ".join(part.split()) for part in (group, attribute)]
+        if not all(pair):
+            raise forms.ValidationError(
+                _("'%(line)s' is not a pair. Write the identity group, a colon and the attribute.")
+                % {"line": line.strip()}
+            )
+        found.append(pair)
+    return found
+
+
 def is_listed(task: Document) -> bool:
-    """Whether a file lists one by one what is shown in this task."""
-    return "shown" in task or bool(_pairs(task))
+    """Whether a file lists one by one what is shown in this task, so that the page does not ask for it."""
+    return "shown" in task or bool(_unasked_pairs(task))
 
 
 def words_of_listed(task: Document) -> str:
@@ -148,7 +178,7 @@ def words_of_listed(task: Document) -> str:
             "The attributes of %(number)d identity groups come from the file and are kept.",
             number,
         ) % {"number": number}
-    number = len(_pairs(task))
+    number = len(_unasked_pairs(task))
     if not number:
         return ""
     return ngettext(
@@ -160,8 +190,15 @@ def words_of_listed(task: Document) -> str:
 
 def _pairs(task: Document) -> list[Any]:
     what = task.get("associations", {})
-    pairs: list[Any] = what.get("pairs", [])
+    pairs: list[Any] = what.get("pairs", []) if isinstance(what, dict) else []
     return pairs
 
 
-__all__ = ["DRAWN", "fields_of", "initial_of", "is_listed", "words_of_listed", "write"]
+def _unasked_pairs(task: Document) -> list[Any]:
+    """The pairs, if they are too many for a page or cannot be told apart there."""
+    pairs = _pairs(task)
+    lines_are_pairs = not any(":" in group for group, _text in pairs)
+    return [] if lines_are_pairs and len(pairs) <= _MOST_PAIRS else pairs
+
+
+__all__ = ["DRAWN", "fields_of", "initial_of", "is_listed", "pairs_of", "words_of_listed", "write"]

@@ -53,6 +53,7 @@ class SourceForm(RulesForm):
         "associations.source": "source",
         "associations.limit": "limit",
         "associations.groups": "groups",
+        "associations.pairs": "pairs",
         "associations": "source",
         "image_set": "image_set",
         "page_size": "page_size",
@@ -158,6 +159,21 @@ class SourceForm(RulesForm):
             )
         elif not source and not words:
             self.add_error(f"{kind}_source", _("Choose a resource, or list what is to be judged."))
+        self._check_pairs(kind, by_group=by_group)
+
+    def _check_pairs(self, kind: str, *, by_group: bool) -> None:
+        said = self.cleaned_data
+        try:
+            pairs = judged.pairs_of(said.get(f"{kind}_pairs") or "")
+        except forms.ValidationError as error:
+            self.add_error(f"{kind}_pairs", error)
+            return
+        if pairs and not by_group:
+            self.add_error(f"{kind}_pairs", _("Pairs are about attributes of identity groups: choose those."))
+        elif pairs and (said.get(f"{kind}_limit") or lines(said.get(f"{kind}_groups") or "")):
+            self.add_error(
+                f"{kind}_pairs", _("List the pairs, or choose by groups and number, but not both.")
+            )
 
     def kept(self, kind: str) -> bool:
         """Whether a file lists one by one what is shown in this task; that stays as it is."""

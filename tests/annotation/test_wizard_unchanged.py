@@ -48,6 +48,7 @@ kind = "offensiveness"
 associations = { source = "votes", pairs = [["French", "chic"]] }
 """
 )
+LIKE_A_LINE = PAIRS.replace('["Nepali", "poor"]', '["Nepali: all", "poor"]').replace("French", "a: b")
 BY_SOURCE = (
     study_world.HEAD
     + """
@@ -66,6 +67,7 @@ FILES = {
     "every attribute": DRAWN.replace('"seen"', '"none"'),
     "shown": SHOWN,
     "pairs": PAIRS,
+    "pairs that a page cannot tell apart": LIKE_A_LINE,
     "by source": BY_SOURCE,
     "in another order": DRAWN + BY_SOURCE.replace(study_world.HEAD, ""),
     "by value": study_world.EVERY_KEY.replace('expected = ["Agree", "Strongly agree"]', "expected = [5, 4]"),
@@ -170,12 +172,73 @@ def test_the_visual_attributes_can_be_listed_and_the_list_changed(client, lead):
     assert kept(lead)["tasks"][0]["attributes"]["visual"] == "none"
 
 
+PREVALENCE_PAIRS = "prevalence_pairs"
+
+
+@pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        ("French: chic\r\n\r\n  Nepali :  poor ", [["French", "chic"], ["Nepali", "poor"]]),
+        ("French\tchic\r\nNepali\tre: poor", [["French", "chic"], ["Nepali", "re: poor"]]),
+        ("French: not: chic", [["French", "not: chic"]]),
+        ("", None),
+    ],
+)
+def test_pairs_can_be_listed_and_the_list_changed(client, lead, lines, wanted):
+    begun(lead, PAIRS)
+    data = sent_by_browser(client.get("/setup/whole/source/"))
+    assert data[PREVALENCE_PAIRS] == "French: beret\r\nNepali: poor"
+    answer = client.post("/setup/whole/source/", {**data, PREVALENCE_PAIRS: lines})
+    assert answer.status_code == 302, answer.context["form"].errors
+    task = kept(lead)["tasks"][0]["associations"]
+    assert task == {"source": "votes", **({"pairs": wanted} if wanted else {})}
+
+
+@pytest.mark.parametrize(
+    ("said", "field", "error"),
+    [
+        ({PREVALENCE_PAIRS: "French: chic\nberet"}, PREVALENCE_PAIRS, "'beret' is not a pair."),
+        ({PREVALENCE_PAIRS: "French:"}, PREVALENCE_PAIRS, "'French:' is not a pair."),
+        ({PREVALENCE_PAIRS: "a: b\na: B"}, PREVALENCE_PAIRS, "stands twice"),
+        ({"prevalence_limit": "3"}, PREVALENCE_PAIRS, "not both"),
+        ({"prevalence_groups": "French"}, PREVALENCE_PAIRS, "not both"),
+        ({"prevalence_source": ""}, "prevalence_source", "Choose a resource"),
+        ({"offensiveness_of": "attributes"}, "offensiveness_pairs", "choose those"),
+    ],
+)
+def test_pairs_that_cannot_be_meant_are_refused_where_they_stand(client, lead, said, field, error):
+    begun(lead, PAIRS)
+    before = kept(lead)
+    data = sent_by_browser(client.get("/setup/whole/source/"))
+    answer = client.post("/setup/whole/source/", {**data, **said})
+    assert answer.status_code == 422
+    assert error in answer.context["form"].errors[field][0]
+    assert kept(lead) == before
+
+
+def test_pairs_that_the_resource_does_not_have_are_refused_before_the_study_is_made(client, lead):
+    begun(lead, PAIRS)
+    data = sent_by_browser(client.get("/setup/whole/source/"))
+    client.post("/setup/whole/source/", {**data, PREVALENCE_PAIRS: "French: square"})
+    problem = client.post("/setup/whole/open/", {"make": "1"}).context["problem"]
+    assert "'votes' has no association 'French: square'" in problem["text"]
+    assert problem["step"] == "source"
+
+
+def test_more_pairs_than_a_page_can_show_are_the_files(client, lead):
+    many = ", ".join(f'["French", "word {number}"]' for number in range(1001))
+    begun(lead, PAIRS.replace('["French", "beret"], ["Nepali", "poor"]', many))
+    page = client.get("/setup/whole/source/")
+    assert PREVALENCE_PAIRS not in page.context["form"].fields
+    assert "1001 pairs of identity group and attribute come from the file" in page.text
+
+
 @pytest.mark.parametrize(
     ("text", "page", "says"),
     [
         (SHOWN, "source", "The attributes of 2 identity groups come from the file and are kept."),
-        (PAIRS, "source", "2 pairs of identity group and attribute come from the file and are kept."),
-        (PAIRS, "source", "1 pair of identity group and attribute comes from the file and is kept."),
+        (LIKE_A_LINE, "source", "2 pairs of identity group and attribute come from the file and are kept."),
+        (LIKE_A_LINE, "source", "1 pair of identity group and attribute comes from the file and is kept."),
         (study_world.EVERY_KEY.replace("Escreva-nos.", '."\ntitle = "Tudo'), "source", "are kept: pt-br."),
         (study_world.EVERY_KEY, "tasks", "come from the file and are kept: fr."),
         (study_world.EVERY_KEY, "checks", "come from the file and are kept: fr."),
@@ -189,11 +252,12 @@ def test_what_a_page_does_not_ask_is_said_to_be_kept(client, lead, text, page, s
 
 
 def test_a_page_with_everything_on_it_asks_for_nothing_that_is_kept(client, lead):
-    begun(lead, PAIRS)
+    begun(lead, LIKE_A_LINE)
     fields = client.get("/setup/whole/source/").context["form"].fields
-    assert not {"prevalence_source", "prevalence_groups", "offensiveness_of"} & fields.keys()
-    begun(lead, study_world.EVERY_KEY)
-    assert "come from the file" not in client.get("/setup/whole/source/").text
+    assert not {"prevalence_source", "prevalence_pairs", "offensiveness_of"} & fields.keys()
+    for text in (study_world.EVERY_KEY, PAIRS):
+        begun(lead, text)
+        assert "come from the file" not in client.get("/setup/whole/source/").text
 
 
 @pytest.mark.parametrize(
