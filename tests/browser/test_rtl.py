@@ -116,6 +116,16 @@ def test_what_is_written_in_english_keeps_its_full_stop_at_the_end(new_page, ama
     assert ends
 
 
+def test_what_somebody_types_runs_as_its_own_script_does(new_page, amal):
+    page = new_page(amal)
+    page.goto("/studies/words/annotate/")
+    in_arabic(page)
+    painted(page)
+    page.keyboard.press("5")
+    # where a field's letters stand cannot be asked for: this alone decides it
+    expect(page.locator("#item textarea")).to_have_css("unicode-bidi", "plaintext")
+
+
 def test_the_language_is_changed_without_scripts_too(new_page, amal):
     page = new_page(amal, javascript=False)
     page.goto("/studies/words/annotate/")
