@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -207,6 +207,24 @@ def as_table(found: dict[str, dict[str, float]]) -> str:
     for design, row in found.items():
         lines.append(f"| {design} | " + " | ".join(f"{100 * row[name]:.1f}" for name in names) + " |")
     return "\n".join(lines)
+
+
+def simulate(
+    about: str, coverage: Callable[..., dict[str, float]], *, over: Mapping[str, Any], results: str
+) -> None:
+    """What the simulations beside this one do when they are run: `coverage` of each of the designs `over`,
+    as many studies and resamples as the command line says, as a table and in a file of `results`.
+
+    `about`: the docstring of who asks."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("--studies", type=int, default=400)
+    parser.add_argument("--resamples", type=int, default=300)
+    options = parser.parse_args()
+    size: dict[str, int] = {"studies": options.studies, "resamples": options.resamples}
+    found = {name: coverage(design, **size) for name, design in over.items()}
+    print(as_table(found))
+    text = json.dumps({**size, "coverage": found}, indent=1) + "\n"
+    RESULTS.with_name(results).write_text(text, encoding="utf-8")
 
 
 def main() -> None:

@@ -19,17 +19,14 @@ Written to benchmarks/results/coverage-agreement.json; docs/statistics.md has th
 
 from __future__ import annotations
 
-import argparse
-import json
 from functools import cache
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from benchmarks.coverage import as_table
+from benchmarks.coverage import simulate
 from benchmarks.coverage_shares import DESIGNS, EACH, Design
 from metrics.stats import (
     agreement,
@@ -46,7 +43,6 @@ from metrics.stats.checks import Bools, Floats, Ints
 from metrics.stats.percentiles import Interval
 from metrics.stats.rated_pairs import NOBODY, Cells, Ratings
 
-RESULTS = Path(__file__).resolve().parent / "results" / "coverage-agreement.json"
 BOUNDS = np.array([-1.2, -0.3, 0.2, 1.0])
 LESS = 0.6  # by how much the second group finds less
 SURE = np.array([1, 2, 4, 5])  # the labels without Unsure
@@ -273,14 +269,7 @@ def coverage(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--studies", type=int, default=400)
-    parser.add_argument("--resamples", type=int, default=300)
-    options = parser.parse_args()
-    size: dict[str, int] = {"studies": options.studies, "resamples": options.resamples}
-    found = {name: coverage(design, **size) for name, design in DESIGNS.items()}
-    print(as_table(found))
-    RESULTS.write_text(json.dumps({**size, "coverage": found}, indent=1) + "\n", encoding="utf-8")
+    simulate(__doc__, coverage, over=DESIGNS, results="coverage-agreement.json")
 
 
 if __name__ == "__main__":

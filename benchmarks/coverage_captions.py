@@ -17,20 +17,16 @@ Written to benchmarks/results/coverage-captions.json; docs/statistics.md has the
 
 from __future__ import annotations
 
-import argparse
-import json
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.coverage import as_table
+from benchmarks.coverage import simulate
 from metrics.stats import bootstrap, caption_pairs, percentiles, salience
 from metrics.stats.checks import Floats, Ints
 from metrics.stats.percentiles import Interval
 
-RESULTS = Path(__file__).resolve().parent / "results" / "coverage-captions.json"
 GROUPS = 4
 LOGITS = np.array([-1.0, -3.0, -5.0])
 """Of a common, a rarer and a rare attribute in the first group. In every other group each is rarer by LESS
@@ -221,14 +217,7 @@ def coverage(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--studies", type=int, default=400)
-    parser.add_argument("--resamples", type=int, default=300)
-    options = parser.parse_args()
-    size: dict[str, int] = {"studies": options.studies, "resamples": options.resamples}
-    found = {name: coverage(design, **size) for name, design in DESIGNS.items()}
-    print(as_table(found))
-    RESULTS.write_text(json.dumps({**size, "coverage": found}, indent=1) + "\n", encoding="utf-8")
+    simulate(__doc__, coverage, over=DESIGNS, results="coverage-captions.json")
 
 
 if __name__ == "__main__":

@@ -12,22 +12,18 @@ Written to benchmarks/results/coverage-few.json; docs/statistics.md has the tabl
 
 from __future__ import annotations
 
-import argparse
-import json
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from benchmarks.coverage import as_table
+from benchmarks.coverage import simulate
 from metrics.stats import rated_pairs
 from metrics.stats.agreement_differences import Apart, apart
 from metrics.stats.checks import Floats, Ints
 from metrics.stats.coincidences import Level
 from metrics.stats.rated_pairs import NOBODY, Ratings
 
-RESULTS = Path(__file__).resolve().parent / "results" / "coverage-few.json"
 VALUES = (0, 1, 2, 3)
 
 
@@ -107,14 +103,7 @@ def coverage(groups: Groups, *, studies: int, resamples: int, seed: int = 0) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--studies", type=int, default=400)
-    parser.add_argument("--resamples", type=int, default=300)
-    options = parser.parse_args()
-    size: dict[str, int] = {"studies": options.studies, "resamples": options.resamples}
-    found = {name: coverage(design, **size) for name, design in DESIGNS.items()}
-    print(as_table(found))
-    RESULTS.write_text(json.dumps({**size, "coverage": found}, indent=1) + "\n", encoding="utf-8")
+    simulate(__doc__, coverage, over=DESIGNS, results="coverage-few.json")
 
 
 if __name__ == "__main__":

@@ -14,20 +14,15 @@ Written to benchmarks/results/coverage-groups.json; docs/statistics.md has the t
 
 from __future__ import annotations
 
-import argparse
-import json
-from pathlib import Path
-
 import numpy as np
 
 from benchmarks import coverage as one_group
-from benchmarks.coverage import LOGITS, SHIFT, STEREO, Design, as_table, judged
+from benchmarks.coverage import LOGITS, SHIFT, STEREO, Design, judged, simulate
 from metrics.stats import bootstrap, differences, percentiles, tendency
 from metrics.stats.checks import Bools, Floats, Ints
 from metrics.stats.differences import Side
 from metrics.stats.percentiles import Interval
 
-RESULTS = Path(__file__).resolve().parent / "results" / "coverage-groups.json"
 REGIONS = np.repeat(np.arange(3), 3)
 LIKELIER = np.array([-0.6, 0.0, 0.6])[REGIONS] + np.tile([-0.4, 0.0, 0.4], 3)
 MUCH = "people differ much"
@@ -184,14 +179,7 @@ def coverage(name: str, *, studies: int, resamples: int, seed: int = 0) -> dict[
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--studies", type=int, default=400)
-    parser.add_argument("--resamples", type=int, default=300)
-    options = parser.parse_args()
-    size: dict[str, int] = {"studies": options.studies, "resamples": options.resamples}
-    found = {name: coverage(name, **size) for name in DESIGNS}
-    print(as_table(found))
-    RESULTS.write_text(json.dumps({**size, "coverage": found}, indent=1) + "\n", encoding="utf-8")
+    simulate(__doc__, coverage, over={name: name for name in DESIGNS}, results="coverage-groups.json")
 
 
 if __name__ == "__main__":

@@ -12,18 +12,14 @@ Written to benchmarks/results/coverage-shares.json; docs/statistics.md has the t
 
 from __future__ import annotations
 
-import argparse
-import json
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from benchmarks.coverage import as_table
+from benchmarks.coverage import simulate
 from metrics.stats import bootstrap, means, percentiles, ruled, visual_nature, votes
 from metrics.stats.checks import Bools, Floats, Ints
 
-RESULTS = Path(__file__).resolve().parent / "results" / "coverage-shares.json"
 EACH = 3  # people asked of an item
 MIDDLE = -0.3  # mean logit of the items
 SCORES = ("1 of 3", "2 of 3", "3 of 3", "all", "mean rating", "likelihood")
@@ -181,14 +177,7 @@ def coverage(design: Design, *, studies: int, resamples: int, seed: int = 0) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--studies", type=int, default=400)
-    parser.add_argument("--resamples", type=int, default=300)
-    options = parser.parse_args()
-    size: dict[str, int] = {"studies": options.studies, "resamples": options.resamples}
-    found = {name: coverage(design, **size) for name, design in DESIGNS.items()}
-    print(as_table(found))
-    RESULTS.write_text(json.dumps({**size, "coverage": found}, indent=1) + "\n", encoding="utf-8")
+    simulate(__doc__, coverage, over=DESIGNS, results="coverage-shares.json")
 
 
 if __name__ == "__main__":
