@@ -47,6 +47,13 @@ def study(lead):
     return made
 
 
+def at_rest(page, url: str) -> None:
+    """Open a page whose scores nobody has asked for yet. What says so comes after the page, above what is
+    pointed at, and moves it away."""
+    page.goto(url)
+    expect(page.locator("[data-stale]")).to_be_visible()
+
+
 def compute(study) -> None:
     for metric in (
         "tendency",
@@ -126,7 +133,7 @@ def test_typing_filters_the_table_at_once(new_page, study, lead):
 
 def test_a_row_brings_out_its_boxes_by_mouse_and_by_keyboard(new_page, study, lead):
     page = new_page(lead)
-    page.goto(urls(study)[2])
+    at_rest(page, urls(study)[2])
     boxes = page.locator("details[open] g.box")
     row = page.locator("details[open] tr[data-row]").nth(1)
     expect(boxes.nth(1)).not_to_have_class("box box-s is-lit")
@@ -141,7 +148,7 @@ def test_a_row_brings_out_its_boxes_by_mouse_and_by_keyboard(new_page, study, le
 
 def test_a_link_to_an_image_opens_it(new_page, study, lead):
     page = new_page(lead)
-    page.goto(urls(study)[2])
+    at_rest(page, urls(study)[2])
     second = page.locator("details.image-card").nth(1)
     expect(second).not_to_have_attribute("open", "")
     page.get_by_role("link", name="Mexican2.png").first.click()
@@ -152,7 +159,7 @@ def test_a_link_to_an_image_opens_it(new_page, study, lead):
 def test_numbers_that_move_do_so_by_themselves_and_leave_what_is_open_open(new_page, study, lead):
     page = new_page(lead)
     page.clock.install()
-    page.goto(urls(study)[0])
+    at_rest(page, urls(study)[0])
     expect(page.get_by_text("Responses in", exact=True)).to_be_visible()
     page.get_by_text("Responses a day, last 14 days").click()
     before = page.locator("#live dl dd").first.text_content()

@@ -70,7 +70,7 @@ def get(port: int, path: str) -> bytes:
     """The first bytes of the answer; the connection is broken then, as by a browser that is closed.
 
     The beginning of a second request comes with the first. Without it the proxy waits for one, and as often
-    as not learns there that the client has gone before it learns so by what it writes.
+    as not learns there that the client has gone before it learns so by what it writes. With it, seldom.
     """
     with client(port) as asked:
         asked.sendall(
@@ -93,9 +93,16 @@ def test_nor_does_that_of_an_answer_that_was_broken_off(proxied):
     with Quiet(("127.0.0.1", 0), Faulty) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         proxy = proxied(upstream=server.server_address[1])
-        for path in SECRETS:
-            assert get(proxy.port, path).split()[1] == b"200"
-        wait_for(lambda: proxy.log().count("incomplete response") == 2, "two answers broken off")
+        # As a rule it finds that it cannot write, and tells to whom; now and then, that the client has gone.
+        broken_off = 0
+        while "write tcp 127.0.0.1" not in proxy.log() and broken_off < 40:
+            for path in SECRETS:
+                assert get(proxy.port, path).split()[1] == b"200"
+            broken_off += len(SECRETS)
+            wait_for(
+                lambda most=broken_off: proxy.log().count("incomplete response") == most,
+                "as many in the log as were broken off",
+            )
         server.shutdown()
     assert "write tcp 127.0.0.1" in proxy.log(), "why is not told any more"
     check_silent(proxy)
