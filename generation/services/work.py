@@ -59,19 +59,22 @@ def work(
     `stopping()` or when the run is paused or cancelled. Never raises for what goes wrong with a job or
     a model: the rows tell. Raises OperationalError if the database stays away.
     """
-    run = Run.objects.select_related("image_set").filter(pk=run_id, state=RunState.RUNNING).first()
+    running = Run.objects.select_related("image_set").filter(pk=run_id, state=RunState.RUNNING)
+    run = _through(running.first)
     if run is None:
         return 0
-    if not jobs.claimable().filter(run_id=run_id).exists():
-        jobs.close(run_id=run_id)
+    if not _through(jobs.claimable().filter(run_id=run_id).exists):
+        _through(lambda: jobs.close(run_id=run_id))
         return 0
     try:
-        recipe = makers.pinned(run, recipes.from_json(run.recipe))
+        recipe = _through(lambda: makers.pinned(run, recipes.from_json(run.recipe)))
         model = models_loaded.on_device(models_loaded.load, recipe).result()
-        makers.note(run, model.about)
+        # it may have taken minutes, in which a connection that nobody used is cut
+        _through(lambda: makers.note(run, model.about))
     except (BackendError, recipes.RecipeRefused) as error:
-        log.warning("run %s is paused: %s", run_id, error)
-        jobs.stop(run_id=run_id, error=str(error))
+        reason = str(error)
+        log.warning("run %s is paused: %s", run_id, reason)
+        _through(lambda: jobs.stop(run_id=run_id, error=reason))
         return 0
     if run.batch_size is not None:
         model.batch = min(model.batch, run.batch_size)
@@ -144,8 +147,9 @@ class _Shift:
                     done += self._finish(self._waiting[0])
                     self._claim_ahead()
             except BackendError as error:
-                log.warning("run %s is paused: %s", self._run.pk, error)
-                jobs.stop(run_id=self._run.pk, error=str(error))
+                reason = str(error)
+                log.warning("run %s is paused: %s", self._run.pk, reason)
+                _through(lambda: jobs.stop(run_id=self._run.pk, error=reason))
             finally:
                 self._leave()
         return done

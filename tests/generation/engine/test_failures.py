@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 
 from annotation.models import Image
 from annotation.services import image_files
@@ -175,18 +175,43 @@ def test_a_picture_whose_place_is_taken_is_refused_and_the_others_are_kept(model
     assert "something has its place already" in run.jobs.get(number=2).error
 
 
-def test_a_database_that_is_away_for_a_moment_costs_nothing(model, monkeypatch):
-    """In a transaction of a test nothing may be tried again, so the world behind it is made of functions."""
-    monkeypatch.setattr(work, "_DATABASE_PAUSES", (0, 0, 0))
-    closed, answers = [], [OperationalError("server closed the connection"), OperationalError("again"), 5]
+@pytest.fixture
+def closed(monkeypatch):
+    """How often the connection was closed. In a transaction of a test nothing would be tried again."""
+    found = []
 
     class Connection:
         in_atomic_block = False
 
         def close(self):
-            closed.append(True)
+            found.append(True)
 
+    monkeypatch.setattr(work, "_DATABASE_PAUSES", (0, 0, 0))
     monkeypatch.setattr(work, "connection", Connection())
+    return found
+
+
+@pytest.mark.parametrize("which", range(1, 37))
+def test_a_connection_that_is_lost_at_any_statement_of_a_run_costs_nothing(model, closed, which):
+    run = run_of_pictures(3)
+    sent = []
+
+    def lose(execute, *said):
+        sent.append(said)
+        if len(sent) == which:
+            raise OperationalError("terminating connection due to administrator command")
+        return execute(*said)
+
+    with connection.execute_wrapper(lose):
+        assert work.work(run_id=run.pk) == 3
+    assert len(sent) > which
+    assert len(closed) == 1
+    assert state(run) == (RunState.DONE, "")
+    nobody_is_disturbed(run)
+
+
+def test_a_database_that_is_away_for_a_moment_costs_nothing(closed):
+    answers = [OperationalError("server closed the connection"), OperationalError("again"), 5]
 
     def ask():
         answer = answers.pop(0)
