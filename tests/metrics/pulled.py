@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 from django.utils import timezone
 
-from annotation.models import AuditEvent, Image, Study
+from annotation.models import AuditEvent, Image, Study, TaskKind
 from generation import vectors
 from generation.models import Embedding, Provenance, Run, RunKind, RunState
 from generation.prompts import PromptSet, default, described
@@ -112,3 +112,10 @@ def pull_study(**fields) -> tuple[Study, Run]:
     group_images(run, "Peruvian", region="Latin America", towards=0.7, seed=2)
     group_images(run, "Nepali", region="South Asia", towards=0.2, seed=3)
     return study, run
+
+
+def depicted_study(lead) -> Study:
+    """A study of the planted images in which people judge what they depict."""
+    made, run = pull_study(name="pulls", title="Pulls", leads=[lead])
+    factories.task(made, kind=TaskKind.DEPICTION, image_set=run.image_set)
+    return made

@@ -6,7 +6,6 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from annotation.models import TaskKind
 from generation.models import Run
 from metrics.models import Score, ScoreRun
 from metrics.services import score_runs
@@ -23,9 +22,7 @@ def lead():
 
 @pytest.fixture
 def study(lead):
-    made, run = pulled.pull_study(name="pulls", title="Pulls", leads=[lead])
-    factories.task(made, kind=TaskKind.DEPICTION, image_set=run.image_set)
-    return made
+    return pulled.depicted_study(lead)
 
 
 @pytest.fixture

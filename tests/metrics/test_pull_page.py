@@ -26,9 +26,7 @@ def lead():
 
 @pytest.fixture
 def study(lead):
-    made, run = pulled.pull_study(name="pulls", title="Pulls", leads=[lead])
-    factories.task(made, kind=TaskKind.DEPICTION, image_set=run.image_set)
-    return made
+    return pulled.depicted_study(lead)
 
 
 def get(client, study, user, **query):
