@@ -67,7 +67,7 @@ def in_turn(server: Served, people: list[dict[str, str]], seconds: int) -> dict[
     """The empty page and *next* with *submit*, so many seconds each, a second of each in turn: a processor
     that shares its core with another one is up to twice as fast while that has nothing to do."""
     found: dict[str, Times] = {}
-    for kind in ("empty", "cycle", "cycle", "empty") * math.ceil(seconds / 2):
+    for kind in ("empty", "cycle", "both", "both", "cycle", "empty") * math.ceil(seconds / 2):
         part = work(server, people, kind=kind, seconds=1)
         found[kind] = found[kind] + part if kind in found else part
     return found

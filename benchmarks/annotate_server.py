@@ -149,12 +149,15 @@ class Times:
 
 
 class Person(threading.Thread):
-    """Somebody at work until `until`: kind *empty*, *cycle*, or *next* (for whom nothing is left)."""
+    """Somebody at work until `until`: kind *empty*, *cycle* (*next* and *submit*, a request each), *both* (an
+    answer whose reply brings the next item, as the page at work does it), or *next* (for whom nothing is
+    left)."""
 
     def __init__(self, port: int, cookies: dict[str, str], *, kind: str, until: float) -> None:
         super().__init__()
         self.kind, self.until = kind, until
-        self.taken: dict[str, list[float]] = {"empty": [], "next": [], "submit": []}
+        self.taken: dict[str, list[float]] = {"empty": [], "next": [], "submit": [], "both": []}
+        self.item: dict[str, Any] | None = None
         self.in_time = 0
         self.error: Exception | None = None
         self.connection = http.client.HTTPConnection("127.0.0.1", port)
@@ -191,18 +194,27 @@ class Person(threading.Thread):
         if self.kind == "empty":
             self.post("empty", "/empty/", {})
             return
-        given = self.post("next", "/studies/load/desk/items/", {"have": [], "wanted": 1})
-        if bool(given["items"]) != (self.kind == "cycle"):
-            raise RuntimeError(f"{self.kind}: {given['state']} with {len(given['items'])} items")
-        for item in given["items"]:
-            option = item["options"][0]
-            body = {
-                "unit": item["unit"],
-                "client_key": item["client_key"],
-                "active_ms": 900,
-                "answers": [{"option": option["id"], "value": 5, "position": option["position"]}],
-            }
+        item, self.item = self.item or self.fetched(), None
+        if item is None:
+            return
+        option = item["options"][0]
+        body = {
+            "unit": item["unit"],
+            "client_key": item["client_key"],
+            "active_ms": 900,
+            "answers": [{"option": option["id"], "value": 5, "position": option["position"]}],
+        }
+        if self.kind == "cycle":
             self.post("submit", "/studies/load/desk/answers/", body)
+            return
+        said = self.post("both", "/studies/load/desk/answers/", {**body, "next": {"have": [], "wanted": 1}})
+        [self.item] = said["next"]["items"]
+
+    def fetched(self) -> dict[str, Any] | None:
+        given = self.post("next", "/studies/load/desk/items/", {"have": [], "wanted": 1})
+        if bool(given["items"]) == (self.kind == "next"):
+            raise RuntimeError(f"{self.kind}: {given['state']} with {len(given['items'])} items")
+        return next(iter(given["items"]), None)
 
 
 def work(served: Served, people: list[dict[str, str]], *, kind: str, seconds: float) -> Times:
@@ -217,7 +229,7 @@ def work(served: Served, people: list[dict[str, str]], *, kind: str, seconds: fl
     for worker in workers:
         if worker.error:
             raise worker.error
-    whats = ("empty",) if kind == "empty" else ("next", "submit")
+    whats = {"empty": ["empty"], "both": ["next", "both"]}.get(kind, ["next", "submit"])
     taken = {what: [t for w in workers for t in w.taken[what]] for what in whats}
     return Times(taken, sum(worker.in_time for worker in workers), seconds, spent)
 

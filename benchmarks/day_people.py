@@ -158,8 +158,10 @@ class Annotator(Somebody):
     def fetch(self) -> None:
         have = [item["client_key"] for item in self.at_hand]
         given = self.send("next", "items", {"have": have, "wanted": AT_HAND})
-        if given is None:
-            return
+        if given is not None:
+            self.take(given)
+
+    def take(self, given: dict[str, Any]) -> None:
         for item in given["items"]:
             self.at_hand.append(item)
             path = urlsplit(item["image"]["url"]).path
@@ -188,15 +190,18 @@ class Annotator(Somebody):
         }
         JOURNAL.sent.add(item["client_key"])
         chance = self.dice.random()
-        if chance < PLAN["resend"]:
-            self.lose_the_reply(body)
-        told = self.send("submit", "answers", body)
+        # the next item comes with the reply to what is sent for the first time, as the page has it
+        asking = {**body, "next": {"have": [one["client_key"] for one in self.at_hand], "wanted": AT_HAND}}
+        if lost := chance < PLAN["resend"]:
+            self.lose_the_reply(asking)
+        told = self.send("submit", "answers", body if lost else asking)
         if told is None:
             return
         JOURNAL.counted[f"outcome {told['outcome']}"] += 1
         JOURNAL.acknowledged[item["client_key"]] = values
         if PLAN["resend"] <= chance < 2 * PLAN["resend"]:
             self.send("submit again", "answers", body)
+        self.take(told.get("next", {"items": []}))
 
     def send(self, name: str, door: str, body: dict[str, Any]) -> Any:
         """What the page's script sends; None where the server was away, which the journal has then."""

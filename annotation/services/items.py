@@ -48,11 +48,14 @@ class Work:
     held: list[UUID] = field(default_factory=list)
 
 
-def next_items(*, enrolment: Enrolment, wanted: int = 1, now: datetime | None = None) -> Work:
+def next_items(
+    *, enrolment: Enrolment, wanted: int = 1, sweep: bool = True, now: datetime | None = None
+) -> Work:
     """Up to `wanted` items for `enrolment`, the same ones again until they are answered or skipped.
 
     Consent is the caller's to check. Somebody in training whose training items are all answered is
-    qualified or screened out here, by the study's `training_pass`.
+    qualified or screened out here, by the study's `training_pass`. `sweep`: as for `slots.lease`; without it,
+    *done* is not sure.
     """
     now = now or timezone.now()
     study = enrolment.study
@@ -66,7 +69,7 @@ def next_items(*, enrolment: Enrolment, wanted: int = 1, now: datetime | None = 
         if not _qualify(enrolment):
             return Work(state="screened_out")
     if study.session_cap is None:
-        return _given(_in_hand(enrolment, study, wanted=wanted, now=now), wanted=wanted)
+        return _given(_in_hand(enrolment, study, wanted=wanted, sweep=sweep, now=now), wanted=wanted)
     with seats.transaction_of(enrolment):
         # An answer may be on its way in: how much room the cap leaves is only sure once it is counted.
         begun, used = (
@@ -78,7 +81,7 @@ def next_items(*, enrolment: Enrolment, wanted: int = 1, now: datetime | None = 
         if room <= 0:
             return Work(state="cap")
         # what they hold beyond it is not for this session
-        held = _in_hand(enrolment, study, wanted=min(wanted, room), now=now)[:room]
+        held = _in_hand(enrolment, study, wanted=min(wanted, room), sweep=sweep, now=now)[:room]
         return _given(held, wanted=wanted)
 
 
@@ -88,9 +91,11 @@ def _given(held: list[Item], *, wanted: int) -> Work:
     return Work(state="items", items=held[:wanted], held=[item.client_key for item in held])
 
 
-def _in_hand(enrolment: Enrolment, study: Study, *, wanted: int, now: datetime) -> list[Item]:
+def _in_hand(
+    enrolment: Enrolment, study: Study, *, wanted: int, sweep: bool, now: datetime
+) -> list[Item]:
     due = _checks(enrolment, [Purpose.GOLD, Purpose.ATTENTION])[:1] if _check_is_due(enrolment, study) else []
-    leased = slots.lease(enrolment=enrolment, wanted=max(1, wanted - len(due)), now=now)
+    leased = slots.lease(enrolment=enrolment, wanted=max(1, wanted - len(due)), sweep=sweep, now=now)
     data = [
         Item(unit_id=slot.unit_id, client_key=slot.lease_key, purpose=Purpose.DATA)
         for slot in leased

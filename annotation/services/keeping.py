@@ -51,9 +51,9 @@ _SLOTS_OF_UNIT = Prepared(
     .values_list("pk", "index", "state", "stratum", "annotator", "leased_at")
 )
 _RESPONSE = PreparedInsert(Response)
-_COUNTERS = ("session_started_at", "session_units", "session_active_ms", "answered", "golds")
+COUNTERS = ("session_started_at", "session_units", "session_active_ms", "answered", "golds")
 _COUNT = PreparedUpdate(
-    Enrolment.objects.filter(pk=Given("pk")), **{counter: Given(counter) for counter in _COUNTERS}
+    Enrolment.objects.filter(pk=Given("pk")), **{counter: Given(counter) for counter in COUNTERS}
 )
 
 
@@ -71,7 +71,7 @@ def write(
     language: str,
     revision: int = 1,
 ) -> Response:
-    """Keep one answer that passed the rules. It fills the slot that `place` chose, unless it is a
+    """Keep one answer that passed the rules, and count it in `enrolment`. It fills the slot that `place` chose, unless it is a
     revision."""
     response = Response(
         unit=unit,
@@ -89,15 +89,19 @@ def write(
     )
     fills = slot_id is not None and revision == 1
     parts = _parts(len(judged), fills=fills, counts=revision == 1)
+    counters = _counters(enrolment, unit=unit, active_ms=active_ms, now=submitted_at)
     done = parts.run(
         slot=slot_id,
         annotator=enrolment.annotator_id,
         **_RESPONSE.values(vars(response)),
         **_judgements(len(judged)).values(*(vars(one.answer) for one in judged)),
-        **_counters(enrolment, unit=unit, active_ms=active_ms, now=submitted_at),
+        pk=enrolment.pk,
+        **counters,
     )
     if fills and not done["filled"]:  # it is locked: nobody can have taken it
         raise RuntimeError(f"Slot {slot_id} was chosen for an answer and could not be filled.")
+    if revision == 1:
+        vars(enrolment).update(counters)
     [response.pk] = done["response"]
     response._state.adding, response._state.db = False, DEFAULT_DB_ALIAS
     drawn = [
@@ -161,7 +165,6 @@ def _counters(enrolment: Enrolment, *, unit: Unit, active_ms: int | None, now: d
         began, units, active = now, 0, 0
     counts = is_data or enrolment.status != EnrolmentStatus.TRAINING
     return {
-        "pk": enrolment.pk,
         "session_started_at": began,
         "session_units": units + 1,
         "session_active_ms": active + max(0, active_ms or 0),

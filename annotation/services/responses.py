@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from django.db import transaction
@@ -29,6 +29,7 @@ from annotation.models import (
     SkipReason,
     Slot,
     SlotState,
+    Study,
     StudyStatus,
     Unit,
 )
@@ -39,7 +40,11 @@ from annotation.services.answers import Answer, AnswerRefused
 
 Outcome = Literal["filled", "surplus", "repeat", "check", "revised"]
 
-_ENROLMENT = Prepared(Enrolment.objects.filter(pk=Given("pk")).select_for_update(no_key=True))
+_ENROLMENT: Prepared[Any] = Prepared(
+    Enrolment.objects.filter(pk=Given("pk"))
+    .select_for_update(no_key=True)
+    .values("annotator_id", "status", "position", "strata", *keeping.COUNTERS)
+)
 _KNOWN = Response.objects.filter(client_key=Given("client_key")).values("pk")
 _OPTIONS = Prepared(
     Option.objects.filter(unit=Given("unit"), unit__task__study=Given("study"))
@@ -88,7 +93,8 @@ def submit(
     language: str = "",
     now: datetime | None = None,
 ) -> Submitted:
-    """Keep one annotator's answer to one unit.
+    """Keep one annotator's answer to one unit. `enrolment` is then as it is in the database, this answer
+    counted.
 
     Raises
     ------
@@ -101,7 +107,7 @@ def submit(
     now = now or timezone.now()
     _check_key(client_key, enrolment=enrolment, unit_id=unit_id)
     with seats.transaction_of(enrolment):
-        enrolment = _locked(enrolment)
+        _lock(enrolment)
         unit, options, known = _asked(enrolment, unit_id=unit_id, client_key=client_key)
         if known is not None:
             return _repeated(known)
@@ -146,14 +152,14 @@ def revise(
     now = now or timezone.now()
     _check_key(client_key, enrolment=enrolment, unit_id=unit_id)
     with transaction.atomic():
-        enrolment = _locked(enrolment)
+        _lock(enrolment)
         unit, options, known = _asked(enrolment, unit_id=unit_id, client_key=client_key)
         if known is not None:
             return Submitted(response=known, outcome="repeat")
         earlier = current_answer(enrolment=enrolment, unit_id=unit_id)
         if earlier is None or correction_key(enrolment=enrolment, earlier=earlier) != client_key:
             raise AnswerRefused(_("This answer was changed elsewhere meanwhile. Please open it again."))
-        if enrolment.study.status == StudyStatus.CLOSED:
+        if Study.objects.filter(pk=enrolment.study_id, status=StudyStatus.CLOSED).exists():
             raise AnswerRefused(_("The study is closed: its answers can no longer be changed."))
         judged = rules.checked(unit=unit, options=options, answers=answers)
         Response.objects.filter(pk=earlier.pk).update(current=False)
@@ -190,7 +196,7 @@ def skip(
     if reason not in SkipReason.values:
         raise AnswerRefused(f"'{reason}' is not a reason. Choose one of: {', '.join(SkipReason.values)}.")
     with transaction.atomic():
-        enrolment = _locked(enrolment)
+        _lock(enrolment)
         mine = {"unit_id": unit_id, "annotator_id": enrolment.annotator_id}
         known = Skip.objects.filter(**mine).first()
         if known is not None:
@@ -236,17 +242,16 @@ def _check_key(client_key: UUID, *, enrolment: Enrolment, unit_id: int) -> None:
         )
 
 
-def _locked(enrolment: Enrolment) -> Enrolment:
-    """The enrolment as it is now, locked: an annotator's own requests queue here, so that a double click
-    finds the first one's row."""
-    try:
-        fresh = enrolment if seats.is_held(enrolment) else _ENROLMENT.get(pk=enrolment.pk)
-    except Enrolment.DoesNotExist as gone:  # erased, or merged with another meanwhile
-        message = _("Your place in this study has changed. Please open the study again.")
-        raise AnswerRefused(message) from gone
-    if fresh.status == EnrolmentStatus.WITHDRAWN:
+def _lock(enrolment: Enrolment) -> None:
+    """Make the enrolment what it is now, locked: an annotator's own requests queue here, so that a double
+    click finds the first one's row."""
+    if not seats.is_held(enrolment):
+        found = _ENROLMENT.first(pk=enrolment.pk)
+        if found is None:  # erased, or merged with another meanwhile
+            raise AnswerRefused(_("Your place in this study has changed. Please open the study again."))
+        vars(enrolment).update(found)
+    if enrolment.status == EnrolmentStatus.WITHDRAWN:
         raise AnswerRefused(_("You have withdrawn from this study. Nothing more is kept of you."))
-    return fresh
 
 
 def _asked(

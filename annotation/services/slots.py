@@ -78,12 +78,17 @@ def lease_next(*, enrolment: Enrolment, now: datetime | None = None) -> Slot | N
     return next(iter(lease(enrolment=enrolment, wanted=1, now=now)), None)
 
 
-def lease(*, enrolment: Enrolment, wanted: int, now: datetime | None = None) -> list[Slot]:
+def lease(
+    *, enrolment: Enrolment, wanted: int, sweep: bool = True, now: datetime | None = None
+) -> list[Slot]:
     """The slots that `enrolment` should answer, in this order, leased to them: all that they hold already,
     renewed, since a reload, a second tab or a crash costs nothing, and new ones until there are `wanted`.
     Fewer, or none, when that is all that is left for them.
 
     Nothing is given out of a study that is not open, nor to who has left it or was blocked meanwhile.
+
+    `sweep`: before there is none, take back what others hold for too long. Not for whoever has slots locked
+    in the same transaction: who takes slots back waits for them with the study locked, which this does too.
     """
     now = now or timezone.now()
     with _soon_on_disk(), seats.transaction_of(enrolment):
@@ -94,7 +99,8 @@ def lease(*, enrolment: Enrolment, wanted: int, now: datetime | None = None) -> 
         if missing <= 0:
             return held
         fresh = _lease_open(enrolment=enrolment, held=held, wanted=missing, now=now)
-        if not held and not fresh and release_expired(now=now, study_id=enrolment.study_id):
+        nothing = not held and not fresh
+        if nothing and sweep and release_expired(now=now, study_id=enrolment.study_id):
             fresh = _lease_open(enrolment=enrolment, held=held, wanted=missing, now=now)
         return held + fresh
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import partial, wraps
 from typing import Any
 from uuid import UUID
@@ -72,16 +73,24 @@ def door(*, method: str, place: Place = _found) -> Callable[[Door], Callable[...
 @door(method="POST", place=partial(seats.held, for_leases=True))
 def next_items(request: LoggedIn, seat: queries.Seat) -> JSON:
     """What to show next: items that the page does not have yet."""
-    body = work_bodies.read(request)
-    have = set(work_bodies.keys(body, "have"))
-    wanted = min(work_bodies.whole(body, "wanted", default=AT_HAND, most=1000), MOST_AT_HAND)
-    return work(seat=seat, have=have, wanted=max(1, wanted))
+    return work(seat=seat, asked=_asked_for(work_bodies.read(request)))
 
 
 @door(method="POST", place=seats.held)
 def answers(request: LoggedIn, seat: queries.Seat) -> JSON:
-    """One answer; sending it again is the same as sending it once."""
-    return _taken(responses.submit, seat, work_bodies.read(request))
+    """One answer; sending it again is the same as sending it once.
+
+    What to show next comes with the reply, as `next`, if the body asks for it under that name: as a request
+    of its own it would cost as much again. It is left out where it takes more than a look to say that nothing
+    is left. If it fails, so does the answer: whoever sends that again must not ask again.
+    """
+    body = work_bodies.read(request)
+    told = _taken(responses.submit, seat, body)
+    asked = _asked_for_with(body)
+    if asked is None:
+        return told
+    given = work(seat=seat, asked=asked, sweep=False)
+    return told if given["state"] == "done" else {**told, "next": given}
 
 
 @door(method="POST")
@@ -132,16 +141,39 @@ def token(request: LoggedIn, seat: queries.Seat) -> JSON:
     return {"token": get_token(request), "desk": seat.enrolment.pk}
 
 
-def work(*, seat: queries.Seat, have: set[UUID] | None = None, wanted: int = AT_HAND) -> JSON:
+@dataclass(frozen=True)
+class Wish:
+    """`wanted` items in all, of which the page has those with the keys `have`."""
+
+    have: frozenset[UUID] = frozenset()
+    wanted: int = AT_HAND
+
+
+def _asked_for(body: Mapping[str, Any]) -> Wish:
+    have = frozenset(work_bodies.keys(body, "have"))
+    wanted = min(work_bodies.whole(body, "wanted", default=AT_HAND, most=1000), MOST_AT_HAND)
+    return Wish(have=have, wanted=max(1, wanted))
+
+
+def _asked_for_with(body: Mapping[str, Any]) -> Wish | None:
+    """What an answer asks for next. Nonsense there loses no answer."""
+    asked = body.get("next")
+    try:
+        return _asked_for(asked) if isinstance(asked, dict) else None
+    except Refused:
+        return None
+
+
+def work(*, seat: queries.Seat, asked: Wish | None = None, sweep: bool = True) -> JSON:
     """What the page at work is given: `held` names everything that is in this annotator's hands, `items`
-    describes those of it that are not in `have`."""
-    enrolment = seat.enrolment
+    describes those of it that it does not have. `sweep`: see services/items.py."""
+    enrolment, asked = seat.enrolment, asked or Wish()
     progress = {"answered": queries.rated(enrolment=enrolment)}
     if not seat.consented or seat.leads:
         state = "no_consent" if not seat.consented else "blocked"
         return {"state": state, "held": [], "items": [], "progress": progress}
-    given = items.next_items(enrolment=enrolment, wanted=wanted)
-    fresh = [item for item in given.items if item.client_key not in (have or ())]
+    given = items.next_items(enrolment=enrolment, wanted=asked.wanted, sweep=sweep)
+    fresh = [item for item in given.items if item.client_key not in asked.have]
     return {
         "state": given.state,
         "held": [str(key) for key in given.held],

@@ -7,9 +7,11 @@ import threading
 import pytest
 from django.conf import settings
 from django.contrib.sessions.models import Session
+from django.db import OperationalError
 from playwright.sync_api import expect
 
 from annotation.models import Enrolment, Judgement, Response, Skip, Study
+from annotation.services import items
 from annotation.views import work
 from tests import factories
 from tests.browser.desk import at_work, item_shown, saved, state
@@ -114,6 +116,42 @@ def test_a_server_that_fails_twice_gets_the_answer_the_third_time(new_page, amal
     saved(page)
     assert len(failures) == 2
     assert Judgement.objects.get().value == 5
+
+
+def test_the_reply_to_an_answer_brings_the_next_item(new_page, amal):
+    page = new_page(amal)
+    with page.expect_response("**/desk/items/"):
+        at_work(page, PAGE)
+    page.wait_for_load_state("networkidle")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url.rsplit("/", 2)[1]))
+    for word in WORDS[:10]:
+        answer(page, word, "1")
+        saved(page)
+    item_shown(page, WORDS[10])
+    page.wait_for_load_state("networkidle")
+    assert asked == ["answers"] * 10
+    assert Response.objects.count() == 10
+
+
+def test_an_answer_does_not_wait_for_a_next_item_that_the_server_cannot_give(new_page, amal, monkeypatch):
+    give, failures = items.next_items, []
+
+    def fail(*, sweep=True, **wanted):
+        if not sweep:
+            failures.append(wanted)
+            raise OperationalError("no items today")
+        return give(sweep=sweep, **wanted)
+
+    monkeypatch.setattr(items, "next_items", fail)
+    page = new_page(amal)
+    at_work(page, PAGE)
+    for word in WORDS[:4]:
+        answer(page, word, "1")
+    saved(page)
+    item_shown(page, WORDS[4])
+    assert failures
+    assert Response.objects.filter(slot__isnull=False).count() == 4
 
 
 def test_a_reply_that_gets_lost_does_not_make_two_answers(new_page, amal):
@@ -273,7 +311,7 @@ def test_an_item_reached_while_the_server_was_asked_for_fewer_stays(new_page, am
     told_in_time = work.JsonResponse
 
     def told(said, **options):
-        if "held" in said and not on_its_way.is_set():
+        if "next" in said and not on_its_way.is_set():
             computed.set()
             on_its_way.wait(60)
         return told_in_time(said, **options)
@@ -293,7 +331,7 @@ def test_an_item_reached_while_the_server_was_asked_for_fewer_stays(new_page, am
     for word in WORDS[1:4]:
         answer(page, word, "1")
     item_shown(page, WORDS[4])
-    with page.expect_response("**/desk/items/"):
+    with page.expect_response("**/desk/answers/"):
         on_its_way.set()
     for word in WORDS[4:]:
         answer(page, word, "1")

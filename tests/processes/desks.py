@@ -1,5 +1,6 @@
 """Annotators who work over HTTP, each with the rules of the page at work (static/js/desk/sender.js): an
-answer is sent again, under the same key, until the server has acknowledged it."""
+answer is sent again, under the same key, until the server has acknowledged it, and asks for the next item the
+first time only."""
 
 from __future__ import annotations
 
@@ -41,29 +42,37 @@ class Annotator(threading.Thread):
     def run(self) -> None:
         try:
             while (given := self._ask("items", {"have": [], "wanted": 3}))["state"] == "items":
-                for item in given["items"]:
-                    self._answer(item)
+                at_hand = given["items"]
+                while at_hand:
+                    item, *at_hand = at_hand
+                    at_hand += self._answer(item, have=[other["client_key"] for other in at_hand])
         except Exception as error:  # told where the thread is joined
             self.error = error
 
-    def _answer(self, item: dict[str, Any]) -> None:
+    def _answer(self, item: dict[str, Any], *, have: list[str]) -> list[dict[str, Any]]:
+        """Items that came with the reply."""
         [option] = item["options"]
         value = self._dice.choice((1, 2, 4, 5))
         self.said[item["client_key"]] = value
         told = {"option": option["id"], "value": value, "position": option["position"]}
         body = {"unit": item["unit"], "client_key": item["client_key"], "active_ms": 900, "answers": [told]}
-        self.acknowledged[item["client_key"]] = self._ask("answers", body)["outcome"]
+        reply = self._ask("answers", body, first={"next": {"have": have, "wanted": 3}})
+        self.acknowledged[item["client_key"]] = reply["outcome"]
+        return reply.get("next", {"items": []})["items"]
 
-    def _ask(self, door: str, body: dict[str, Any]) -> dict[str, Any]:
+    def _ask(self, door: str, body: dict[str, Any], *, first: dict[str, Any] | None = None) -> dict[str, Any]:
+        """`first`: what is asked the first time only."""
         until = time.monotonic() + PATIENCE_SECONDS
+        more = first or {}
         while time.monotonic() < until:
-            status, said = self._post(f"/studies/load/desk/{door}/", json.dumps(body))
+            status, said = self._post(f"/studies/load/desk/{door}/", json.dumps({**body, **more}))
             if status == 200:
                 return json.loads(said)
             # what the page would not send again: a login page, a refusal
             if status and status < 500:
                 raise AssertionError(f"{door}: {status} {said[:300]!r}")
             self.failures[f"{door} {status}"] += 1
+            more = {}
             time.sleep(self._dice.uniform(0.05, 0.3))
         raise AssertionError(f"{door}: no answer in {PATIENCE_SECONDS} s; {dict(self.failures)}")
 

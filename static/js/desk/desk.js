@@ -158,7 +158,7 @@ export class Desk {
     }
     /* An answer that is refused comes back with its draft; a correction that is, is opened anew. */
     if (door === "corrections") kept.then(() => this.#journal.dropDraft(key));
-    kept.then(() => this.#sender.flush()).then(() => this.#shelf.refill());
+    kept.then(() => this.#sender.flush()).then(() => this.#shelf.topUp());
   }
 
   #show(item, draft) {

@@ -13,6 +13,9 @@ export class Shelf extends EventTarget {
   #done = new Set();
   #filling = null;
   #again = false;
+  /* How often what is at hand has changed, and how often it had when the server was asked last. */
+  #changes = 0;
+  #known = 0;
   #timer = 0;
   #wait = FIRST_WAIT_MS;
   /* What the server said last: "items", "done", "paused" ... */
@@ -39,6 +42,7 @@ export class Shelf extends EventTarget {
   /* The item is dealt with, here or in another tab: it comes back on the screen only if the server, asked
      when nothing of it was under way any more, still says that it is in our hands. */
   finish(key) {
+    this.#changes += 1;
     this.#done.add(key);
     this.#items = this.#items.filter((item) => item.client_key !== key);
     /* Whoever empties the shelf need not have asked for more. */
@@ -47,6 +51,7 @@ export class Shelf extends EventTarget {
 
   /* An item whose answer was refused comes again after the one on the screen. */
   putBack(item) {
+    this.#changes += 1;
     this.#done.delete(item.client_key);
     this.#items.splice(1, 0, item);
     decode(item);
@@ -65,6 +70,29 @@ export class Shelf extends EventTarget {
     return this.#filling;
   }
 
+  /* The same, unless an answer has brought what is missing. */
+  topUp() {
+    if (this.#known !== this.#changes) this.refill();
+  }
+
+  /* Ask with an answer, which is on its way under `key`: `send` is given what to ask for, or null if that is
+     being asked already, and promises the server's reply. It brings what was asked for as `next`, if it can. */
+  async along(key, send) {
+    if (this.#filling) return send(null);
+    let over;
+    this.#filling = new Promise((done) => { over = done; });
+    try {
+      const question = await this.#question(key);
+      const reply = await send(question.body);
+      if (reply.state === "ok" && reply.data.next) this.#take(question, { state: "ok", data: reply.data.next });
+      return reply;
+    } finally {
+      this.#filling = null;
+      over();
+      if (this.#again) this.refill(); // somebody wished for it meanwhile
+    }
+  }
+
   async #fill() {
     try {
       while (this.#again) {
@@ -77,22 +105,31 @@ export class Shelf extends EventTarget {
   }
 
   async #ask() {
+    const question = await this.#question();
+    this.#take(question, await this.#api.post("items", question.body));
+  }
+
+  /* `answered`: the key of an answer that the server will have by then. */
+  async #question(answered = null) {
     clearTimeout(this.#timer);
-    const done = [...this.#done];
+    const [changes, done] = [this.#changes, [...this.#done]];
     /* Answers under way still hold their place on the server. */
-    const waiting = (await this.#journal.pending()).map((entry) => entry.client_key);
-    const reply = await this.#api.post("items", {
-      have: [...this.keys, ...waiting],
-      wanted: Math.min(MOST, waiting.length + AT_HAND),
-    });
+    const underWay = (await this.#journal.pending()).map((entry) => entry.client_key);
+    const waiting = underWay.filter((key) => key !== answered);
+    const body = { have: [...this.keys, ...waiting], wanted: Math.min(MOST, waiting.length + AT_HAND) };
+    return { body, changes, done: done.filter((key) => !underWay.includes(key)) };
+  }
+
+  #take({ changes, done }, reply) {
     if (reply.state === "ok") {
       this.#wait = FIRST_WAIT_MS;
+      this.#known = changes;
       this.state = reply.data.state;
       const held = new Set(reply.data.held);
       /* What another tab gave back is gone; the item on the screen may still be answered. */
       this.#items = this.#items.filter((item, place) => place === 0 || held.has(item.client_key));
       /* Nothing of it was on its way when we asked: we were wrong to let go of it. */
-      for (const key of done) if (held.has(key) && !waiting.includes(key)) this.#done.delete(key);
+      for (const key of done) if (held.has(key)) this.#done.delete(key);
       this.#put(reply.data.items);
     }
     this.dispatchEvent(new CustomEvent("filled", { detail: reply }));

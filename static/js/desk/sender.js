@@ -7,6 +7,7 @@ const LONGEST_WAIT_MS = 30_000;
 export class Sender extends EventTarget {
   #journal;
   #api;
+  #shelf;
   #lock;
   #timer = 0;
   #wait = FIRST_WAIT_MS;
@@ -15,10 +16,11 @@ export class Sender extends EventTarget {
   state = "saved";
 
   /* `lock`: a name, so that two tabs with one journal do not send the same entry at once. */
-  constructor({ journal, api, lock }) {
+  constructor({ journal, api, shelf, lock }) {
     super();
     this.#journal = journal;
     this.#api = api;
+    this.#shelf = shelf;
     this.#lock = lock;
     addEventListener("online", () => this.hurry());
     document.addEventListener("visibilitychange", () => document.hidden || this.hurry());
@@ -55,7 +57,7 @@ export class Sender extends EventTarget {
     while (entries.length) {
       this.#tell(this.state === "saved" ? "sending" : this.state, entries.length);
       const entry = entries[0];
-      const reply = await this.#api.post(entry.door, entry.body);
+      const reply = await this.#post(entry, entries.length === 1);
       if (reply.state === "ok") {
         await this.#journal.finish(entry.client_key);
         this.#wait = FIRST_WAIT_MS;
@@ -73,6 +75,14 @@ export class Sender extends EventTarget {
       entries = await this.#journal.pending();
     }
     this.#tell("saved", 0);
+  }
+
+  /* The last answer that waits brings the next item, if it is sent for the first time: should the server fail
+     at the item, the answer must get there without. */
+  #post(entry, last) {
+    const send = (next) => this.#api.post(entry.door, next ? { ...entry.body, next } : entry.body);
+    const alone = !last || entry.attempts || entry.door !== "answers";
+    return alone ? send(null) : this.#shelf.along(entry.client_key, send);
   }
 
   #tell(state, waiting) {
