@@ -91,9 +91,7 @@ def _given(held: list[Item], *, wanted: int) -> Work:
     return Work(state="items", items=held[:wanted], held=[item.client_key for item in held])
 
 
-def _in_hand(
-    enrolment: Enrolment, study: Study, *, wanted: int, sweep: bool, now: datetime
-) -> list[Item]:
+def _in_hand(enrolment: Enrolment, study: Study, *, wanted: int, sweep: bool, now: datetime) -> list[Item]:
     due = _checks(enrolment, [Purpose.GOLD, Purpose.ATTENTION])[:1] if _check_is_due(enrolment, study) else []
     leased = slots.lease(enrolment=enrolment, wanted=max(1, wanted - len(due)), sweep=sweep, now=now)
     data = [

@@ -71,8 +71,8 @@ def write(
     language: str,
     revision: int = 1,
 ) -> Response:
-    """Keep one answer that passed the rules, and count it in `enrolment`. It fills the slot that `place` chose, unless it is a
-    revision."""
+    """Keep one answer that passed the rules, and count it in `enrolment`. It fills the slot that `place`
+    chose, unless it is a revision."""
     response = Response(
         unit=unit,
         slot_id=slot_id,
