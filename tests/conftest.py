@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import os
 import shutil
 import time
@@ -56,6 +57,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     pure = [item for item in items if not touches_database(item)]
     config.hook.pytest_deselected(items=pure)
     items[:] = [item for item in items if touches_database(item)]
+
+
+def pytest_collection_finish() -> None:
+    """What is there by now stays to the end: it is not looked through for garbage again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def touches_database(item: pytest.Item) -> bool:

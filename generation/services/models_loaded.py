@@ -42,8 +42,9 @@ def load(recipe: Recipe) -> Model:
         if recipe in (kept, _with_commit(kept, model)):
             return model
     # Two do not fit on most cards: the one before goes first.
-    _kept.clear()
-    gc.collect()
+    if _kept:
+        _kept.clear()
+        gc.collect()
     try:
         model = backends.load(recipe, device=settings.MODEL_DEVICE)
     except BackendError:

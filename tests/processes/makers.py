@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import django
 
@@ -26,6 +28,8 @@ from generation.backends.image_fake import Drawings  # noqa: E402
 from generation.models import Job, Provenance, Run, RunState  # noqa: E402
 from generation.services import jobs, work  # noqa: E402
 from tests.generation.work_world import run_of_pictures  # noqa: E402
+
+T = TypeVar("T")
 
 
 def plan(number: str) -> int:
@@ -49,14 +53,34 @@ def make(run_id: str, die: str = "", pause: str = "0") -> int:
     return done
 
 
+def until(run_id: str, state: str = "", number: str = "1", sweep: str = "") -> dict[str, object]:
+    """Wait until so many jobs of a run are in a state or, without one, until the run is over, for a minute
+    and a half at most; what there is of it then. With `sweep`, sweep each second, as beat does each minute."""
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and not _reached(run_id, state, int(number)):
+        if sweep:
+            tasks.sweep()
+        time.sleep(1 if sweep else 0.2)
+    return _count(int(run_id))
+
+
+def _reached(run_id: str, state: str, number: int) -> bool:
+    if not state:
+        return not _is_running(run_id)
+    return _asked(lambda: Job.objects.filter(run=run_id, state=state).count()) >= number
+
+
 def _is_running(run_id: str) -> bool:
+    return _asked(lambda: Run.objects.get(pk=run_id).state) == RunState.RUNNING
+
+
+def _asked(question: Callable[[], T]) -> T:
+    """A test cuts connections at any moment, also at this one, which is not the worker's."""
     try:
-        return Run.objects.get(pk=run_id).state == RunState.RUNNING
-    except (
-        OperationalError
-    ):  # a test cuts connections at any moment, also at this one, which is not the worker's
+        return question()
+    except OperationalError:
         connection.close()
-        return _is_running(run_id)
+        return _asked(question)
 
 
 def make_on_a_small_disk(run_id: str) -> dict[str, object]:

@@ -66,28 +66,23 @@ def workers(served: Installation) -> Iterator[Workers]:
     made.end()
 
 
-def until(served: Installation, run: int, holds, seconds: float = 60):
-    """Wait until `holds(count)`; the count."""
-    deadline = time.monotonic() + seconds
-    while not holds(counted := act(served, "count", run)):
-        assert time.monotonic() < deadline, counted
-        time.sleep(0.3)
+def until_over(served: Installation, run: int, *, sweep: bool = False):
+    """What there is of a run once it is over."""
+    counted = act(served, "until", run, "", 1, "sweep" if sweep else "")
+    assert counted["state"] != "running", counted
     return counted
 
 
-def done(at_least: int):
-    return lambda counted: counted["jobs"].get("done", 0) >= at_least
-
-
-def over(counted) -> bool:
-    return counted["state"] != "running"
+def until_done(served: Installation, run: int, number: int) -> None:
+    counted = act(served, "until", run, "done", number)
+    assert counted["jobs"].get("done", 0) >= number, counted
 
 
 def test_a_run_is_done_in_slices_by_all_workers_and_leaves_no_message(served: Installation, workers: Workers):
     run = act(served, "plan", 4000)
     both = [workers.start(), workers.start()]
     act(served, "ring", run)
-    counted = until(served, run, over)
+    counted = until_over(served, run)
     check_whole(counted, 4000)
     assert counted["workers"] == 2, "one worker did it all"
     broker = redis.Redis.from_url(BROKER)
@@ -102,7 +97,7 @@ def test_when_the_broker_is_emptied_the_sweep_rings_again(served: Installation, 
     run = act(served, "plan", 3000)
     worker = workers.start()
     act(served, "ring", run)
-    until(served, run, done(100))
+    until_done(served, run, 100)
     broker = redis.Redis.from_url(BROKER)
     worker.kill()
     worker.wait()
@@ -112,14 +107,14 @@ def test_when_the_broker_is_emptied_the_sweep_rings_again(served: Installation, 
     time.sleep(4)
     assert act(served, "count", run)["jobs"]["done"] == stopped["jobs"]["done"], "somebody rang: not tested"
     assert act(served, "sweep") == 1
-    check_whole(until(served, run, over), 3000)
+    check_whole(until_over(served, run), 3000)
 
 
 def test_a_worker_outlives_its_connections_to_the_broker(served: Installation, workers: Workers):
     run = act(served, "plan", 3000)
     workers.start()
     act(served, "ring", run)
-    until(served, run, done(100))
+    until_done(served, run, 100)
     broker = redis.Redis.from_url(BROKER)
     number = broker.connection_pool.connection_kwargs.get("db", 0)
     mine = broker.client_id()
@@ -130,11 +125,7 @@ def test_a_worker_outlives_its_connections_to_the_broker(served: Installation, w
     ]
     assert cut, "no connection was cut: nothing was tested"
 
-    def rung(counted) -> bool:
-        act(served, "sweep")
-        return over(counted)
-
-    check_whole(until(served, run, rung), 3000)
+    check_whole(until_over(served, run, sweep=True), 3000)
 
 
 def test_a_sweep_does_not_ring_while_a_message_waits_nor_for_what_does_not_run(served: Installation):
@@ -153,7 +144,7 @@ def test_the_worker_command_sweeps(served: Installation, workers: Workers):
         [sys.executable, "manage.py", "worker"], cwd=ROOT, env=served.env, stdout=subprocess.DEVNULL
     )
     try:
-        check_whole(until(served, run, over), 50)
+        check_whole(until_over(served, run), 50)
     finally:
         sweeper.terminate()
         sweeper.wait(timeout=30)
@@ -164,7 +155,7 @@ def test_a_worker_that_is_told_to_end_does_so_after_the_batch(served: Installati
     run = act(served, "plan", 20_000)
     worker = workers.start()
     act(served, "ring", run)
-    until(served, run, done(100))
+    until_done(served, run, 100)
     worker.send_signal(signal.SIGTERM)
     worker.wait(timeout=30)
     counted = act(served, "count", run)

@@ -119,10 +119,7 @@ def test_a_worker_that_sleeps_through_its_lease_keeps_nothing_of_what_others_hav
 ):
     run = act(workshop, "plan", 100)
     sleeper = start(workshop, "make", run, "", 2)
-    for _ in range(100):
-        if "claimed" in act(workshop, "count", run)["jobs"]:
-            break
-        time.sleep(0.1)
+    act(workshop, "until", run, "claimed")
     sleeper.send_signal(signal.SIGSTOP)
     theirs = act(workshop, "make", run)
     check_whole(act(workshop, "count", run), 100)
@@ -203,10 +200,7 @@ def test_the_embedded_worker_finds_the_run_and_ends_after_the_batch_when_told_to
     manage = [sys.executable, "manage.py", "worker", "--queue", "gpu"]
     worker = subprocess.Popen(manage, cwd=ROOT, env=workshop.env, stdout=subprocess.PIPE, text=True)
     try:
-        for _ in range(100):
-            if act(workshop, "count", run)["jobs"].get("done"):
-                break
-            time.sleep(0.2)
+        act(workshop, "until", run, "done")
         worker.send_signal(number)
         said, _ = worker.communicate(timeout=30)
     finally:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.processes.conftest import Installation
 from tests.processes.servers import Postgres, Redis, broker, postgres
-from tests.processes.test_generation_celery import Workers, done, over, until
+from tests.processes.test_generation_celery import Workers, until_done, until_over
 from tests.processes.test_generation_kills import act, check_whole
 
 __all__ = ["broker", "postgres"]  # fixtures
@@ -53,21 +53,11 @@ def workers(served: Installation) -> Iterator[Workers]:
     made.end()
 
 
-def sweep_until_over(served: Installation, run: int):
-    """What beat does every minute, more often; what was counted when the run was over."""
-    deadline = time.monotonic() + 90
-    while not over(counted := act(served, "count", run)):
-        assert time.monotonic() < deadline, counted
-        act(served, "sweep")
-        time.sleep(1)
-    return counted
-
-
 def test_postgresql_that_crashes_and_comes_back_loses_nothing(served, postgres: Postgres, workers: Workers):
     run = act(served, "plan", 6000)
     both = [workers.start(), workers.start()]
     act(served, "ring", run)
-    until(served, run, done(100))
+    until_done(served, run, 100)
     for pause in (0.5, 3):
         postgres.crash()
         time.sleep(pause)
@@ -76,7 +66,7 @@ def test_postgresql_that_crashes_and_comes_back_loses_nothing(served, postgres: 
     with psycopg.connect(postgres.url) as connection:
         [(made,)] = connection.execute("SELECT count(*) FROM generation_job WHERE state = 'done'").fetchall()
     assert 0 < made < 6000, "the run was over before: nothing was tested"
-    check_whole(sweep_until_over(served, run), 6000)
+    check_whole(until_over(served, run, sweep=True), 6000)
     assert [worker.poll() for worker in both] == [None, None], "a worker did not outlive its database"
 
 
@@ -84,9 +74,9 @@ def test_redis_that_is_killed_and_comes_back_empty_loses_nothing(served, broker:
     run = act(served, "plan", 6000)
     both = [workers.start(), workers.start()]
     act(served, "ring", run)
-    until(served, run, done(100))
+    until_done(served, run, 100)
     broker.kill()
     time.sleep(3)
     broker.start()
-    check_whole(sweep_until_over(served, run), 6000)
+    check_whole(until_over(served, run, sweep=True), 6000)
     assert [worker.poll() for worker in both] == [None, None], "a worker did not outlive its broker"
