@@ -55,7 +55,7 @@ def make(run_id: str, die: str = "", pause: str = "0") -> int:
 
 def until(run_id: str, state: str = "", number: str = "1", sweep: str = "") -> dict[str, object]:
     """Wait until so many jobs of a run are in a state or, without one, until the run is over, for a minute
-    and a half at most; what there is of it then. With `sweep`, sweep each second, as beat does each minute."""
+    and a half at most; what there is of it then. With `sweep`, it sweeps each second, as beat each minute."""
     deadline = time.monotonic() + 90
     while time.monotonic() < deadline and not _reached(run_id, state, int(number)):
         if sweep:
