@@ -5,10 +5,11 @@
 
 Each size is a study in a database of its own (SQLite; new databases on the server that DATABASE_URL names, if
 it does) with a web server of its own, as `manage.py serve` starts it. Annotators work over HTTP, each with a
-connection of their own. In each round every size has its turn: with the empty page and with *next* and
-*submit*, a second of each in turn, then with one annotator alone far ahead of the rest, and one whose stratum
-is exhausted. So what else the machine does falls on all of them alike. What was answered is
-counted: no unit may have more answers than wanted. The clients share the processors with the servers.
+connection of their own. In each round every size has its turn: with the empty page, with *next* and
+*submit*, and with answers that bring the next item, as the page at work sends them, a second of each in turn,
+then with one annotator alone far ahead of the rest, and one whose stratum is exhausted. So what else the
+machine does falls on all of them alike. What was answered is counted: no unit may have more answers than
+wanted. The clients share the processors with the servers.
 
 Written to benchmarks/results/annotate-<database>.json. Rates are of the wall clock, and suffer from whatever
 else runs; `cpu` is the processor time of web server and database for one request, which hardly does.
@@ -47,7 +48,6 @@ def measure(served: list[Served], annotators: list[int], *, rounds: int, seconds
             if turn == 0:
                 server.memory_before = server.memory()
             for number in annotators:
-                server.reset()
                 people = server.people[:number]
                 parts.setdefault((server.units, str(number)), []).append(in_turn(server, people, seconds))
             for name, (who, kind) in ALONE.items():
@@ -64,19 +64,22 @@ def measure(served: list[Served], annotators: list[int], *, rounds: int, seconds
 
 
 def in_turn(server: Served, people: list[dict[str, str]], seconds: int) -> dict[str, Times]:
-    """The empty page and *next* with *submit*, so many seconds each, a second of each in turn: a processor
-    that shares its core with another one is up to twice as fast while that has nothing to do."""
+    """The empty page, *next* and *submit*, and both in one request, so many seconds each, a second of each in
+    turn: a processor that shares its core with another one is up to twice as fast while that has nothing to
+    do."""
     found: dict[str, Times] = {}
-    for kind in ("empty", "cycle", "both", "both", "cycle", "empty") * math.ceil(seconds / 2):
-        part = work(server, people, kind=kind, seconds=1)
-        found[kind] = found[kind] + part if kind in found else part
+    for _ in range(math.ceil(seconds / 2)):
+        server.reset()  # somebody alone is through the smallest study in some seconds
+        for kind in ("empty", "cycle", "both", "both", "cycle", "empty"):
+            part = work(server, people, kind=kind, seconds=1)
+            found[kind] = found[kind] + part if kind in found else part
     return found
 
 
 def figures(rounds: list[dict[str, Times]]) -> Result:
     """Percentiles in milliseconds over all rounds; rates, processor time and ratios as medians of rounds."""
     figures: Result = {}
-    for what in ("empty", "next", "submit"):
+    for what in ("empty", "next", "submit", "both"):
         times = [t for parts in rounds for part in parts.values() for t in part.taken.get(what, [])]
         if times:
             figures[what] = percentiles(times)
@@ -84,7 +87,7 @@ def figures(rounds: list[dict[str, Times]]) -> Result:
         return figures
     cycles = [parts["cycle"] for parts in rounds]
     both = [t for part in cycles for what in ("next", "submit") for t in part.taken[what]]
-    figures["both"] = percentiles(both)
+    figures["apart"] = percentiles(both)
     figures["cycles_a_second"] = median(part.rate() / 2 for part in cycles)
     if "empty" in rounds[0]:
         empties = [parts["empty"] for parts in rounds]
@@ -97,7 +100,19 @@ def figures(rounds: list[dict[str, Times]]) -> Result:
         figures["cpu_ms_empty"] = median(empty.cpu_ms() for empty in empties)
         figures["cpu_ms_next_submit"] = median(cycle.cpu_ms() for cycle in cycles)
         figures["cpu_ratio"] = median(empty.cpu_ms() / cycle.cpu_ms() for cycle, empty in pairs)
+        figures["in_one"] = in_one([parts["both"] for parts in rounds], empties)
     return figures
+
+
+def in_one(answers: list[Times], empties: list[Times]) -> Result:
+    """Of answers that bring the next item. Each does what two requests did, and counts as two."""
+    pairs = list(zip(answers, empties, strict=True))
+    return {
+        "cycles_a_second": median(answer.rate() for answer in answers),
+        "ratio": median(2 * answer.rate() / empty.rate() for answer, empty in pairs),
+        "cpu_ms": median(answer.cpu_ms() for answer in answers),
+        "cpu_ratio": median(2 * empty.cpu_ms() / answer.cpu_ms() for answer, empty in pairs),
+    }
 
 
 def percentiles(times: list[float]) -> Result:
@@ -113,7 +128,7 @@ def median(values: Any) -> float:
 def growth(found: Result, sizes: list[int]) -> Result:
     """p95 of the largest size against the smallest, for each number of annotators and who works alone."""
     least, most = found[str(sizes[0])], found[str(sizes[-1])]
-    of = {name: "next" if name == "exhausted" else "both" for name in least}
+    of = {name: "next" if name == "exhausted" else "apart" for name in least}
     return {name: round(most[name][what]["p95"] / least[name][what]["p95"], 2) for name, what in of.items()}
 
 
@@ -133,8 +148,9 @@ def table(found: Result) -> str:
     """The figures as Markdown, for docs/performance.md."""
     lines = [
         "| units | annotators | cycles/s | empty/s | ratio | CPU ratio | next p50/p95/p99 ms "
-        "| submit p50/p95/p99 ms | empty p50/p95/p99 ms |",
-        "|" + "--:|" * 9,
+        "| submit p50/p95/p99 ms | empty p50/p95/p99 ms "
+        "| in one: cycles/s | ratio | CPU ratio | p50/p95/p99 ms |",
+        "|" + "--:|" * 13,
     ]
     for units, rows in found["sizes"].items():
         for name, row in rows.items():
@@ -151,7 +167,15 @@ def table(found: Result) -> str:
                     ("cpu_ratio", ".0%"),
                 )
             ]
-            lines.append(f"| {' | '.join([f'{int(units):,}', name.replace('_', ' '), *rates, *times])} |")
+            one = row.get("in_one")
+            cells = [f"{int(units):,}", name.replace("_", " "), *rates, *times]
+            cells += (
+                [f"{one['cycles_a_second']:.0f}", f"{one['ratio']:.0%}", f"{one['cpu_ratio']:.0%}"]
+                if one
+                else [""] * 3
+            )
+            cells.append(" / ".join(f"{row['both'][p]:.1f}" for p in ("p50", "p95", "p99")) if one else "")
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

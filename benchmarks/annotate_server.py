@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -149,16 +150,15 @@ class Times:
 
 
 class Person(threading.Thread):
-    """Somebody at work until `until`: kind *empty*, *cycle* (*next* and *submit*, a request each), *both* (an
-    answer whose reply brings the next item, as the page at work does it), or *next* (for whom nothing is
-    left)."""
+    """Somebody at work until `until`, which is set before it starts: kind *empty*, *cycle* (*next* and
+    *submit*, a request each), *both* (an answer whose reply brings the next item, as the page at work does
+    it), or *next* (for whom nothing is left)."""
 
-    def __init__(self, port: int, cookies: dict[str, str], *, kind: str, until: float) -> None:
+    def __init__(self, port: int, cookies: dict[str, str], *, kind: str) -> None:
         super().__init__()
-        self.kind, self.until = kind, until
-        self.taken: dict[str, list[float]] = {"empty": [], "next": [], "submit": [], "both": []}
+        self.kind, self.until = kind, 0.0
         self.item: dict[str, Any] | None = None
-        self.in_time = 0
+        self.forget()
         self.error: Exception | None = None
         self.connection = http.client.HTTPConnection("127.0.0.1", port)
         self.headers = {
@@ -179,10 +179,24 @@ class Person(threading.Thread):
             raise RuntimeError(f"{path}: {answer.status} {said[:300]!r}")
         return json.loads(said) if what != "empty" else {}
 
+    def forget(self) -> None:
+        """What was taken until now does not count."""
+        self.taken: dict[str, list[float]] = {"empty": [], "next": [], "submit": [], "both": []}
+        self.in_time = 0
+
+    def connect(self) -> None:
+        self.connection.connect()
+        self.connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def begin(self) -> None:
+        """Take the first item, which no answer brings."""
+        self.connect()
+        self.item = self.fetched()
+
     def run(self) -> None:
         try:
-            self.connection.connect()
-            self.connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self.connection.sock is None:
+                self.connect()
             while time.perf_counter() < self.until:
                 self.once()
         except Exception as error:  # told where the thread is joined
@@ -219,9 +233,15 @@ class Person(threading.Thread):
 
 def work(served: Served, people: list[dict[str, str]], *, kind: str, seconds: float) -> Times:
     """Let `people` work for some seconds. Raises what any of them ran into."""
+    workers = [Person(served.port, cookies, kind=kind) for cookies in people]
+    if kind == "both":
+        with ThreadPoolExecutor(len(workers)) as threads:
+            list(threads.map(Person.begin, workers))
+        for worker in workers:
+            worker.forget()
     before, began = served.cpu(), time.perf_counter()
-    workers = [Person(served.port, cookies, kind=kind, until=began + seconds) for cookies in people]
     for worker in workers:
+        worker.until = began + seconds
         worker.start()
     for worker in workers:
         worker.join()
@@ -229,7 +249,7 @@ def work(served: Served, people: list[dict[str, str]], *, kind: str, seconds: fl
     for worker in workers:
         if worker.error:
             raise worker.error
-    whats = {"empty": ["empty"], "both": ["next", "both"]}.get(kind, ["next", "submit"])
+    whats = [kind] if kind in {"empty", "both"} else ["next", "submit"]
     taken = {what: [t for w in workers for t in w.taken[what]] for what in whats}
     return Times(taken, sum(worker.in_time for worker in workers), seconds, spent)
 
