@@ -2,8 +2,8 @@
 
 To find it and then to lock it are two trips to PostgreSQL, and a transaction inside another one two more.
 `held` does both at once; what services/slots.py and services/responses.py do with the enrolment then goes by
-what was read, in the transaction that is open. SQLite has no trips to save, and one writer at a time: there
-the place is found without a lock, as ever.
+what was read, in the transaction that is open. SQLite has one writer at a time: what is only looked for is
+found there without a transaction, which would keep the others waiting.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ _HELD_FOR_LEASES = Prepared(_LOCKED.annotate(relaxed=_RELAXED))
 
 @contextmanager
 def held(*, user: User, study_name: str, for_leases: bool = False) -> Iterator[queries.Seat | None]:
-    """The place of `user` in a study, or None. On PostgreSQL nobody else changes it until the end, and what
-    is done until then is done as a whole, or not at all if that raises.
+    """The place of `user` in a study, or None. Nobody else changes it until the end, and what is done until
+    then is done as a whole, or not at all if that raises.
 
     `for_leases`: nothing is written but what may be lost if the machine stops, since it is asked for again.
+    On SQLite it is then found without a lock, since often nothing is written at all.
     """
-    if connection.vendor != "postgresql":
+    if for_leases and connection.vendor != "postgresql":
         yield queries.seat(user=user, study_name=study_name)
         return
     # in a larger transaction others' work would not wait for the disk either

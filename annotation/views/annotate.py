@@ -78,7 +78,7 @@ def annotate(request: LoggedIn, name: str) -> HttpResponse:
         return redirect("consent", name=name)
     if seat.leads:
         return redirect("study", name=name)
-    given = work.work(seat=seat)
+    given = work.given_out(seat=seat)()
     if not given["items"]:
         return redirect("thanks", name=name)  # says why there is nothing (views/care.py)
     return _page(request, seat, given, started_at=timezone.now().isoformat())

@@ -34,7 +34,9 @@ AT_HAND = 3
 MOST_AT_HAND = 12
 """With those whose answers are still under way."""
 
-Door = Callable[[LoggedIn, queries.Seat], JSON]
+Told = JSON | Callable[[], JSON]
+"""What the page is told, or how to put that together: from what is only read, once the place is let go of."""
+Door = Callable[[LoggedIn, queries.Seat], Told]
 Place = Callable[..., AbstractContextManager[queries.Seat | None]]
 
 
@@ -60,7 +62,7 @@ def door(*, method: str, place: Place = _found) -> Callable[[Door], Callable[...
                     if seat is None:
                         raise Refused(_("You do not take part in this study."), status=404)
                     told = answer(request, seat)  # type: ignore[arg-type]
-                return JsonResponse(told)
+                return JsonResponse(told() if callable(told) else told)
             except Refused as refused:
                 said = {"error": str(refused), "field": refused.field}
                 return JsonResponse(said, status=refused.status)
@@ -71,13 +73,13 @@ def door(*, method: str, place: Place = _found) -> Callable[[Door], Callable[...
 
 
 @door(method="POST", place=partial(seats.held, for_leases=True))
-def next_items(request: LoggedIn, seat: queries.Seat) -> JSON:
+def next_items(request: LoggedIn, seat: queries.Seat) -> Told:
     """What to show next: items that the page does not have yet."""
-    return work(seat=seat, asked=_asked_for(work_bodies.read(request)))
+    return given_out(seat=seat, asked=_asked_for(work_bodies.read(request)))
 
 
 @door(method="POST", place=seats.held)
-def answers(request: LoggedIn, seat: queries.Seat) -> JSON:
+def answers(request: LoggedIn, seat: queries.Seat) -> Told:
     """One answer; sending it again is the same as sending it once.
 
     What to show next comes with the reply, as `next`, if the body asks for it under that name: as a request
@@ -89,8 +91,13 @@ def answers(request: LoggedIn, seat: queries.Seat) -> JSON:
     asked = _asked_for_with(body)
     if asked is None:
         return told
-    given = work(seat=seat, asked=asked, sweep=False)
-    return told if given["state"] == "done" else {**told, "next": given}
+    following = given_out(seat=seat, asked=asked, sweep=False)
+
+    def with_next() -> JSON:
+        given = following()
+        return told if given["state"] == "done" else {**told, "next": given}
+
+    return with_next
 
 
 @door(method="POST")
@@ -164,29 +171,38 @@ def _asked_for_with(body: Mapping[str, Any]) -> Wish | None:
         return None
 
 
-def work(*, seat: queries.Seat, asked: Wish | None = None, sweep: bool = True) -> JSON:
+def given_out(*, seat: queries.Seat, asked: Wish | None = None, sweep: bool = True) -> Callable[[], JSON]:
     """What the page at work is given: `held` names everything that is in this annotator's hands, `items`
-    describes those of it that it does not have. `sweep`: see services/items.py."""
+    describes those of it that it does not have. `sweep`: see services/items.py.
+
+    It is given out at once, and described by what is returned.
+    """
     enrolment, asked = seat.enrolment, asked or Wish()
-    progress = {"answered": queries.rated(enrolment=enrolment)}
+    told: JSON = {
+        "state": "",
+        "held": [],
+        "items": [],
+        "progress": {"answered": queries.rated(enrolment=enrolment)},
+    }
     if not seat.consented or seat.leads:
-        state = "no_consent" if not seat.consented else "blocked"
-        return {"state": state, "held": [], "items": [], "progress": progress}
+        told["state"] = "no_consent" if not seat.consented else "blocked"
+        return lambda: told
     given = items.next_items(enrolment=enrolment, wanted=asked.wanted, sweep=sweep)
     fresh = [item for item in given.items if item.client_key not in asked.have]
-    return {
-        "state": given.state,
-        "held": [str(key) for key in given.held],
-        "items": queries_work.described(
-            study_id=enrolment.study_id,
-            keys={item.unit_id: item.client_key for item in fresh},
-            training=[item.unit_id for item in fresh if item.purpose == "training"],
-            language=get_language() or "",
-        )
-        if fresh
-        else [],
-        "progress": progress,
-    }
+    told |= {"state": given.state, "held": [str(key) for key in given.held]}
+    if not fresh:
+        return lambda: told
+    return lambda: (
+        told
+        | {
+            "items": queries_work.described(
+                study_id=enrolment.study_id,
+                keys={item.unit_id: item.client_key for item in fresh},
+                training=[item.unit_id for item in fresh if item.purpose == "training"],
+                language=get_language() or "",
+            )
+        }
+    )
 
 
 def _refuse_if_blocked(seat: queries.Seat) -> None:

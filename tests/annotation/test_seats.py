@@ -17,7 +17,7 @@ from tests.annotation.test_hot_path import others_at_work
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(
-        "connection.vendor != 'postgresql'", reason="NOT POSTGRESQL: a place is found there without a lock"
+        "connection.vendor != 'postgresql'", reason="NOT POSTGRESQL: no locks of rows were tried"
     ),
 ]
 

@@ -488,7 +488,7 @@ def test_items_and_answers_ask_the_database_a_small_fixed_number_of_times(
     with django_assert_num_queries(7 if trips_are_dear else 8):
         items(client)  # things in hand; two of these begin and end a transaction
     first = items(client)["items"][0]
-    with django_assert_num_queries(8 if trips_are_dear else 12):
+    with django_assert_num_queries(8 if trips_are_dear else 11):
         post(client, "answers", rated(first))
 
 
