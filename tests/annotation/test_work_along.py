@@ -84,8 +84,8 @@ def test_a_refused_answer_brings_nothing(client, enrolment):
     assert Slot.objects.filter(state=SlotState.LEASED).count() == 1
 
 
-def test_that_nothing_is_left_is_not_told_by_the_way(client, enrolment, study):
-    """What others hold for too long is only taken back by who asks: it locks the study."""
+def held_too_long(study):
+    """Who has had a slot of every unit for too long; of all units but the first there is no other slot."""
     other = factories.enrolment(study)
     for unit in study.tasks.get().units.exclude(position=1):
         unit.slots.exclude(index=0).delete()
@@ -93,6 +93,12 @@ def test_that_nothing_is_left_is_not_told_by_the_way(client, enrolment, study):
     Slot.objects.filter(pk__in=[slot.pk for slot in held]).update(
         lease_expires_at=timezone.now() - timedelta(minutes=1)
     )
+    return other
+
+
+def test_that_nothing_is_left_is_not_told_by_the_way(client, enrolment, study):
+    """What others hold for too long is only taken back by who asks: it locks the study."""
+    other = held_too_long(study)
     (item,) = items(client, wanted=1)["items"]
     assert sent(client, item) == {"outcome": "kept"}
     assert Slot.objects.filter(state=SlotState.LEASED, annotator=other.annotator).count() == 5
@@ -167,13 +173,7 @@ def test_an_answer_whose_next_item_cannot_be_given_is_kept_when_it_is_sent_witho
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="NOT POSTGRESQL: no locks of rows were tried")
 def test_it_waits_for_nobody_who_returns_slots(client, enrolment, study, another_connection):
     """Who returns slots has the study locked and waits for slots, of which an answer has some locked."""
-    other = factories.enrolment(study)
-    for unit in study.tasks.get().units.exclude(position=1):
-        unit.slots.exclude(index=0).delete()
-    held = slots.lease(enrolment=other, wanted=5)
-    Slot.objects.filter(pk__in=[slot.pk for slot in held]).update(
-        lease_expires_at=timezone.now() - timedelta(minutes=1)
-    )
+    held_too_long(study)
     (item,) = items(client, wanted=1)["items"]
     another_connection.execute("SELECT 1 FROM annotation_study WHERE id = %s FOR NO KEY UPDATE", [study.pk])
     with connection.cursor() as cursor:
