@@ -87,8 +87,8 @@ def lease(
 
     Nothing is given out of a study that is not open, nor to who has left it or was blocked meanwhile.
 
-    `sweep`: before there is none, take back what others hold for too long. Not for whoever has slots locked
-    in the same transaction: who takes slots back waits for them with the study locked, which this does too.
+    `sweep`: where nothing is left, first take back what others have held for too long. Not for whoever has
+    slots locked in the same transaction: it locks the study, and who has that locked may wait for the slots.
     """
     now = now or timezone.now()
     with _soon_on_disk(), seats.transaction_of(enrolment):

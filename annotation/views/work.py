@@ -190,19 +190,10 @@ def given_out(*, seat: queries.Seat, asked: Wish | None = None, sweep: bool = Tr
     given = items.next_items(enrolment=enrolment, wanted=asked.wanted, sweep=sweep)
     fresh = [item for item in given.items if item.client_key not in asked.have]
     told |= {"state": given.state, "held": [str(key) for key in given.held]}
-    if not fresh:
-        return lambda: told
-    return lambda: (
-        told
-        | {
-            "items": queries_work.described(
-                study_id=enrolment.study_id,
-                keys={item.unit_id: item.client_key for item in fresh},
-                training=[item.unit_id for item in fresh if item.purpose == "training"],
-                language=get_language() or "",
-            )
-        }
-    )
+    keys = {item.unit_id: item.client_key for item in fresh}
+    training = [item.unit_id for item in fresh if item.purpose == "training"]
+    described = partial(queries_work.described, study_id=enrolment.study_id, keys=keys, training=training)
+    return lambda: {**told, "items": described(language=get_language() or "")}
 
 
 def _refuse_if_blocked(seat: queries.Seat) -> None:
