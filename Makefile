@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BIND ?= 127.0.0.1:8000
 
-.PHONY: help install run demo test check bench clean
+.PHONY: help install run demo test quick check bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -36,7 +36,10 @@ demo: $(VENV)/.installed  ## make the demo study
 	$(BIN)/python manage.py demo
 
 test: $(VENV)/.installed-dev  ## run every test, on all processors (DATABASE_URL chooses the database; SQLite without it)
-	$(BIN)/python -m pytest --numprocesses auto --durations 15 --durations-min 20 $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 15 --durations-min 20 $(ARGS)
+
+quick: $(VENV)/.installed-dev  ## run what starts neither a browser nor another process, on all processors
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m "not browser and not processes" $(ARGS)
 
 check: $(VENV)/.installed-dev  ## all linters, types, contracts and Django's own checks
 	@.ci/check

@@ -6,6 +6,7 @@ import copy
 import gc
 import os
 import shutil
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -30,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--database-only",
         action="store_true",
-        help="leave out tests that touch neither a database nor a broker: another database changes nothing",
+        help="run only what depends on the database or the broker (docs/adr/0011-suite.md)",
     )
 
 
@@ -38,6 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # run few of them a million times: what is covered is counted without them.
 NOT_COUNTED = {
     "browser",
+    "processes",
     "release",
     "tests.test_access",
     "tests.test_api_access",
@@ -52,11 +54,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if NOT_COUNTED & {item.getparent(pytest.Module).obj.__name__, *(m.name for m in item.iter_markers())}:
             item.add_marker("no_cover")
+        if item.get_closest_marker("real_time"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
     if not config.getoption("--database-only"):
         return
-    pure = [item for item in items if not touches_database(item)]
-    config.hook.pytest_deselected(items=pure)
-    items[:] = [item for item in items if touches_database(item)]
+    same = [item for item in items if not depends_on_database(item)]
+    config.hook.pytest_deselected(items=same)
+    items[:] = [item for item in items if depends_on_database(item)]
 
 
 def pytest_collection_finish() -> None:
@@ -65,11 +69,44 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def touches_database(item: pytest.Item) -> bool:
-    marked = any(item.get_closest_marker(name) for name in ("django_db", "processes", "browser", "release"))
-    return marked or bool(
-        {"db", "transactional_db", "django_db_setup"} & set(getattr(item, "fixturenames", ()))
-    )
+STARTS = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system"}
+_inside: list[str] = []
+"""The test at hand, if it may start no process."""
+
+
+def _nothing_is_started(event: str, arguments: tuple[object, ...]) -> None:
+    # git, which is asked for the version of the code, answers at once
+    if event in STARTS and _inside and not str(arguments[0]).endswith("git"):
+        raise AssertionError(f"{_inside[0]} starts a process ({arguments[0]}): mark it `processes`.")
+
+
+# a hook cannot be taken away again
+sys.addaudithook(_nothing_is_started)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item):
+    if not any(item.get_closest_marker(name) for name in ("processes", "browser")):
+        _inside[:] = [item.nodeid]
+    try:
+        return (yield)
+    finally:
+        _inside.clear()
+
+
+PAGES = {"client", "admin_client", "program", "browser"}
+"""Fixtures of tests that ask for pages or of the API."""
+DATABASE = {"db", "transactional_db", "django_db_setup"}
+
+
+def depends_on_database(item: pytest.Item) -> bool:
+    """What asks for pages says the same on any database; those marked `postgresql` ask for each page once."""
+    if item.get_closest_marker("postgresql") or item.path.is_relative_to(ROOT / "tests" / "processes"):
+        return True
+    uses = set(getattr(item, "fixturenames", ()))
+    touches = bool(DATABASE & uses or item.get_closest_marker("django_db"))
+    same = bool(PAGES & uses) or any(item.get_closest_marker(name) for name in ("pages", "release"))
+    return touches and not same
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from tests.annotation.api.calls import Program, is_problem
 from tests.test_access import World
 from visage_app import urls_api
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.pages]
 
 ROLES = ("anonymous", "stranger", "annotator", "lead", "other_lead", "admin")
 NONE = 404
@@ -287,6 +287,7 @@ def test_nobody_gets_anything(client, world, method, address):
     is_problem(answer, 401)
 
 
+@pytest.mark.postgresql  # as an administrator, who sees everything
 @pytest.mark.parametrize(("method", "address"), sorted(EXPECTED))
 def test_a_token_opens_what_its_scope_says_and_nothing_else(world, method, address):
     needed, _ = EXPECTED[method, address]

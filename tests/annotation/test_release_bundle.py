@@ -38,6 +38,7 @@ def with_files(study: Study) -> Study:
     return study
 
 
+@pytest.mark.processes
 def test_all_files_are_there_and_their_checksums_right(tmp_path):
     folder = released(answered(people((ASIAN_WOMAN, 5)), units=2), tmp_path / "r")
     assert {each.name for each in folder.iterdir()} == FILES

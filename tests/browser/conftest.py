@@ -153,6 +153,26 @@ def _until_served() -> None:
     raise AssertionError("the live server is still at a request 20 s after the pages were closed")
 
 
+CONTRAST = {"runOnly": ["color-contrast", "link-in-text-block"]}
+"""The rules of axe-core that look at colours."""
+# what is on its way to another colour or place is not what anybody reads
+AT_REST = """() => Promise.all(document.getAnimations()
+    .filter(one => one.effect?.getComputedTiming().endTime < Infinity)
+    .map(one => one.finished.catch(() => {})))
+    .then(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))"""
+
+
+def _sound(page: Page, rules: dict[str, object] | None = None) -> None:
+    # to list all that is right as well takes as long again
+    found = Axe().run(page, options={"resultTypes": ["violations"], **(rules or {})})
+    assert found.violations_count == 0, f"{page.url}\n{found.generate_report()}"
+
+
+def _fitting(page: Page) -> None:
+    wide, seen = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide <= seen, f"{page.url} is {wide} px wide in a window of {seen} px"
+
+
 @pytest.fixture
 def accessible() -> Callable[[Page], None]:
     """Asserts that axe-core finds nothing wrong in a page, and that it does not scroll sideways."""
@@ -160,9 +180,46 @@ def accessible() -> Callable[[Page], None]:
     def check(page: Page) -> None:
         # a click on a link ends when the next page begins to come
         page.wait_for_load_state()
-        found = Axe().run(page)
-        assert found.violations_count == 0, f"{page.url}\n{found.generate_report()}"
-        wide, seen = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-        assert wide <= seen, f"{page.url} is {wide} px wide in a window of {seen} px"
+        _sound(page)
+        _fitting(page)
+
+    return check
+
+
+@pytest.fixture
+def accessible_everywhere() -> Callable[..., None]:
+    """`accessible` for one page in windows of these widths without loading it again: no page asks how wide
+    its window is. All rules in the light where most is seen and in the dark where there is least room, with
+    `both` the rules about colours the other way round as well; no scrolling sideways at any width."""
+
+    def check(page: Page, *, widths: tuple[int, ...] = (1280, 768, 360), both: bool = True) -> None:
+        page.wait_for_load_state()
+        assert page.viewport_size is not None
+        height = page.viewport_size["height"]
+
+        def seen(width: int, *, dark: bool, rules: dict[str, object] | None = None) -> None:
+            page.set_viewport_size({"width": width, "height": height})
+            page.emulate_media(color_scheme="dark" if dark else "light")
+            page.evaluate(AT_REST)
+            try:
+                _sound(page, rules)
+                _fitting(page)
+            except AssertionError as error:
+                error.add_note(f"{width} px wide, {'dark' if dark else 'light'}")
+                raise
+
+        widest, *between, narrowest = widths
+        if both:
+            seen(widest, dark=True, rules=CONTRAST)
+        seen(widest, dark=False)
+        for width in between:
+            page.set_viewport_size({"width": width, "height": height})
+            page.evaluate(AT_REST)
+            _fitting(page)
+        if both:
+            seen(narrowest, dark=False, rules=CONTRAST)
+        seen(narrowest, dark=True)
+        page.set_viewport_size({"width": widest, "height": height})
+        page.emulate_media(color_scheme="light")
 
     return check

@@ -100,10 +100,11 @@ def test_everything_can_be_done_by_keyboard_alone(new_page, study):
     assert all(Response.objects.values_list("active_ms", flat=True))
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [1280, 320])
-def test_no_page_has_a_fault_that_axe_can_find(new_page, accessible, study, amal, width, dark):
-    stranger = new_page(width=width, dark=dark)
+def test_no_page_has_a_fault_that_axe_can_find(new_page, accessible_everywhere, study, amal):
+    def accessible(page) -> None:
+        accessible_everywhere(page, widths=(1280, 320))
+
+    stranger = new_page()
     stranger.goto("/accounts/login/")
     accessible(stranger)
     stranger.get_by_label("Username").fill("amal")
@@ -112,7 +113,7 @@ def test_no_page_has_a_fault_that_axe_can_find(new_page, accessible, study, amal
     expect(stranger.get_by_role("alert")).to_be_visible()
     accessible(stranger)
 
-    page = new_page(amal, width=width, dark=dark)
+    page = new_page(amal)
     paths = ["/", "/profile/", "/accounts/password_change/", "/nowhere/"]
     paths += [f"/studies/words/{part}" for part in ("", "consent/", "profile/", "thanks/", "annotate/")]
     for path in paths:

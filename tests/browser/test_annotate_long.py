@@ -19,7 +19,7 @@ from tests.browser.desk import at_work, drag, painted, png, saved
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-ANSWERS = int(os.environ.get("ANSWERS", "120"))
+ANSWERS = int(os.environ.get("ANSWERS", "60"))
 VALUES = {"1": 5, "2": 4, "3": 2, "4": 1, "5": 3}
 ROWS = """name => new Promise((done, failed) => {
     const opening = indexedDB.open(name);

@@ -16,7 +16,7 @@ from annotation.views import work
 from tests import factories
 from tests.browser.desk import at_work, item_shown, saved, state
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.real_time, pytest.mark.django_db(transaction=True)]
 PAGE = "/studies/words/annotate/"
 WORDS = [f"word {number:02}" for number in range(30)]
 

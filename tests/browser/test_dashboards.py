@@ -84,32 +84,28 @@ def urls(study) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_differences_between_groups_of_annotators_fit_a_phone(new_page, accessible, lead, dark):
+def test_differences_between_groups_of_annotators_fit_a_phone(new_page, accessible_everywhere, lead):
     people = [factories.annotator(profile={"gender": said}) for said in ("man", "woman") for _ in range(5)]
     said = {f"word {place}": [5, 4, 1, 2, place + 1] + [place % 2 + 4] * 5 for place in range(5)}
     study = cast.visual_study(said, people=people, strata=["any"] * 10, name="words", leads=[lead])
     score_runs.request(study=study, metric="agreement", variant="corrected", parameters={"by": "gender"})
     score_runs.compute_pending()
-    page = new_page(lead, width=360, dark=dark)
+    page = new_page(lead, width=360)
     page.goto(f"{reverse('agreement', args=['words'])}?by=gender")
     table = page.get_by_role("region", name="Differences between groups").first
     expect(table).to_contain_text("within “man” less within “woman”")
     expect(table).to_contain_text("q = ")
     assert table.evaluate("part => part.scrollWidth <= part.clientWidth"), "all of it is seen at once"
-    accessible(page)
+    accessible_everywhere(page)
 
 
-@pytest.mark.parametrize(
-    ("width", "dark"), [(1280, False), (1280, True), (768, False), (768, True), (360, False), (360, True)]
-)
-def test_every_page_is_accessible_and_fits_its_window(new_page, accessible, study, lead, width, dark):
+def test_every_page_is_accessible_and_fits_its_window(new_page, accessible_everywhere, study, lead):
     compute(study)
-    page = new_page(lead, width=width, dark=dark)
+    page = new_page(lead)
     for url in urls(study):
         page.goto(url)
         page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
-        accessible(page)
+        accessible_everywhere(page)
 
 
 def test_fresh_scores_appear_by_themselves(new_page, study, lead):

@@ -136,16 +136,15 @@ def test_a_figure_that_does_not_come_can_be_asked_for_again(new_page, study, lea
     expect(page.get_by_role("group", name="Visual stereotypes by country")).to_be_visible(timeout=60_000)
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (768, True), (360, False), (360, True)])
-def test_every_page_is_accessible_and_fits_its_window(new_page, accessible, study, lead, width, dark):
-    page = new_page(lead, width=width, dark=dark)
+def test_every_page_is_accessible_and_fits_its_window(new_page, accessible_everywhere, study, lead):
+    page = new_page(lead)
     page.goto(page_of("consensus"))
     alive(page)
     page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
-    accessible(page)
+    accessible_everywhere(page)
     page.goto(page_of("map-stereotypes"))
     alive(page)
-    accessible(page)
+    accessible_everywhere(page)
 
 
 def test_every_figures_page_is_accessible_and_fits_its_window(new_page, accessible, lead):

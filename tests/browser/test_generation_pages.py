@@ -38,13 +38,12 @@ def run():
     return started
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (320, False), (320, True)])
-def test_every_page_is_accessible_and_fits_its_window(new_page, accessible, run, maker, width, dark):
+def test_every_page_is_accessible_and_fits_its_window(new_page, accessible_everywhere, run, maker):
     world.made(world.read(run, CaptionRecipe(backend="fake", count=8)))
     world.made(world.read(run, EmbeddingRecipe(backend="fake", model="fake")))
     image = Image.objects.filter(image_set=run.image_set).first()
     world.judged(image, lead=maker)
-    page = new_page(maker, width=width, dark=dark)
+    page = new_page(maker)
     for url in (
         *(reverse(name) for name in ("runs", "image_sets", "upload")),
         *(reverse("new_run", args=[kind]) for kind in ("images", "captions", "embeddings")),
@@ -54,7 +53,7 @@ def test_every_page_is_accessible_and_fits_its_window(new_page, accessible, run,
     ):
         page.goto(url)
         page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
-        accessible(page)
+        accessible_everywhere(page, widths=(1280, 320))
 
 
 def test_a_run_is_planned_seen_and_started_by_keyboard_and_mouse(new_page, accessible, maker):

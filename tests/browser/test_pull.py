@@ -75,18 +75,15 @@ def address(study, group: str = "") -> str:
     return f"{url}?group={IdentityGroup.objects.get(name=group).pk}" if group else url
 
 
-@pytest.mark.parametrize(
-    ("width", "dark"), [(1280, False), (1280, True), (768, False), (768, True), (360, False), (360, True)]
-)
-def test_it_is_accessible_and_fits_its_window(new_page, accessible, study, maker, width, dark):
-    page = new_page(maker, width=width, dark=dark)
+def test_it_is_accessible_and_fits_its_window(new_page, accessible_everywhere, study, maker):
+    page = new_page(maker)
     empty = factories.study("empty", leads=[maker])
     page.goto(address(empty))
-    accessible(page)
+    accessible_everywhere(page)
     compute(study)
     page.goto(address(study, "Mexican"))
     expect(page.locator("[data-figure][data-alive]")).to_be_visible()
-    accessible(page)
+    accessible_everywhere(page)
 
 
 def test_scores_that_are_computed_meanwhile_appear_by_themselves(new_page, study, maker):

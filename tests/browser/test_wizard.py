@@ -96,15 +96,12 @@ def pages(study) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (320, False)])
-def test_every_page_is_accessible_and_fits_its_window(
-    new_page, accessible, lead, filled, people, width, dark
-):
-    page = new_page(lead, width=width, dark=dark)
+def test_every_page_is_accessible_and_fits_its_window(new_page, accessible_everywhere, lead, filled, people):
+    page = new_page(lead)
     for url in pages(people):
         page.goto(url)
         page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
-        accessible(page)
+        accessible_everywhere(page, widths=(1280, 320))
 
 
 def test_a_page_with_errors_is_accessible_and_names_them_beside_their_fields(

@@ -31,6 +31,7 @@ def test_batches_are_tried_until_the_memory_is_full():
         device.best_by_batch((16, 32), measure)
 
 
+@pytest.mark.processes
 def test_only_the_card_at_work_is_watched(tmp_path, monkeypatch):
     """A machine of eight cards of which seven rest is not an eighth busy."""
     tool = tmp_path / "nvidia-smi"

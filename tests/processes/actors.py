@@ -70,6 +70,23 @@ def seat(enrolment_ids: str) -> None:
     print(json.dumps(keys))
 
 
+def give_words(number: str) -> None:
+    """A study of so many words, and amal, who is enrolled in it."""
+    of = factories.rating_study(name="words", texts=[f"word {place:02}" for place in range(int(number))])
+    factories.enrolment(of, who=factories.annotator(user=factories.user("amal")), consented=True)
+
+
+def said() -> None:
+    """What was answered, in its order, and how much of it counts."""
+    answers = Judgement.objects.order_by("pk")
+    told = {
+        "said": list(answers.values_list("option__attribute__text", "value", "justification")),
+        "responses": Response.objects.filter(current=True, slot__isnull=False).count(),
+        "filled": Slot.objects.filter(state=SlotState.FILLED).count(),
+    }
+    print(json.dumps(told))
+
+
 def admit() -> None:
     """Print the key of a session of a new administrator."""
     print(json.dumps(_session(factories.user("root", admin=True))))

@@ -6,7 +6,6 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ import psycopg
 import pytest
 from django.conf import settings
 
+from tests.processes.starts import Started
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -26,31 +27,27 @@ class Installation:
 
     env: dict[str, str]
 
-    def run(self, *arguments: str) -> str:
-        """`python ARGUMENTS` in this installation; its standard output."""
-        done = subprocess.run(
-            [sys.executable, *arguments], cwd=ROOT, env=self.env, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+    def python(self, *arguments: object) -> Started:
+        """Start `python ARGUMENTS` as a process of its own."""
+        return Started(arguments, self.env)
 
-    def start(self, actor: str, *arguments: object) -> subprocess.Popen[str]:
-        """Start one of tests/processes/actors.py as a process of its own."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "tests.processes.actors", actor, *map(str, arguments)],
-            cwd=ROOT,
-            env=self.env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def run(self, *arguments: object) -> str:
+        """`python ARGUMENTS` to its end; its standard output."""
+        process = self.python(*arguments)
+        out, err = process.communicate(timeout=600)
+        assert process.returncode == 0, err
+        return out
 
-    def act(self, actor: str, *arguments: object):
+    def start(self, actor: str, *arguments: object, of: str = "actors") -> Started:
+        """Start an actor of a module of tests/processes as a process of its own."""
+        return self.python("-m", f"tests.processes.{of}", actor, *arguments)
+
+    def act(self, actor: str, *arguments: object, of: str = "actors"):
         """Run an actor to its end; what it prints as JSON."""
-        return finish(self.start(actor, *arguments))
+        return finish(self.start(actor, *arguments, of=of))
 
 
-def finish(process: subprocess.Popen[str]):
+def finish(process: Started | subprocess.Popen[str]):
     out, err = process.communicate(timeout=600)
     assert process.returncode == 0, err
     return json.loads(out) if out.strip() else None

@@ -45,12 +45,15 @@ class Annotator(threading.Thread):
                 at_hand = given["items"]
                 while at_hand:
                     item, *at_hand = at_hand
-                    at_hand += self._answer(item, have=[other["client_key"] for other in at_hand])
+                    fresh = self._answer(item, have=[other["client_key"] for other in at_hand])
+                    # what ran out meanwhile is put away, as the page does it
+                    at_hand = [other for other in at_hand if other["client_key"] in fresh.get("held", [])]
+                    at_hand += fresh.get("items", [])
         except Exception as error:  # told where the thread is joined
             self.error = error
 
-    def _answer(self, item: dict[str, Any], *, have: list[str]) -> list[dict[str, Any]]:
-        """Items that came with the reply."""
+    def _answer(self, item: dict[str, Any], *, have: list[str]) -> dict[str, Any]:
+        """What came with the reply."""
         [option] = item["options"]
         value = self._dice.choice((1, 2, 4, 5))
         self.said[item["client_key"]] = value
@@ -58,7 +61,7 @@ class Annotator(threading.Thread):
         body = {"unit": item["unit"], "client_key": item["client_key"], "active_ms": 900, "answers": [told]}
         reply = self._ask("answers", body, first={"next": {"have": have, "wanted": 3}})
         self.acknowledged[item["client_key"]] = reply["outcome"]
-        return reply.get("next", {"items": []})["items"]
+        return reply.get("next", {})
 
     def _ask(self, door: str, body: dict[str, Any], *, first: dict[str, Any] | None = None) -> dict[str, Any]:
         """`first`: what is asked the first time only."""

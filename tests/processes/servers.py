@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes.conftest import ROOT
+from tests.processes.conftest import ROOT, Installation, embedded
 
 
 def free_port() -> int:
@@ -41,11 +41,12 @@ def program(name: str) -> str:
 
 
 class Postgres:
-    """A PostgreSQL server of one test's own. `options`: what `postgres` is told besides where it stands."""
+    """A PostgreSQL server of one test's own. `options`: what `postgres` is told besides where it stands;
+    `data`: of another one that has stopped, to begin with a copy of it."""
 
-    def __init__(self, folder: Path, options: str = "") -> None:
+    def __init__(self, folder: Path, options: str = "", data: Path | None = None) -> None:
         self._control, self._folder, self.port = program("pg_ctl"), folder, free_port()
-        self._options = options
+        self._options, self._copied = options, data
         # PostgreSQL refuses to run as root
         self._as = ["runuser", "-u", "postgres", "--"] if getpass.getuser() == "root" else []
         if self._as:
@@ -54,6 +55,9 @@ class Postgres:
         self.start()
 
     def _fill(self, data: Path) -> None:
+        if self._copied is not None:
+            self._run("cp", "-a", str(self._copied), str(data))
+            return
         self._run(program("initdb"), "-D", str(data), "-U", "postgres", "-A", "trust", "-N")
 
     @property
@@ -64,6 +68,12 @@ class Postgres:
         options = f"-p {self.port} -k {self._folder} {self._options}"
         log = str(self._folder / "log")
         self._run(self._control, "-D", str(self._folder / "data"), "-l", log, "-o", options, "-w", "start")
+
+    def stop(self) -> Path:
+        """Where its data are then."""
+        data = self._folder / "data"
+        self._run(self._control, "-D", str(data), "-m", "fast", "-w", "stop")
+        return data
 
     def log(self) -> str:
         return (self._folder / "log").read_text()
@@ -114,11 +124,25 @@ class Redis:
         self._process.wait()
 
 
-@pytest.fixture
-def postgres() -> Iterator[Postgres]:
+@pytest.fixture(scope="session")
+def migrated_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The data of a server whose database is migrated."""
     # not in tmp_path, which is for the one who runs the tests alone
-    with tempfile.TemporaryDirectory(prefix="visage-postgres-") as folder:
+    with tempfile.TemporaryDirectory(prefix="visage-migrated-") as folder:
         server = Postgres(Path(folder))
+        try:
+            env = {**embedded(tmp_path_factory.mktemp("migrated")), "DATABASE_URL": server.url}
+            Installation(env).run("manage.py", "migrate", "-v0")
+        finally:
+            data = server.stop()
+        yield data
+
+
+@pytest.fixture
+def postgres(migrated_postgres: Path) -> Iterator[Postgres]:
+    """A server with a migrated database."""
+    with tempfile.TemporaryDirectory(prefix="visage-postgres-") as folder:
+        server = Postgres(Path(folder), data=migrated_postgres)
         yield server
         server.crash()
 
@@ -155,11 +179,24 @@ class Web:
             assert time.monotonic() < deadline, "the web server does not listen"
             time.sleep(0.05)
 
+    def freeze(self) -> None:
+        """It takes connections, and does nothing with them."""
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
     def kill(self) -> None:
         """With all its processes, as when the machine loses its power."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        # its children may take a moment longer to let go of the port
+        deadline = time.monotonic() + 20
+        while answers(self.port):
+            assert time.monotonic() < deadline, "the web server is still there"
+            time.sleep(0.01)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
 
     def asked(self, path: str, session: str = "") -> tuple[int, bytes]:
         """Status and body of a page; status 0 if nobody answers."""

@@ -1,5 +1,7 @@
 """On a disk of its own, so small that it fills up, and then gets room: run as
-`unshare -rm python -m tests.processes.small_disk WHAT ...`. Prints what was seen as JSON."""
+`unshare -rm python -c "from tests.processes import small_disk; small_disk.main()" WHAT ...`, not as a module:
+what it starts (starts.py) would import it anew, and set Django up by its settings. Prints what was seen as JSON.
+"""
 
 from __future__ import annotations
 
@@ -216,6 +218,6 @@ def upload(folder: str, session: str) -> dict[str, object]:
         server.kill()
 
 
-if __name__ == "__main__":
+def main() -> None:
     name, *arguments = sys.argv[1:]
     print(json.dumps(globals()[name](*arguments)))

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,10 +10,14 @@ import pytest
 from django.conf import settings
 
 from tests.processes import drills
-from tests.processes.conftest import ROOT, Installation, copy_file, embedded, new_database
-from tests.processes.test_parallel_annotators import STRATA, acknowledged
+from tests.processes.conftest import Installation, copy_file, embedded, new_database
+from tests.processes.test_parallel_annotators import STRATA, acknowledged, answered
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(480)]  # many processes, one after the other
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.real_time,
+    pytest.mark.timeout(480),
+]  # many processes, one after the other
 
 
 @contextmanager
@@ -56,11 +57,10 @@ restore(path=Path(sys.argv[1]), progress=lambda *_: None)
 
 
 def killed(moment: str, elsewhere: Installation, path: Path) -> None:
-    env = {**elsewhere.env, "DJANGO_SETTINGS_MODULE": "visage_app.settings"}
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(path), moment], cwd=ROOT, env=env, capture_output=True, check=False
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    elsewhere.env["DJANGO_SETTINGS_MODULE"] = "visage_app.settings"
+    process = elsewhere.python("-c", KILLED, path, moment)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGKILL, said
 
 
 def test_a_busy_server_is_backed_up_and_restored_elsewhere(
@@ -73,10 +73,7 @@ def test_a_busy_server_is_backed_up_and_restored_elsewhere(
         installation.start("annotate", ids[number], drills.seed(number), tmp_path / f"{number}.journal")
         for number in range(people)
     ]
-    for _ in range(600):
-        if len(acknowledged(tmp_path)) >= 5:
-            break
-        time.sleep(0.05)
+    answered(tmp_path, 5)
     before = acknowledged(tmp_path)
     path = tmp_path / "busy.tar"
     said = installation.run("manage.py", "backup", str(path))

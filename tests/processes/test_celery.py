@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
 from tests.processes import brokers
-from tests.processes.conftest import ROOT, Installation
+from tests.processes.conftest import Installation
+from tests.processes.meeting import wait_for
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 BROKER = brokers.own()
 
 RING = """
@@ -49,20 +47,10 @@ def test_a_score_run_that_is_rung_for_is_computed_by_a_celery_worker(installatio
         "-l",
         "WARNING",
     ]
-    worker = subprocess.Popen(
-        [sys.executable, *command],
-        cwd=ROOT,
-        env=installation.env,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    worker = installation.python(*command)
     try:
         installation.run("-c", RING)
-        for _ in range(60):
-            if (state := installation.run("-c", STATE).strip()) == "done":
-                break
-            time.sleep(0.5)
-        assert state == "done"
+        wait_for(lambda: installation.run("-c", STATE).strip() == "done", "nobody computed it")
     finally:
         worker.send_signal(signal.SIGTERM)
         worker.wait(timeout=30)

@@ -22,6 +22,7 @@ from tests.processes.test_celery import RING
 __all__ = ["broker"]  # a fixture
 pytestmark = [
     pytest.mark.processes,
+    pytest.mark.real_time,
     pytest.mark.skipif(
         not os.environ.get("DATABASE_URL", "").startswith("postgresql"),
         reason="NOT POSTGRESQL: no child of a Celery worker was killed",

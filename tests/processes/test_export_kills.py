@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 
 import pytest
 
-from tests.processes.conftest import ROOT, Installation, finish
+from tests.processes.conftest import Installation, finish
+from tests.processes.starts import Started
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 STEPS = ("writing", "written", "kept", "done")
 ROWS = 40
 
 
-def start(installation: Installation, actor: str, *arguments: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.processes.exporters", actor, *map(str, arguments)],
-        cwd=ROOT,
-        env=installation.env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def start(installation: Installation, actor: str, *arguments: object) -> Started:
+    return installation.start(actor, *arguments, of="exporters")
 
 
 def act(installation: Installation, actor: str, *arguments: object):

@@ -16,7 +16,7 @@ import pytest
 from tests.processes.conftest import ROOT, Installation
 from tests.processes.servers import program
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 PEOPLE = 4
 UNITS = 300
 """Their answers are more than fit in what the database has taken of the disk before that is full."""
@@ -37,7 +37,8 @@ def on_small_disk(installation: Installation, own: str) -> Callable[..., Any]:
     installation.env["DJANGO_SETTINGS_MODULE"] = "visage_app.settings"
 
     def run(*arguments: object) -> Any:
-        command = [unshare, own, sys.executable, "-m", "tests.processes.small_disk", *map(str, arguments)]
+        main = "from tests.processes import small_disk; small_disk.main()"
+        command = [unshare, own, sys.executable, "-c", main, *map(str, arguments)]
         done = subprocess.run(
             command, cwd=ROOT, env=installation.env, capture_output=True, text=True, check=False
         )

@@ -20,11 +20,11 @@ import redis
 
 from tests.processes.conftest import ROOT, Installation
 from tests.processes.desks import Office, wait_for
-from tests.processes.servers import Postgres, Redis, Web, broker, postgres
+from tests.processes.servers import Postgres, Redis, Web, broker, migrated_postgres, postgres
 from tests.processes.test_generation_restarts import served
 
-__all__ = ["broker", "postgres", "served"]  # fixtures
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(600)]
+__all__ = ["broker", "migrated_postgres", "postgres", "served"]  # fixtures
+pytestmark = [pytest.mark.processes, pytest.mark.real_time, pytest.mark.timeout(600)]
 SERVED = pytest.mark.skipif(
     not os.environ.get("CELERY_BROKER_URL"),
     reason="NO BROKER: CELERY_BROKER_URL is not set, no server was restarted",

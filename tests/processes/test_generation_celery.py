@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 
@@ -12,13 +10,16 @@ import pytest
 import redis
 
 from tests.processes import brokers
-from tests.processes.conftest import ROOT, Installation
+from tests.processes.conftest import Installation
+from tests.processes.meeting import wait_for
+from tests.processes.starts import Started
 from tests.processes.test_generation_kills import act, check_whole, workshop
 
 __all__ = ["workshop"]
 BROKER = brokers.own()
 pytestmark = [
     pytest.mark.processes,
+    pytest.mark.real_time,
     pytest.mark.skipif(
         not BROKER, reason="NO BROKER: CELERY_BROKER_URL is not set, no Celery worker was tried"
     ),
@@ -38,18 +39,13 @@ class Workers:
 
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
-        self.running: list[subprocess.Popen[bytes]] = []
+        self.running: list[Started] = []
 
-    def start(self) -> subprocess.Popen[bytes]:
+    def start(self) -> Started:
         name = f"gpu{len(self.running)}-{time.monotonic_ns()}@here"
         command = ["-m", "celery", "-A", "visage_app", "worker", "-Q", "gpu", "-P", "solo", "-n", name]
-        worker = subprocess.Popen(
-            [sys.executable, *command, "--without-mingle", "--without-gossip", "-l", "WARNING"],
-            cwd=ROOT,
-            env=self._installation.env,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        command += ["--without-mingle", "--without-gossip", "-l", "WARNING"]
+        worker = self._installation.python(*command)
         self.running.append(worker)
         return worker
 
@@ -104,7 +100,9 @@ def test_when_the_broker_is_emptied_the_sweep_rings_again(served: Installation, 
     broker.flushdb()
     stopped = act(served, "count", run)
     workers.start()
-    time.sleep(4)
+    # it waits for a message that does not come
+    own = str(broker.connection_pool.connection_kwargs.get("db", 0))
+    wait_for(lambda: ("brpop", own) in {(one["cmd"], one["db"]) for one in broker.client_list()}, "no worker")
     assert act(served, "count", run)["jobs"]["done"] == stopped["jobs"]["done"], "somebody rang: not tested"
     assert act(served, "sweep") == 1
     check_whole(until_over(served, run), 3000)
@@ -140,9 +138,7 @@ def test_a_sweep_does_not_ring_while_a_message_waits_nor_for_what_does_not_run(s
 def test_the_worker_command_sweeps(served: Installation, workers: Workers):
     run = act(served, "plan", 50)
     workers.start()
-    sweeper = subprocess.Popen(
-        [sys.executable, "manage.py", "worker"], cwd=ROOT, env=served.env, stdout=subprocess.DEVNULL
-    )
+    sweeper = served.python("manage.py", "worker")
     try:
         check_whole(until_over(served, run), 50)
     finally:

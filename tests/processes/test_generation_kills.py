@@ -13,20 +13,14 @@ import pytest
 
 from tests.processes import drills
 from tests.processes.conftest import ROOT, Installation, finish
+from tests.processes.starts import Started
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 STEPS = ("claiming", "claimed", "generating", "writing", "written", "completing", "completed")
 
 
-def start(installation: Installation, actor: str, *arguments: object, before=()) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*before, sys.executable, "-m", "tests.processes.makers", actor, *map(str, arguments)],
-        cwd=ROOT,
-        env=installation.env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def start(installation: Installation, actor: str, *arguments: object) -> Started:
+    return installation.start(actor, *arguments, of="makers")
 
 
 def act(installation: Installation, actor: str, *arguments: object):
@@ -86,12 +80,13 @@ def test_a_job_that_kills_its_workers_is_parked_and_the_others_are_made(workshop
 
 
 def test_workers_killed_at_random_while_two_work_on_one_run(workshop: Installation):
-    number, dice = 1500, drills.dice(5)
+    number, dice = 600, drills.dice(5)
     run = act(workshop, "plan", number)
     workers = [start(workshop, "make", run, "", 0.05) for _ in range(2)]
-    killed = 0
+    killed = made = 0
     for _ in range(5):
-        time.sleep(dice.uniform(1.2, 2.5))
+        made += dice.randint(10, 60)
+        act(workshop, "until", run, "done", made)
         victim = dice.randrange(2)
         workers[victim].send_signal(signal.SIGKILL)
         workers[victim].communicate()
@@ -143,7 +138,7 @@ def test_a_worker_outlives_its_database_connection(workshop: Installation):
         deadline = time.monotonic() + 120
         while cut < 4 and worker.poll() is None:
             assert time.monotonic() < deadline, f"{cut} connections were cut"
-            time.sleep(0.9)
+            act(workshop, "until", run, "done", 30 * (cut + 1))
             [(number,)] = connection.execute(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -165,7 +160,20 @@ def test_a_disk_that_fills_up_stops_nothing_for_good(workshop: Installation):
     if not allowed:
         pytest.skip("NO SMALL DISK: this account may not mount one; only a simulated one was tried")
     run = act(workshop, "plan", 150)
-    found = finish(start(workshop, "make_on_a_small_disk", run, before=(unshare, "-rm")))
+    command = [
+        unshare,
+        "-rm",
+        sys.executable,
+        "-m",
+        "tests.processes.makers",
+        "make_on_a_small_disk",
+        str(run),
+    ]
+    found = finish(
+        subprocess.Popen(
+            command, cwd=ROOT, env=workshop.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+    )
     assert found["waiting"] > 0, "there was room enough: nothing was tested"
     assert found["tries"] == [0], "a full disk used up a try"
     before = found["before"]
@@ -177,10 +185,10 @@ def test_a_disk_that_fills_up_stops_nothing_for_good(workshop: Installation):
 
 def test_a_run_paused_in_the_middle_stops_and_goes_on_where_it_was(workshop: Installation):
     # more than it makes until a slow machine has started the process that pauses it
-    number = 1000
+    number = 300
     run = act(workshop, "plan", number)
-    worker = start(workshop, "make", run, "", 0.2)
-    time.sleep(3)
+    worker = start(workshop, "make", run, "", 0.3)
+    act(workshop, "until", run, "done", 8)
     act(workshop, "change", run, "paused")
     done = finish(worker)
     counted = act(workshop, "count", run)
@@ -197,8 +205,7 @@ def test_a_run_paused_in_the_middle_stops_and_goes_on_where_it_was(workshop: Ins
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_embedded_worker_finds_the_run_and_ends_after_the_batch_when_told_to(workshop, number):
     run = act(workshop, "plan", 30_000)
-    manage = [sys.executable, "manage.py", "worker", "--queue", "gpu"]
-    worker = subprocess.Popen(manage, cwd=ROOT, env=workshop.env, stdout=subprocess.PIPE, text=True)
+    worker = workshop.python("manage.py", "worker", "--queue", "gpu")
     try:
         act(workshop, "until", run, "done")
         worker.send_signal(number)

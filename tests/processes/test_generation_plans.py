@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
-from tests.processes.conftest import ROOT, Installation
+from tests.processes.conftest import Installation
 
 pytestmark = pytest.mark.processes
 
@@ -59,17 +57,7 @@ print(json.dumps([
 def together(installation: Installation, meeting, *plans: tuple[int, int, int]) -> list[list[int]]:
     """Make these plans (first group, last group, pictures a prompt) at once; run and added of each."""
     meeting.mkdir()
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", PLAN, *map(str, plan), str(meeting), str(number)],
-            cwd=ROOT,
-            env=installation.env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for number, plan in enumerate(plans)
-    ]
+    both = [installation.python("-c", PLAN, *plan, meeting, number) for number, plan in enumerate(plans)]
     said = [process.communicate(timeout=180) for process in both]
     assert [process.returncode for process in both] == [0, 0], [err for _, err in said]
     return [json.loads(out) for out, _ in said]
@@ -107,15 +95,7 @@ def test_two_runs_of_one_set_do_not_make_a_picture_twice(peopled: Installation, 
 def test_the_command_twice_at_once_makes_every_picture_once(peopled: Installation, tmp_path):
     arguments = ["generate", "trial", "--groups", "Group 001", "Group 002", "--backend", "fake"]
     both = [
-        subprocess.Popen(
-            [sys.executable, "manage.py", *arguments, "--size", "64x64", "--images-per-prompt", "20"],
-            cwd=ROOT,
-            env=peopled.env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        peopled.python("manage.py", *arguments, "--size", "64x64", "--images-per-prompt", "20")
         for _ in range(2)
     ]
     said = [process.communicate(timeout=180) for process in both]

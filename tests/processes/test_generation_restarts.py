@@ -11,14 +11,15 @@ import psycopg
 import pytest
 
 from tests.processes.conftest import Installation
-from tests.processes.servers import Postgres, Redis, broker, postgres
+from tests.processes.servers import Postgres, Redis, broker, migrated_postgres, postgres
 from tests.processes.test_generation_celery import Workers, until_done, until_over
 from tests.processes.test_generation_kills import act, check_whole
 
-__all__ = ["broker", "postgres"]  # fixtures
+__all__ = ["broker", "migrated_postgres", "postgres"]  # fixtures
 
 pytestmark = [
     pytest.mark.processes,
+    pytest.mark.real_time,
     pytest.mark.timeout(480),  # each starts a PostgreSQL server of its own
     pytest.mark.skipif(
         not os.environ.get("CELERY_BROKER_URL"),
@@ -29,7 +30,7 @@ pytestmark = [
 
 @pytest.fixture
 def served(tmp_path: Path, postgres: Postgres, broker: Redis) -> Installation:
-    made = Installation(
+    return Installation(
         {
             **os.environ,
             "VAR_DIR": str(tmp_path / "var"),
@@ -42,8 +43,6 @@ def served(tmp_path: Path, postgres: Postgres, broker: Redis) -> Installation:
             "JOB_SLICE_SECONDS": "2",
         }
     )
-    made.run("manage.py", "migrate", "-v0")
-    return made
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import signal
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -13,9 +11,9 @@ import psycopg
 import pytest
 
 from tests.processes import drills
-from tests.processes.conftest import ROOT, Installation, new_database
+from tests.processes.conftest import Installation, new_database
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 KILLS = 8
 
 
@@ -50,11 +48,11 @@ def schema(env: dict[str, str], file: Path | str) -> list[tuple[object, ...]]:
         return [row for query in queries for row in connection.execute(query).fetchall()]
 
 
-def migrate(installation: Installation, *number: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.processes.migrating", *map(str, number)]
-    return subprocess.run(
-        command, cwd=ROOT, env=installation.env, capture_output=True, text=True, check=False
-    )
+def migrate(installation: Installation, *number: int) -> tuple[int | None, str]:
+    """Exit status, and what it said."""
+    process = installation.python("-m", "tests.processes.migrating", *number)
+    _, said = process.communicate(timeout=600)
+    return process.returncode, said
 
 
 def test_a_migration_killed_at_any_statement_is_completed_by_the_next_run(
@@ -62,11 +60,11 @@ def test_a_migration_killed_at_any_statement_is_completed_by_the_next_run(
 ):
     dice, killed = drills.dice(7), 0
     for _ in range(KILLS):
-        done = migrate(empty, dice.randint(1, 150))
-        assert done.returncode in (0, -signal.SIGKILL), done.stderr
-        killed += done.returncode != 0
+        status, said = migrate(empty, dice.randint(1, 150))
+        assert status in (0, -signal.SIGKILL), said
+        killed += status != 0
     assert killed > KILLS / 2, "nobody died: nothing was tested"
-    done = migrate(empty)
-    assert done.returncode == 0, done.stderr
+    status, said = migrate(empty)
+    assert status == 0, said
     files = [Path(each.env["VAR_DIR"]) / "visage.sqlite3" for each in (empty, installation)]
     assert schema(empty.env, files[0]) == schema(installation.env, files[1])

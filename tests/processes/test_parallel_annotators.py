@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.processes import drills
 from tests.processes.conftest import Installation, finish
+from tests.processes.meeting import wait_for
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 
 STRATA = "any|origin: Asia|gender: not male"
 
@@ -20,6 +20,12 @@ def acknowledged(folder: Path) -> dict[str, int]:
     """The answers that some process saw acknowledged: key -> value."""
     lines = [line for journal in folder.glob("*.journal") for line in journal.read_text().splitlines()]
     return {line.split()[0]: int(line.split()[1]) for line in lines if line.count(" ") == 2}
+
+
+def answered(folder: Path, number: int) -> None:
+    """Wait until so many more answers are acknowledged."""
+    goal = len(acknowledged(folder)) + number
+    wait_for(lambda: len(acknowledged(folder)) >= goal, "nobody answers")
 
 
 def test_parallel_annotators_fill_every_slot_once_though_some_are_killed(
@@ -37,7 +43,7 @@ def test_parallel_annotators_fill_every_slot_once_though_some_are_killed(
     running = {number: begin(number) for number in range(people)}
     killed = 0
     for number in dice.sample(range(people), 3):
-        time.sleep(dice.uniform(0.6, 1.6))
+        answered(tmp_path, dice.randint(5, 20))
         running[number].send_signal(signal.SIGKILL)
         running[number].communicate()
         killed += running[number].returncode == -signal.SIGKILL
@@ -128,14 +134,12 @@ def test_fifty_annotators_with_quotas_kills_skewed_clocks_and_leases_that_run_ou
 
     enough = tmp_path / "enough"
     sweeper = installation.start("sweep", enough)
-    for _ in range(600):  # before anybody answers, or it might find everything done
-        if Path(f"{enough}.begun").exists():
-            break
-        time.sleep(0.1)
+    # before anybody answers, or it might find everything done
+    wait_for(Path(f"{enough}.begun").exists, "nobody sweeps")
     running = {number: begin(number) for number in range(10)}
     killed = 0
     for number in dice.sample(range(10), 4):
-        time.sleep(dice.uniform(0.8, 2.0))
+        answered(tmp_path, dice.randint(10, 50))
         running[number].send_signal(signal.SIGKILL)
         running[number].communicate()
         killed += running[number].returncode == -signal.SIGKILL

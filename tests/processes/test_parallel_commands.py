@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
-from tests.processes.conftest import ROOT, Installation
+from tests.processes.conftest import Installation
 
 pytestmark = pytest.mark.processes
 
@@ -32,17 +29,7 @@ for name in ("auth.User", "annotation.Study", "annotation.Slot", "annotation.Res
 
 def twice(installation: Installation, *arguments: str) -> list[str]:
     """Run `manage.py ARGUMENTS` in two processes at once; what each printed."""
-    both = [
-        subprocess.Popen(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
-            env=installation.env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
+    both = [installation.python("manage.py", *arguments) for _ in range(2)]
     said = [process.communicate(timeout=180) for process in both]
     assert [process.returncode for process in both] == [0, 0], [err for _, err in said]
     return [out for out, _ in said]

@@ -1,27 +1,14 @@
 """A link for ten lets ten in, however many processes follow it in the same moment."""
 
-import subprocess
-import sys
-
 import pytest
-
-from tests.processes.conftest import ROOT
 
 pytestmark = [pytest.mark.processes, pytest.mark.django_db]
 PROCESSES, TIMES, LIMIT = 6, 5, 10
 
 
 def follow_together(installation, code: str, username: str, place) -> list[str]:
-    asked = [code, username, TIMES, place, PROCESSES]
     started = [
-        subprocess.Popen(
-            [sys.executable, "-m", "tests.processes.invitees", "follow", *map(str, asked)],
-            cwd=ROOT,
-            env=installation.env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        installation.start("follow", code, username, TIMES, place, PROCESSES, of="invitees")
         for _ in range(PROCESSES)
     ]
     said = []

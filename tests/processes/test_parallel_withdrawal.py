@@ -1,35 +1,20 @@
 """Withdrawing twice at once, in the middle of one's own work and everybody else's."""
 
-import json
-import subprocess
-import sys
-
 import pytest
 
-from tests.processes.conftest import ROOT, finish
+from tests.processes.conftest import finish
 
 pytestmark = [pytest.mark.processes, pytest.mark.django_db]
 
 
-def start(installation, *arguments: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.processes.leavers", *map(str, arguments)],
-        cwd=ROOT,
-        env=installation.env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def test_whoever_withdraws_twice_while_answers_come_in_is_out_once_and_wholly(installation, tmp_path):
-    installation.run("-m", "tests.processes.leavers", "make", "400", "3")
+    installation.run("-m", "tests.processes.leavers", "make", 400, 3)
     place = tmp_path / "start"
-    at_work = [start(installation, "work", f"a-{number}", place, 6) for number in range(3)]
-    leaving = [start(installation, "leave", "a-0", place, 6) for _ in range(3)]
+    at_work = [installation.start("work", f"a-{number}", place, 6, of="leavers") for number in range(3)]
+    leaving = [installation.start("leave", "a-0", place, 6, of="leavers") for _ in range(3)]
     done = [finish(process) for process in leaving]
     kept = [finish(process) for process in at_work]
-    counted = json.loads(installation.run("-m", "tests.processes.leavers", "count", "a-0"))
+    counted = installation.act("count", "a-0", of="leavers")
 
     assert sorted(each["repeat"] for each in done) == [False, True, True]
     assert sum(each["responses"] for each in done) == counted["theirs"] == kept[0] > 0

@@ -20,6 +20,7 @@ from tests.processes.conftest import Installation, finish
 
 pytestmark = [
     pytest.mark.processes,
+    pytest.mark.real_time,
     pytest.mark.skipif(
         not os.environ.get("DATABASE_URL", "").startswith("postgresql"),
         reason="NO POSTGRESQL: there is nothing to pool",

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 
 import pytest
 
-from tests.processes.conftest import ROOT, Installation, finish
+from tests.processes.conftest import Installation, finish
+from tests.processes.starts import Started
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 
 
-def start(installation: Installation, actor: str, *arguments: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.processes.scorers", actor, *map(str, arguments)],
-        cwd=ROOT,
-        env=installation.env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def start(installation: Installation, actor: str, *arguments: object) -> Started:
+    return installation.start(actor, *arguments, of="scorers")
 
 
 def test_a_worker_killed_at_any_step_leaves_scores_that_another_computes(installation: Installation):

@@ -26,6 +26,7 @@ from tests.processes.test_celery import RING, STATE
 POSTGRESQL = os.environ.get("DATABASE_URL", "").startswith("postgresql")
 pytestmark = [
     pytest.mark.processes,
+    pytest.mark.real_time,
     pytest.mark.skipif(
         not (POSTGRESQL and shutil.which("redis-server")),
         reason="NO POSTGRESQL OR NO REDIS: the served way to run was not tried",

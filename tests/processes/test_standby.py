@@ -14,10 +14,10 @@ import psycopg
 import pytest
 
 from tests.processes.conftest import Installation, embedded
-from tests.processes.servers import Postgres, Standby, Web, answers, postgres
+from tests.processes.servers import Postgres, Standby, Web, answers, migrated_postgres, postgres
 
-__all__ = ["postgres"]  # a fixture
-pytestmark = pytest.mark.processes
+__all__ = ["migrated_postgres", "postgres"]  # a fixture
+pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 LAG_SECONDS = 4
 ONE_PLACE_LESS = "DELETE FROM annotation_slot WHERE id = (SELECT max(id) FROM annotation_slot)"
 # by others, and more than how late it is
@@ -72,7 +72,6 @@ def test_a_standby_is_read_while_it_keeps_up(postgres: Postgres, standby: Standb
     env = embedded(tmp_path) | {"DATABASE_URL": postgres.url, "DJANGO_SETTINGS_MODULE": "visage_app.settings"}
     env |= {"DATABASE_REPLICA_URL": standby.url, "DATABASE_REPLICA_LAG_SECONDS": str(LAG_SECONDS)}
     made = Installation(env)
-    made.run("manage.py", "migrate", "-v0")
     made.act("set_up", 4, 1, "any")
     page = Overview(env, standby)
     with (

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from annotation.services import deliveries
-from tests.processes.conftest import ROOT
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 
 
 class _Receiver(BaseHTTPRequestHandler):
@@ -49,17 +46,11 @@ def test_killed_while_it_sends_the_message_comes_again_under_the_same_key(instal
     installation.env.update(WEBHOOK_ALLOW_HTTP="yes", WEBHOOK_ALLOWED_HOSTS="127.0.0.1")
 
     def act(*arguments: object):
-        said = installation.run("-m", "tests.processes.messengers", *map(str, arguments))
+        said = installation.run("-m", "tests.processes.messengers", *arguments)
         return json.loads(said) if said else None
 
     act("make", f"http://127.0.0.1:{receiver.server_port}/in")
-    worker = subprocess.Popen(
-        [sys.executable, "manage.py", "worker", "--queue", "default"],
-        cwd=ROOT,
-        env=installation.env,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    worker = installation.python("manage.py", "worker", "--queue", "default")
     try:
         assert receiver.reached.wait(60), "the worker sent it"
     finally:

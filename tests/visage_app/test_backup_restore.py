@@ -5,8 +5,10 @@ import hashlib
 import io
 import json
 import random
+import shutil
 import tarfile
 import zipfile
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import Permission, User
@@ -25,14 +27,20 @@ from visage_app.backup import archive, restoring, tables, values
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Where the backup of these tests is once the first of them has made it."""
+    return tmp_path_factory.mktemp("kept") / "all.tar"
+
+
 @pytest.fixture
-def path(tmp_path):
-    """A backup of everything; the installation is empty again."""
-    installation()
-    made = tmp_path / "all.tar"
-    backup.backup(path=made, progress=said_nothing)
-    emptied()
-    return made
+def path(kept, tmp_path):
+    """A backup of everything; the installation is empty."""
+    if not kept.exists():
+        installation()
+        backup.backup(path=kept, progress=said_nothing)
+        emptied()
+    return Path(shutil.copy(kept, tmp_path))
 
 
 def refused(path, why: str) -> None:

@@ -14,7 +14,7 @@ from tests import factories
 from tests.annotation.api.calls import Program
 from tests.test_access import urls
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.pages]
 MORE_THAN_ANY_FORM = 3_000_000
 MULTIPART = "multipart/form-data; boundary=x"
 CHANGING = ("POST", "PUT", "PATCH", "DELETE")

@@ -34,6 +34,7 @@ PINNED = dict(
 EACH = pytest.mark.parametrize("name", sorted(SERVICES))
 
 
+@pytest.mark.processes
 def test_the_file_is_one_of_its_kind():
     """By the schema of the Compose specification, which comes with the program that checks."""
     checker = Path(sys.executable).with_name("check-jsonschema")
@@ -165,6 +166,7 @@ def test_the_proxy_has_low_ports_without_being_root():
     assert set(owned.split()) == kept
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(
     shutil.which("hadolint", path=Path(sys.executable).parent) is None, reason="NO HADOLINT: not linted"
 )
@@ -174,6 +176,7 @@ def test_the_dockerfile_has_no_known_fault():
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("extra", [None, "errors", "models", "s3"])
 def test_every_dependency_is_pinned_within_what_the_project_allows(extra):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -213,6 +216,7 @@ def test_the_proxy_lets_through_what_the_program_takes_and_what_it_refuses_itsel
     assert proxied > files + settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(
     shutil.which("caddy") is None, reason="NO CADDY: what the proxy is told was not read by it"
 )

@@ -12,6 +12,7 @@ import pytest
 from tests.visage_app.test_settings import ROOT, load_settings
 from visage_app import monitoring
 
+pytestmark = pytest.mark.processes
 DSN = "https://public@errors.example.org/1"
 # A transport that keeps what would be sent; then errors as they happen to somebody.
 SCRIPT = """

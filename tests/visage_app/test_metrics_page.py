@@ -208,6 +208,7 @@ def test_more_than_ten_thousand_are_not_counted(study, monkeypatch):
     assert queries_queues.loads(timezone.now())["exports"].waiting == 2
 
 
+@pytest.mark.processes
 def test_all_processes_of_the_server_are_added_up(tmp_path):
     """Each process counts in a file of the server's folder, and a scrape of one of them says what all did."""
     child = """

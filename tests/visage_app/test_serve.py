@@ -55,6 +55,7 @@ def test_anything_else_is_refused_with_an_example(bind):
         parse_bind(bind)
 
 
+@pytest.mark.processes
 def test_a_web_server_has_everything_loaded_before_its_first_request(tmp_path):
     asked = (
         "import gc, json, sys, visage_app.wsgi; "
@@ -115,6 +116,7 @@ def test_a_real_server_with_public_passwords_is_refused(settings):
     serve.check_demo_is_not_exposed()
 
 
+@pytest.mark.processes
 def test_a_web_server_that_dies_is_an_error(monkeypatch):
     supervisor = Supervisor(bind=f"127.0.0.1:{free_port()}", workers=1, threads=1)
     monkeypatch.setattr(supervisor, "_server_command", [sys.executable, "-c", "raise SystemExit(7)"])

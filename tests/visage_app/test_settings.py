@@ -42,12 +42,14 @@ def test_every_variable_that_is_read_is_in_the_example_and_the_other_way_round()
     assert read == shown
 
 
+@pytest.mark.processes
 def test_the_example_itself_is_usable(tmp_path):
     variables = dict(re.findall(r"^([A-Z0-9_]+)=(.*)$", EXAMPLE, re.MULTILINE))
     done = load_settings(tmp_path, **{**variables, "VAR_DIR": str(tmp_path)})
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.processes
 def test_a_secret_key_is_made_once_and_kept(tmp_path):
     first, second = load_settings(tmp_path), load_settings(tmp_path)
     assert first.stdout == second.stdout
@@ -63,6 +65,7 @@ utils.get_random_secret_key = lambda: (time.sleep(float(os.environ["SECONDS"])),
 """
 
 
+@pytest.mark.processes
 def test_processes_that_start_at_once_have_the_same_key(tmp_path):
     """Also if each finds that there is none before another has made it."""
     with ThreadPoolExecutor(4) as pool:
@@ -72,6 +75,7 @@ def test_processes_that_start_at_once_have_the_same_key(tmp_path):
     assert len({one.stdout for one in done}) == 1
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("variables", "message"),
     [

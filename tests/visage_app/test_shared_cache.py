@@ -21,6 +21,8 @@ from visage_app import shared_cache
 ROOT = Path(__file__).resolve().parents[2]
 AWAY = "the cache at CACHE_URL does not answer"
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):

@@ -45,8 +45,18 @@ SPOILT = {
 }
 
 
-@pytest.mark.parametrize("how", SPOILT)
-@pytest.mark.parametrize("part", ["unet", "vae", "text_encoder", "safety_checker"])
+# each way once, and each part once
+@pytest.mark.parametrize(
+    ("part", "how"),
+    [
+        ("unet", "truncated"),
+        ("unet", "without a tensor"),
+        ("vae", "empty"),
+        ("text_encoder", "gone"),
+        ("safety_checker", "truncated"),
+        ("safety_checker", "without a tensor"),
+    ],
+)
 def test_spoilt_weights_are_refused_with_the_folder_and_the_cure(copied, part, how):
     SPOILT[how](weights_of(copied / part))
     told = refusal(copied)
@@ -103,77 +113,63 @@ def in_a_process(code, **environment):
     return done.stdout
 
 
-def test_a_hub_id_that_cannot_be_had_says_how_to_get_it(tiny_models, tmp_path):
-    told = in_a_process(
-        """
-from generation import backends
-from generation.recipes import ImageRecipe
-try:
-    backends.load(ImageRecipe(model="someone/some-model", revision="v2"), device="cpu")
-except backends.BackendError as error:
-    print(error)
-""",
-        HF_HOME=str(tmp_path),
-        HF_HUB_OFFLINE="1",
-    )
-    assert "'someone/some-model', revision 'v2'" in told
-    assert "hf download someone/some-model --local-dir FOLDER" in told
-
-
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
-def fetched(folder, home):
-    """A folder as the hub's client keeps what it fetched of someone/some-model."""
-    cached = home / "hub" / "models--someone--some-model"
+def fetched(folder, home, name):
+    """A folder as the hub's client keeps what it fetched of someone/NAME."""
+    cached = home / "hub" / f"models--someone--{name}"
     shutil.copytree(folder, cached / "snapshots" / COMMIT)
     (cached / "refs").mkdir()
     (cached / "refs" / "main").write_text(COMMIT)
 
 
-FETCHED = {
-    "stable_diffusion": "ImageRecipe(model='someone/some-model')",
-    "blip": "CaptionRecipe(backend='blip', model='someone/some-model')",
-    "blip of a commit": f"CaptionRecipe(backend='blip', model='someone/some-model', revision='{COMMIT}')",
-    "open_clip": "EmbeddingRecipe(model='hf-hub:someone/some-model', pretrained='')",
+RECIPES = {
+    "pictures": "ImageRecipe(model='someone/pictures')",
+    "captions": "CaptionRecipe(backend='blip', model='someone/captions')",
+    "captions of a commit": f"CaptionRecipe(backend='blip', model='someone/captions', revision='{COMMIT}')",
+    "embeddings": "EmbeddingRecipe(model='hf-hub:someone/embeddings', pretrained='')",
+    "no pictures": "ImageRecipe(model='someone/some-model', revision='v2')",
+    "no captions": "CaptionRecipe(backend='blip', model='someone/captions', revision='v2')",
 }
-
-
-@pytest.mark.parametrize("name", FETCHED)
-def test_a_hub_id_is_loaded_from_the_cache_and_its_revision_is_the_commit(tiny_models, tmp_path, name):
-    blip = name.startswith("blip")
-    folder = tiny_captions.blip(tmp_path / "blip") if blip else getattr(tiny_models, name)
-    fetched(folder, tmp_path)
-    told = in_a_process(
-        f"""
+LOADED = """
+import json
 from generation import backends
 from generation.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe
-model = backends.load({FETCHED[name]}, device="cpu")
-print(model.about.model, model.about.revision)
-""",
-        HF_HOME=str(tmp_path),
-        HF_HUB_OFFLINE="1",
-    )
-    model, revision = told.split()
-    assert model.removeprefix("hf-hub:") == "someone/some-model"
-    assert revision == COMMIT
+told = {}
+for name, recipe in {%s}.items():
+    try:
+        about = backends.load(recipe, device="cpu").about
+        told[name] = [about.model, about.revision]
+    except backends.BackendError as error:
+        told[name] = str(error)
+print(json.dumps(told))
+"""
 
 
-def test_a_revision_that_a_captioners_hub_id_lacks_is_named(tiny_models, tmp_path):
-    fetched(tiny_captions.blip(tmp_path / "blip"), tmp_path)
-    told = in_a_process(
-        """
-from generation import backends
-from generation.recipes import CaptionRecipe
-try:
-    backends.load(CaptionRecipe(backend="blip", model="someone/some-model", revision="v2"), device="cpu")
-except backends.BackendError as error:
-    print(error)
-""",
-        HF_HOME=str(tmp_path),
-        HF_HUB_OFFLINE="1",
+@pytest.mark.processes
+def test_a_hub_id_is_loaded_from_the_cache_as_of_its_commit_or_refused_with_the_cure(tiny_models, tmp_path):
+    """In a process of its own: where the cache is, is read once."""
+    fetched(tiny_models.stable_diffusion, tmp_path, "pictures")
+    fetched(tiny_captions.blip(tmp_path / "blip"), tmp_path, "captions")
+    fetched(tiny_models.open_clip, tmp_path, "embeddings")
+    recipes = ", ".join(f"{name!r}: {recipe}" for name, recipe in RECIPES.items())
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED % recipes],
+        cwd=ROOT,
+        env={**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert "'someone/some-model', revision 'v2'" in told
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["pictures"] == ["someone/pictures", COMMIT]
+    assert told["captions"] == told["captions of a commit"] == ["someone/captions", COMMIT]
+    assert told["embeddings"] == ["hf-hub:someone/embeddings", COMMIT]
+    assert "'someone/some-model', revision 'v2'" in told["no pictures"]
+    assert "hf download someone/some-model --local-dir FOLDER" in told["no pictures"]
+    assert "'someone/captions', revision 'v2'" in told["no captions"]
 
 
 def test_the_revision_of_a_folder_changes_with_its_files(copied):

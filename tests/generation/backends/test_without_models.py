@@ -21,6 +21,7 @@ def in_a_process(code):
     return done.stdout
 
 
+@pytest.mark.processes
 def test_listing_and_the_fakes_import_no_model_library():
     in_a_process(f"""
 import sys
@@ -39,6 +40,7 @@ assert not heavy, heavy
 """)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("recipe", ["ImageRecipe()", "EmbeddingRecipe()"])
 @pytest.mark.parametrize("missing", ["torch", "torchvision"])
 def test_a_missing_library_is_an_error_with_the_cure(recipe, missing):

@@ -179,6 +179,7 @@ class TestReal:
             backends.load(recipe(backend), device="cuda:99")
 
 
+@pytest.mark.processes
 def test_another_process_writes_the_same(load, recipe, images, tmp_path):
     """With another number of threads, and hashes of its own."""
     code = """
