@@ -170,6 +170,9 @@ def pytest_testnodedown(node) -> None:
 def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
     for line in config.stash.get(LEFT_HERE, {}).get(LEFT, []):
         terminalreporter.write_line(f"{LEFT.upper()}: {line}")
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.section(f"why {report.nodeid} ran once more")
+        terminalreporter.write_line(report.longreprtext)
 
 
 @pytest.fixture(autouse=True)

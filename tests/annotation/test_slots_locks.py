@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -11,8 +10,9 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation.models import Slot
-from annotation.services import keeping, responses, slots
+from annotation.services import responses, slots
 from tests import connections, factories
+from tests.waiting import wait_for
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -37,20 +37,18 @@ def processes():
 
 def wait_for_waiting(number: int) -> None:
     """Until so many connections wait for a lock."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT count(*) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND wait_event_type = 'Lock'"
-            )
-            if cursor.fetchone()[0] >= number:
-                return
-        time.sleep(0.02)
-    raise AssertionError(f"fewer than {number} connections ever waited: nothing was tested")
+    asked = (
+        "SELECT count(*) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    with connection.cursor() as cursor:
+        wait_for(
+            lambda: cursor.execute(asked).fetchone()[0] >= number,
+            f"fewer than {number} connections ever waited: nothing was tested",
+        )
 
 
-def test_two_late_answers_to_one_unit_do_not_wait_for_each_other_for_ever(processes, monkeypatch):
+def test_two_late_answers_to_one_unit_do_not_wait_for_each_other_for_ever(processes):
     """One answer finds that the slot it wanted was just filled, the other that its own was just returned;
     then each looks at the slot that the other looked at before. PostgreSQL keeps the lock of a row that
     turned out not to be what an UPDATE wanted."""
@@ -63,12 +61,6 @@ def test_two_late_answers_to_one_unit_do_not_wait_for_each_other_for_ever(proces
     second = slots.lease_next(enrolment=owner)
     assert first.pk < second.pk
     [option] = unit.options.all()
-    write = keeping.write
-
-    def write_slowly(judged, **wanted):
-        if wanted["enrolment"].annotator_id == owner.annotator_id:
-            time.sleep(1)  # meanwhile the late answer comes to wait for the first slot
-        return write(judged, **wanted)
 
     def answer(enrolment, key):
         given = responses.Answer(option_id=option.pk, value=4, position=1)
@@ -79,15 +71,14 @@ def test_two_late_answers_to_one_unit_do_not_wait_for_each_other_for_ever(proces
         finally:
             connection.close()
 
-    monkeypatch.setattr(keeping, "write", write_slowly)
     filler.execute(_FILL, [third.annotator_id, first.pk])
     sweep.execute(_RETURN, [second.pk])
     with ThreadPoolExecutor() as threads:
         of_owner = threads.submit(answer, owner, second.lease_key)
         wait_for_waiting(1)
-        sweep.commit()
         of_late = threads.submit(answer, late, first.lease_key)
-        time.sleep(2)
+        wait_for_waiting(2)
+        sweep.commit()
         filler.commit()
         assert sorted([of_late.result(timeout=30), of_owner.result(timeout=30)]) == ["filled", "surplus"]
     assert Slot.objects.filter(state="filled").count() == 2

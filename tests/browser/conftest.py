@@ -14,6 +14,8 @@ from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler
 from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
+from tests.waiting import wait_for
+
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -144,13 +146,11 @@ def new_page(browser: Browser, live_server, client, request) -> Iterator[Callabl
 def _until_served() -> None:
     """Until the live server is done with what closed pages had still asked for: PostgreSQL cannot empty a
     table in the middle of a request, and a late request must not write into the next test."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
+    wait_for(
         # Python names a thread after the function it runs: socketserver.ThreadingMixIn has one a connection
-        if not [thread for thread in threading.enumerate() if "process_request_thread" in thread.name]:
-            return
-        time.sleep(0.01)
-    raise AssertionError("the live server is still at a request 20 s after the pages were closed")
+        lambda: not [one for one in threading.enumerate() if "process_request_thread" in one.name],
+        "the live server is still at a request after the pages were closed",
+    )
 
 
 CONTRAST = {"runOnly": ["color-contrast", "link-in-text-block"]}

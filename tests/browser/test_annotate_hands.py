@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from annotation.models import Box, Judgement, Response, TaskKind
 from tests import factories
 from tests.browser.desk import at_work, on_image, painted, png, saved
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAGE = "/studies/pictures/annotate/"
@@ -190,8 +191,7 @@ def test_a_finger_scrolls_the_page_where_nothing_is_chosen_and_says_nothing(phon
     for step in range(1, 9):
         hand.fingers_on_screen("touchMove", (x, y - 20 * step))
     hand.fingers_on_screen("touchEnd")
-    phone.wait_for_timeout(300)
-    assert phone.evaluate("scrollY") > before
+    wait_for(lambda: phone.evaluate("scrollY") > before, "the page does not scroll")
     boxes_shown(phone, 0)
     expect(phone.get_by_role("checkbox", checked=True)).to_have_count(0)
     assert not Judgement.objects.exists()

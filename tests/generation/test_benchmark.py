@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from types import SimpleNamespace
 
 import pytest
 
 from benchmarks import device, generate
 from generation.backends.base import OutOfMemory
+from tests.waiting import wait_for
 
 torch = pytest.importorskip(
     "torch", reason="NO MODELS: torch is not installed. Cure: pip install '.[models]'"
@@ -36,7 +36,8 @@ def test_only_the_card_at_work_is_watched(tmp_path, monkeypatch):
     """A machine of eight cards of which seven rest is not an eighth busy."""
     tool = tmp_path / "nvidia-smi"
     tool.write_text(
-        f'#!/bin/sh\necho "$@" > {tmp_path}/asked\nfor i in 1 2 3 4 5 6; do echo 9$i; done\nexec sleep 60\n'
+        f"#!/bin/sh\nfor i in 1 2 3 4 5 6; do echo 9$i; done\n"
+        f'echo "$@" > {tmp_path}/asking && mv {tmp_path}/asking {tmp_path}/asked\nexec sleep 60\n'
     )
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
@@ -45,10 +46,7 @@ def test_only_the_card_at_work_is_watched(tmp_path, monkeypatch):
     cards = [SimpleNamespace(uuid="0000-first"), SimpleNamespace(uuid="0000-mine")]
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda number: cards[number])
     with device.busy() as seen:
-        deadline = time.monotonic() + 30
-        while not (tmp_path / "asked").is_file() and time.monotonic() < deadline:
-            time.sleep(0.02)
-        time.sleep(0.3)
+        wait_for((tmp_path / "asked").is_file, "nothing asks how busy the card is")
     assert "--id=GPU-0000-mine" in (tmp_path / "asked").read_text()
     assert seen == [91, 92, 93, 94, 95, 96]
     assert device.percent_busy(seen) == 93.5

@@ -10,12 +10,12 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tests.processes import drills
+from tests.waiting import PATIENCE_SECONDS, wait_for
 
-PATIENCE_SECONDS = 170
 _TOKEN = "t" * 32
 
 
@@ -110,7 +110,7 @@ class Office:
 
     def until(self, number: int) -> None:
         """Wait until so many answers were acknowledged."""
-        wait_for(lambda: self.acknowledged() >= number or self._failed(), f"{number} answers")
+        wait_for(lambda: self.acknowledged() >= number or self._failed(), f"fewer than {number} answers")
         self._check()
 
     def at_end(self) -> None:
@@ -138,10 +138,3 @@ class Office:
         for person in self.people:
             if person.error is not None:
                 raise person.error
-
-
-def wait_for(holds: Callable[[], object], what: str) -> None:
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < until, f"waited in vain for {what}"
-        time.sleep(0.05)

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import time
 
 import django
 
@@ -13,7 +12,8 @@ django.setup()
 from annotation.models import Annotator, AuditEvent, Enrolment, Response, Slot, SlotState, Study  # noqa: E402
 from annotation.services import responses, slots, withdrawals  # noqa: E402
 from tests import factories  # noqa: E402
-from tests.processes.meeting import PATIENCE_SECONDS, meet  # noqa: E402
+from tests.processes.meeting import meet  # noqa: E402
+from tests.waiting import wait_for  # noqa: E402
 
 
 def make(units: str, people: str) -> None:
@@ -49,10 +49,8 @@ def work(pseudonym: str, place: str, number: str) -> None:
 def leave(pseudonym: str, place: str, number: str) -> None:
     """Withdraw in the middle of one's work: once a few answers are there."""
     meet(place, number)
-    until = time.monotonic() + PATIENCE_SECONDS
-    while Response.objects.filter(annotator__pseudonym=pseudonym).count() < 5:
-        assert time.monotonic() < until, "there were no answers to withdraw"
-        time.sleep(0.01)
+    theirs = Response.objects.filter(annotator__pseudonym=pseudonym)
+    wait_for(lambda: theirs.count() >= 5, "there were no answers to withdraw")
     meet(f"{place}-leaving", 3)
     done = withdrawals.withdraw(
         annotator=Annotator.objects.get(pseudonym=pseudonym), study=Study.objects.get(), by=None

@@ -4,22 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
-T = TypeVar("T")
-
-PATIENCE_SECONDS = 170
-
-
-def wait_for(what: Callable[[], T], said: str) -> T:
-    """What `what` returns, once that is true; AssertionError with `said` if that takes too long."""
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not (found := what()):
-        assert time.monotonic() < until, said
-        time.sleep(0.02)
-    return found
+from tests.waiting import PATIENCE_SECONDS
 
 
 def meet(place: str, number: int | str) -> None:

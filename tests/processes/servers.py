@@ -12,13 +12,13 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.processes.conftest import ROOT, Installation, embedded
+from tests.waiting import wait_for
 
 
 def free_port() -> int:
@@ -114,10 +114,7 @@ class Redis:
             [self._program, "--port", str(self.port), "--save", "", "--dir", str(self._folder)],
             stdout=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 10
-        while not answers(self.port):
-            assert time.monotonic() < deadline, "Redis did not start"
-            time.sleep(0.1)
+        wait_for(lambda: answers(self.port), "Redis did not start")
 
     def kill(self) -> None:
         self._process.kill()
@@ -173,11 +170,10 @@ class Web:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        deadline = time.monotonic() + 60
-        while not answers(self.port):
-            assert self._process.poll() is None, "the web server ended by itself"
-            assert time.monotonic() < deadline, "the web server does not listen"
-            time.sleep(0.05)
+        wait_for(
+            lambda: answers(self.port) or self._process.poll() is not None, "the web server does not listen"
+        )
+        assert self._process.poll() is None, "the web server ended by itself"
 
     def freeze(self) -> None:
         """It takes connections, and does nothing with them."""
@@ -189,10 +185,7 @@ class Web:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         # its children may take a moment longer to let go of the port
-        deadline = time.monotonic() + 20
-        while answers(self.port):
-            assert time.monotonic() < deadline, "the web server is still there"
-            time.sleep(0.01)
+        wait_for(lambda: not answers(self.port), "the web server is still there")
 
     @property
     def url(self) -> str:

@@ -1,6 +1,7 @@
-"""On a disk of its own, so small that it fills up, and then gets room: run as
-`unshare -rm python -c "from tests.processes import small_disk; small_disk.main()" WHAT ...`, not as a module:
-what it starts (starts.py) would import it anew, and set Django up by its settings. Prints what was seen as JSON.
+"""On a disk of its own, so small that it fills up, and then gets room. Prints what was seen as JSON.
+
+Run as `unshare -rm python -c "from tests.processes import small_disk; small_disk.main()" WHAT ...`, not as a
+module: what it starts (starts.py) would import it anew, and set Django up by its settings.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from annotation.services import export_files, export_jobs, exports  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.generation.pages.bringing import encoded, table, zipped  # noqa: E402
 from tests.processes.conftest import Installation  # noqa: E402
-from tests.processes.desks import Office, wait_for  # noqa: E402
+from tests.processes.desks import Office  # noqa: E402
 from tests.processes.servers import Postgres, Web, answers  # noqa: E402
+from tests.waiting import wait_for  # noqa: E402
 
 
 def mount(folder: Path, size: str) -> None:
@@ -66,7 +68,7 @@ def database(folder: str, sessions: str) -> dict[str, object]:
         office = Office(json.loads(sessions), server.port)
         office.until(20)
         ballast = fill(place)
-        wait_for(lambda: office.failures()["answers 500"] >= 10, "answers that found no room")
+        wait_for(lambda: office.failures()["answers 500"] >= 10, "no answers found the disk full")
         ballast.unlink()
         office.at_end()
     finally:
@@ -91,7 +93,7 @@ def postgresql(folder: str, units: str, people: str) -> dict[str, object]:
         office = Office(own.act("seat", json.dumps(accounts)), server.port)
         office.until(20)
         ballast = fill(place)
-        wait_for(lambda: office.failures()["answers 500"] >= 10, "answers that found no room")
+        wait_for(lambda: office.failures()["answers 500"] >= 10, "no answers found the disk full")
         tables = server.asked("/readyz")[0]
 
         def ended() -> bool:
@@ -100,11 +102,11 @@ def postgresql(folder: str, units: str, people: str) -> dict[str, object]:
                 end_of_the_log(database.url)
             return not answers(database.port)
 
-        wait_for(ended, "the end of the server, which finds no room to recover")
+        wait_for(ended, "the server, which has no room to recover, does not end")
         without = server.asked("/readyz")[0]
         ballast.unlink()
         database.start()
-        wait_for(lambda: server.asked("/readyz")[0] == 200, "that it is ready again")
+        wait_for(lambda: server.asked("/readyz")[0] == 200, "it is not ready again")
         office.at_end()
         counted = own.act("count")
     finally:

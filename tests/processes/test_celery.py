@@ -8,7 +8,7 @@ import pytest
 
 from tests.processes import brokers
 from tests.processes.conftest import Installation
-from tests.processes.meeting import wait_for
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 BROKER = brokers.own()

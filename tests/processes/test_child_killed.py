@@ -6,8 +6,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -18,6 +16,7 @@ from benchmarks import composed
 from tests.processes.conftest import ROOT, Installation
 from tests.processes.servers import Redis, broker
 from tests.processes.test_celery import RING
+from tests.waiting import wait_for
 
 __all__ = ["broker"]  # a fixture
 pytestmark = [
@@ -33,14 +32,6 @@ WAITING = """
     WHERE datname = current_database() AND wait_event_type = 'Lock' AND pid <> pg_backend_pid()
 """
 RUN = "SELECT state, attempts FROM metrics_scorerun"
-
-
-def wait_for(what: Callable[[], object], said: str) -> object:
-    until = time.monotonic() + 120
-    while not (found := what()):
-        assert time.monotonic() < until, said
-        time.sleep(0.2)
-    return found
 
 
 def test_what_a_killed_child_had_in_hand_is_done_once(installation: Installation, broker: Redis):

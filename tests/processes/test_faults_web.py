@@ -19,9 +19,10 @@ import pytest
 import redis
 
 from tests.processes.conftest import ROOT, Installation
-from tests.processes.desks import Office, wait_for
+from tests.processes.desks import Office
 from tests.processes.servers import Postgres, Redis, Web, broker, migrated_postgres, postgres
 from tests.processes.test_generation_restarts import served
+from tests.waiting import wait_for
 
 __all__ = ["broker", "migrated_postgres", "postgres", "served"]  # fixtures
 pytestmark = [pytest.mark.processes, pytest.mark.real_time, pytest.mark.timeout(600)]
@@ -72,9 +73,9 @@ def test_postgresql_that_crashes_under_annotators_costs_no_answer(served, postgr
         assert (status, checks["database"]) == (503, "failed")
         assert server.asked("/healthz")[0] == 200, "a process that waits for its database is alive"
         failed = office.failures().total()
-        wait_for(lambda before=failed: office.failures().total() > before, "a request that failed")
+        wait_for(lambda before=failed: office.failures().total() > before, "no request failed")
         postgres.start()
-        wait_for(lambda: readiness(server)[0] == 200, "that it is ready again")
+        wait_for(lambda: readiness(server)[0] == 200, "it is not ready again")
     office.at_end()
     assert office.acknowledged() >= ALL
     office.check_kept(served.act("count"))
@@ -98,7 +99,7 @@ def test_a_broker_that_is_emptied_and_killed_stops_no_annotator_and_no_score(ser
     assert office.failures().total() == 0, "answers need no broker"
     office.check_kept(served.act("count"))
     broker.start()
-    wait_for(lambda: readiness(server)[0] == 200, "that it is ready again")
+    wait_for(lambda: readiness(server)[0] == 200, "it is not ready again")
     commands = (
         ["-m", "celery", "-A", "visage_app", "worker", "-P", "solo", "--without-mingle", "-l", "WARNING"],
         ["manage.py", "worker", "--queue", "default"],
@@ -108,7 +109,7 @@ def test_a_broker_that_is_emptied_and_killed_stops_no_annotator_and_no_score(ser
         for each in commands
     ]
     try:
-        wait_for(lambda: set(served.act("scores")) == {"done"}, "the scores that were asked for")
+        wait_for(lambda: set(served.act("scores")) == {"done"}, "nobody computed the scores")
     finally:
         for process in running:
             process.kill()

@@ -11,9 +11,9 @@ import redis
 
 from tests.processes import brokers
 from tests.processes.conftest import Installation
-from tests.processes.meeting import wait_for
 from tests.processes.starts import Started
 from tests.processes.test_generation_kills import act, check_whole, workshop
+from tests.waiting import wait_for
 
 __all__ = ["workshop"]
 BROKER = brokers.own()
@@ -82,10 +82,7 @@ def test_a_run_is_done_in_slices_by_all_workers_and_leaves_no_message(served: In
     check_whole(counted, 4000)
     assert counted["workers"] == 2, "one worker did it all"
     broker = redis.Redis.from_url(BROKER)
-    deadline = time.monotonic() + 20
-    while broker.llen("gpu"):
-        assert time.monotonic() < deadline, "messages ring for a run that is done"
-        time.sleep(0.2)
+    wait_for(lambda: not broker.llen("gpu"), "messages ring for a run that is done")
     assert [worker.poll() for worker in both] == [None, None]
 
 

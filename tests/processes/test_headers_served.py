@@ -7,12 +7,13 @@ import re
 import socket
 import subprocess
 import sys
-import time
 from urllib.parse import urlencode
 
 import pytest
 
 from tests.processes.conftest import ROOT, Installation
+from tests.processes.servers import answers
+from tests.waiting import wait_for
 
 pytestmark = pytest.mark.processes
 HOST = "studies.example.org"
@@ -45,14 +46,8 @@ def port(installation: Installation):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        try:
-            ask(number, "GET", "/healthz")
-            break
-        except OSError:
-            assert process.poll() is None, "the web server ended"
-            time.sleep(0.3)
+    wait_for(lambda: answers(number) or process.poll() is not None, "the web server does not listen")
+    assert process.poll() is None, "the web server ended"
     yield number
     process.terminate()
     process.wait(timeout=PATIENCE)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.processes import drills
 from tests.processes.conftest import Installation, finish
-from tests.processes.meeting import wait_for
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 

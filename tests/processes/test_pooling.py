@@ -17,6 +17,8 @@ import pytest
 
 from tests.processes import drills
 from tests.processes.conftest import Installation, finish
+from tests.processes.servers import answers
+from tests.waiting import wait_for
 
 pytestmark = [
     pytest.mark.processes,
@@ -27,7 +29,6 @@ pytestmark = [
     ),
 ]
 UNITS, PEOPLE = 20, 12
-PATIENCE = 60
 READ_WHILE_ANOTHER_WORKS = """
 import django; django.setup()
 from concurrent.futures import ThreadPoolExecutor
@@ -93,15 +94,8 @@ def behind_pgbouncer(installation: Installation) -> Iterator[Installation]:
         )
         pooler = subprocess.Popen([program, "-q", *as_somebody, str(said)], cwd="/")
         try:
-            until = time.monotonic() + PATIENCE
-            while True:
-                try:
-                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                    break
-                except OSError:
-                    assert pooler.poll() is None, "PgBouncer did not start"
-                    assert time.monotonic() < until, "PgBouncer did not answer"
-                    time.sleep(0.1)
+            wait_for(lambda: answers(port) or pooler.poll() is not None, "PgBouncer did not answer")
+            assert pooler.poll() is None, "PgBouncer did not start"
             there = f"postgresql://{server.username}@127.0.0.1:{port}{server.path}"
             of_pooler = {"DATABASE_URL": there, "PREPARE_STATEMENTS": "no", "SERVER_SIDE_CURSORS": "no"}
             yield Installation(installation.env | of_pooler)

@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from tests.processes import read_only
 from tests.processes.conftest import ROOT, Installation
 from tests.processes.servers import answers, free_port
 from tests.processes.test_celery import RING, STATE
+from tests.waiting import wait_for
 
 POSTGRESQL = os.environ.get("DATABASE_URL", "").startswith("postgresql")
 pytestmark = [
@@ -49,15 +49,6 @@ def get(port: int, path: str, **headers: str) -> tuple[int, dict[str, str], byte
             return answer.status, dict(answer.headers), answer.read()
     except urllib.error.HTTPError as error:
         return error.code, dict(error.headers), error.read()
-
-
-def wait_for(what, *, said: str):
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        if found := what():
-            return found
-        time.sleep(0.3)
-    raise AssertionError(said)
 
 
 class Served:
@@ -119,7 +110,7 @@ def test_the_servers_processes_answer_work_and_end_when_told(installation: Insta
     [enrolment] = installation.act("set_up", 2, 1, "any")
     installation.act("annotate_together", enrolment, 1, installation.env["VAR_DIR"], 0)
     served.start(*REDIS)
-    wait_for(lambda: all(answers(served.ports[name]) for name in REDIS), said="Redis did not start")
+    wait_for(lambda: all(answers(served.ports[name]) for name in REDIS), "Redis did not start")
     assert served.run("migrate", composed.command("migrate")).wait(timeout=PATIENCE) == 0
     served.start(*OURS)
     port = served.ports["web"]
@@ -130,7 +121,7 @@ def test_the_servers_processes_answer_work_and_end_when_told(installation: Insta
         except OSError:
             return None
 
-    status, _, body = wait_for(ready, said="the web server did not answer")
+    status, _, body = wait_for(ready, "the web server did not answer")
     assert (status, set(json.loads(body)["checks"])) == (
         200,
         {"database", "migrations", "storage", "broker", "queues"},
@@ -145,14 +136,14 @@ def test_the_servers_processes_answer_work_and_end_when_told(installation: Insta
         there = ('visage_workers{queue="default"} 2.0', 'visage_workers{queue="gpu"} 1.0')
         return told if all(line in told for line in there) else None
 
-    told = wait_for(watched, said="worker, beat and gpu-worker did not report")
+    told = wait_for(watched, "worker, beat and gpu-worker did not report")
     assert 'visage_http_requests_total{method="GET",route="healthz",status="2xx"} 24.0' in told
     check_what_people_get(port)
     assert Redis(port=served.ports["cache"]).dbsize() > 0, "how often somebody asked is counted in the cache"
 
     # the worker takes what the web server rings for
     installation.run("-c", RING)
-    wait_for(lambda: installation.run("-c", STATE).strip() == "done", said="no worker computed the scores")
+    wait_for(lambda: installation.run("-c", STATE).strip() == "done", "no worker computed the scores")
     assert served.checked(*REDIS, *OURS) == dict.fromkeys((*REDIS, *OURS), True)
 
     served.stop(*OURS)

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from tests.processes.conftest import Installation, embedded
 from tests.processes.servers import Postgres, Standby, Web, answers, migrated_postgres, postgres
+from tests.waiting import wait_for
 
 __all__ = ["migrated_postgres", "postgres"]  # a fixture
 pytestmark = [pytest.mark.processes, pytest.mark.real_time]
@@ -59,13 +59,6 @@ class Overview:
             self.places()
             [[asked]] = connection.execute(ASKED, [since]).fetchall()
             return asked > 0
-
-
-def wait_for(what: Callable[[], bool], said: str) -> None:
-    until = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < until, said
-        time.sleep(0.3)
 
 
 def test_a_standby_is_read_while_it_keeps_up(postgres: Postgres, standby: Standby, tmp_path: Path):

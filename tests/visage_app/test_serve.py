@@ -18,6 +18,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.services.demo import accounts
 from tests.processes.conftest import copy_file, embedded, migrated_file
+from tests.waiting import PATIENCE_SECONDS, wait_for
 from visage_app.management.commands import serve
 from visage_app.supervisor import CannotServe, Supervisor, check_free, parse_bind
 
@@ -124,15 +125,17 @@ def test_a_web_server_that_dies_is_an_error(monkeypatch):
         supervisor.run(ready=lambda: pytest.fail("it never answered"))
 
 
-def check_soon_free(port, seconds=10):
+def check_soon_free(port):
     """The server's own children have gone too, and with them the port."""
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            return check_free("127.0.0.1", port)
-        except CannotServe:
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+    wait_for(lambda: is_free(port), "the port is still taken")
+
+
+def is_free(port):
+    try:
+        check_free("127.0.0.1", port)
+    except CannotServe:
+        return False
+    return True
 
 
 class Served:
@@ -158,10 +161,10 @@ class Served:
         )
         self.said = ""
 
-    def wait_for(self, text, seconds=30):
-        deadline = time.monotonic() + seconds
+    def wait_for(self, text):
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while text not in self.said:
-            assert time.monotonic() < deadline, f"{text!r} was not said within {seconds} s:\n{self.said}"
+            assert time.monotonic() < deadline, f"{text!r} was not said:\n{self.said}"
             if select.select([self.process.stdout], [], [], 0.2)[0]:
                 self.said += os.read(self.process.stdout.fileno(), 65536).decode()
 
@@ -175,14 +178,11 @@ class Served:
             found[int(pid)] = command
         return found
 
-    def child(self, word, *, other_than=0, seconds=20):
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            for pid, command in self.children().items():
-                if word in command and pid != other_than:
-                    return pid
-            time.sleep(0.1)
-        raise AssertionError(f"no child with {word!r}: {self.children()}")
+    def child(self, word, *, other_than=0):
+        def found():
+            return [pid for pid, said in self.children().items() if word in said and pid != other_than]
+
+        return wait_for(found, f"no child with {word!r}")[0]
 
 
 @pytest.fixture

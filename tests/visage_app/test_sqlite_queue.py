@@ -10,6 +10,7 @@ import time
 import pytest
 from django.db import IntegrityError
 
+from tests.waiting import wait_for
 from visage_app.sqlite.base import DatabaseWrapper
 
 pytestmark = pytest.mark.django_db  # only to be let near a database: these are made here
@@ -60,14 +61,6 @@ def wrote(connection: DatabaseWrapper) -> list[float]:
     return done
 
 
-def wait_for(done: list[float]) -> bool:
-    for _ in range(200):
-        if done:
-            return True
-        time.sleep(0.01)
-    return False
-
-
 @pytest.mark.parametrize("way_out", ["commit", "rollback", "close"])
 def test_the_second_writer_waits_longer_than_sqlite_would_and_then_gets_its_turn(connect, way_out):
     first, second = connect(), connect()
@@ -78,7 +71,7 @@ def test_the_second_writer_waits_longer_than_sqlite_would_and_then_gets_its_turn
 
     getattr(first, way_out)()
 
-    assert wait_for(done)
+    wait_for(lambda: done, "the second never wrote")
 
 
 def test_a_transaction_that_cannot_begin_lets_the_next_one_in(connect, monkeypatch):
@@ -91,7 +84,8 @@ def test_a_transaction_that_cannot_begin_lets_the_next_one_in(connect, monkeypat
     with pytest.raises(ZeroDivisionError):
         begin(first)
     monkeypatch.undo()
-    assert wait_for(wrote(second))
+    done = wrote(second)
+    wait_for(lambda: done, "the second never wrote")
 
 
 @pytest.fixture

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
+
+from tests.waiting import wait_for
 
 
 class Editor:
@@ -27,10 +28,7 @@ class Editor:
     def until(self, expression: str) -> None:
         """Wait until the page finds the expression true. Playwright's own `wait_for_function` evaluates it in
         the page from the second time on, which the page's policy forbids."""
-        deadline = time.monotonic() + 20
-        while not self.page.evaluate(expression):
-            assert time.monotonic() < deadline, f"not true after 20 s: {expression}"
-            time.sleep(0.02)
+        wait_for(lambda: self.page.evaluate(expression), f"never true: {expression}")
 
     def seen(self) -> dict[str, float]:
         """Where the image lies on the screen."""
@@ -84,8 +82,7 @@ class Editor:
 
     def until_loaded(self) -> None:
         """Nothing is drawn over an image that has not come."""
-        while not self.page.evaluate("window.editor.loaded"):
-            self.page.wait_for_timeout(20)
+        self.until("window.editor.loaded")
 
     def boxes(self) -> list[tuple[float, float, float, float]]:
         return [(box["x0"], box["y0"], box["x1"], box["y1"]) for box in self.call("allBoxes")]
