@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BIND ?= 127.0.0.1:8000
+# Python keeps what it compiled: tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help install run demo test quick check bench clean
 
@@ -38,8 +40,9 @@ demo: $(VENV)/.installed  ## make the demo study
 test: $(VENV)/.installed-dev  ## run every test, on all processors (DATABASE_URL chooses the database; SQLite without it)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 15 --durations-min 20 $(ARGS)
 
-quick: $(VENV)/.installed-dev  ## run what starts neither a browser nor another process, on all processors
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m "not browser and not processes" $(ARGS)
+QUICK := not browser and not processes and not release and not slow
+quick: $(VENV)/.installed-dev  ## run what starts no browser and no process and takes no seconds, on all processors
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 10 --durations-min 1 -m "$(QUICK)" $(ARGS)
 
 check: $(VENV)/.installed-dev  ## all linters, types, contracts and Django's own checks
 	@.ci/check

@@ -11,7 +11,10 @@ from generation.backends._torch import library
 from generation.backends.base import BackendError, OutOfMemory
 from generation.recipes import EmbeddingRecipe
 
-pytestmark = pytest.mark.filterwarnings("ignore:::(open_clip|transformers|torch|huggingface_hub|timm)")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:::(open_clip|transformers|torch|huggingface_hub|timm)"),
+    pytest.mark.slow,
+]
 
 
 def pictures(count, size=(48, 64)):

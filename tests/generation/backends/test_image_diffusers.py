@@ -12,7 +12,10 @@ from generation.backends.base import BackendError, OutOfMemory, Wanted
 from generation.recipes import ImageRecipe
 from tests.generation.backends.test_images import pngs
 
-pytestmark = pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)"),
+    pytest.mark.slow,
+]
 WANTED = [Wanted("a photo of an Indian person", seed) for seed in range(5)]
 
 

@@ -9,7 +9,10 @@ from generation import backends
 from generation.backends.base import Wanted
 from generation.recipes import ImageRecipe
 
-pytestmark = pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)"),
+    pytest.mark.slow,
+]
 REAL = ("stable_diffusion", "stable_diffusion_2", "stable_diffusion_xl", "stable_diffusion_3", "flux")
 WANTED = [
     Wanted("a photo of an Indian person", 1),

@@ -9,6 +9,7 @@ import pytest
 from generation import backends
 from generation.backends.base import BackendError, OutOfMemory
 
+pytestmark = pytest.mark.slow
 REAL = ("visage", "coca", "blip")
 ALL = ("fake", *REAL)
 
