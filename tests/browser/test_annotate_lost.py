@@ -15,6 +15,7 @@ from annotation.services import items
 from annotation.views import work
 from tests import factories
 from tests.browser.desk import at_work, item_shown, saved, state
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_time, pytest.mark.django_db(transaction=True)]
 PAGE = "/studies/words/annotate/"
@@ -145,7 +146,13 @@ def test_an_answer_does_not_wait_for_a_next_item_that_the_server_cannot_give(new
 
     monkeypatch.setattr(items, "next_items", fail)
     page = new_page(amal)
+    under_way = set()
+    page.on("request", under_way.add)
+    for end in ("requestfinished", "requestfailed"):
+        page.on(end, under_way.discard)
     at_work(page, PAGE)
+    # an answer asks for no item while one is being asked for
+    wait_for(lambda: page.evaluate("true") and not under_way, "the page does not stop asking")
     for word in WORDS[:4]:
         answer(page, word, "1")
     saved(page)
