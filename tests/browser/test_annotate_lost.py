@@ -147,9 +147,9 @@ def test_an_answer_does_not_wait_for_a_next_item_that_the_server_cannot_give(new
     monkeypatch.setattr(items, "next_items", fail)
     page = new_page(amal)
     under_way = set()
-    page.on("request", under_way.add)
+    page.on("request", lambda request: under_way.add(request))
     for end in ("requestfinished", "requestfailed"):
-        page.on(end, under_way.discard)
+        page.on(end, lambda request: under_way.discard(request))
     at_work(page, PAGE)
     # an answer asks for no item while one is being asked for
     wait_for(lambda: page.evaluate("true") and not under_way, "the page does not stop asking")
