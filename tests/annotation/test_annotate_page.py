@@ -17,7 +17,7 @@ from annotation.services import slots
 from annotation.views.annotate import scripts
 from tests import factories
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 PAGE = "/studies/words/annotate/"
 
 

@@ -12,7 +12,7 @@ from tests import connections, factories
 from tests.annotation.test_work_endpoints import check_unit, enrolment, items, post, rated, study
 
 __all__ = ["enrolment", "study"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ from annotation.models import (
 from annotation.services import enrolments, slots
 from tests import factories
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 URL = "/studies/words/desk/"
 
 

@@ -1,4 +1,4 @@
-"""Python processes that start in a tenth of the time, for tests that need many of them.
+"""Python processes that start in a fraction of the time, for tests that need many of them.
 
 One server a session imports the packages that the program uses, and nothing of the program itself; each start
 is a fork of it, which sets Django up by its own environment.

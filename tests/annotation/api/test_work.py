@@ -23,7 +23,7 @@ from annotation.models import (
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 STUDY = "studies/words"
 
 
