@@ -75,9 +75,13 @@ _inside: list[str] = []
 
 
 def _nothing_is_started(event: str, arguments: tuple[object, ...]) -> None:
+    if event not in STARTS or not _inside:
+        return
+    # a fork has no arguments
+    started = str(next(iter(arguments), event))
     # git, which is asked for the version of the code, answers at once
-    if event in STARTS and _inside and not str(arguments[0]).endswith("git"):
-        raise AssertionError(f"{_inside[0]} starts a process ({arguments[0]}): mark it `processes`.")
+    if not started.endswith("git"):
+        raise AssertionError(f"{_inside[0]} starts a process ({started}): mark it `processes`.")
 
 
 # a hook cannot be taken away again

@@ -154,16 +154,7 @@ def test_a_hub_id_is_loaded_from_the_cache_as_of_its_commit_or_refused_with_the_
     fetched(tiny_captions.blip(tmp_path / "blip"), tmp_path, "captions")
     fetched(tiny_models.open_clip, tmp_path, "embeddings")
     recipes = ", ".join(f"{name!r}: {recipe}" for name, recipe in RECIPES.items())
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED % recipes],
-        cwd=ROOT,
-        env={**os.environ, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+    told = json.loads(in_a_process(LOADED % recipes, HF_HOME=str(tmp_path), HF_HUB_OFFLINE="1"))
     assert told["pictures"] == ["someone/pictures", COMMIT]
     assert told["captions"] == told["captions of a commit"] == ["someone/captions", COMMIT]
     assert told["embeddings"] == ["hf-hub:someone/embeddings", COMMIT]
