@@ -204,6 +204,19 @@ def _die_generating() -> None:
     Drawings._draw = dying
 
 
+def _stop_generating() -> None:
+    """Stop while a batch is made, and go on when told to. Not while another is claimed: whoever is stopped in
+    a transaction holds up all others."""
+    wait = work._Shift._await
+
+    def stopping(self, batch):
+        work._Shift._await = wait
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return wait(self, batch)
+
+    work._Shift._await = stopping
+
+
 def _die_writing() -> None:
     fchmod, times = os.fchmod, []
 
@@ -248,6 +261,7 @@ STEPS = {
     "claiming": _die_claiming,
     "claimed": _die_claimed,
     "generating": _die_generating,
+    "asleep": _stop_generating,
     "writing": _die_writing,
     "written": _die_written,
     "completing": _die_completing,

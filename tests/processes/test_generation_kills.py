@@ -8,12 +8,14 @@ import subprocess
 import sys
 import time
 
+import psutil
 import psycopg
 import pytest
 
 from tests.processes import drills
 from tests.processes.conftest import ROOT, Installation, finish
 from tests.processes.starts import Started
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 STEPS = ("claiming", "claimed", "generating", "writing", "written", "completing", "completed")
@@ -113,9 +115,8 @@ def test_a_worker_that_sleeps_through_its_lease_keeps_nothing_of_what_others_hav
     workshop: Installation,
 ):
     run = act(workshop, "plan", 100)
-    sleeper = start(workshop, "make", run, "", 2)
-    act(workshop, "until", run, "claimed")
-    sleeper.send_signal(signal.SIGSTOP)
+    sleeper = start(workshop, "make", run, "asleep")
+    wait_for(lambda: psutil.Process(sleeper.pid).status() == psutil.STATUS_STOPPED, "it never slept")
     theirs = act(workshop, "make", run)
     check_whole(act(workshop, "count", run), 100)
     sleeper.send_signal(signal.SIGCONT)
