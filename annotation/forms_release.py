@@ -31,6 +31,14 @@ class ReleaseForm(forms.Form):
         help_text=_("Addresses, links, numbers and account names are removed. Read the texts all the same."),
     )
     images = forms.BooleanField(label=_("With the files of the images"), required=False)
+    without_pseudonyms = forms.BooleanField(
+        label=_("Without pseudonyms"),
+        required=False,
+        help_text=_(
+            "Nobody can tell which answers are of one person, and nothing is told of people. Then nobody can "
+            "compute intervals that draw annotators, or agreement by groups of annotators."
+        ),
+    )
     licence = forms.CharField(
         label=_("Licence"), required=False, max_length=200, help_text=_("For example CC-BY-4.0.")
     )
@@ -46,7 +54,7 @@ class ReleaseForm(forms.Form):
 
     def wanted(self) -> releases.Wanted:
         """What was asked for; the form must be valid."""
-        names = ("k", "with_text", "images", "licence", "citation")
+        names = ("k", "with_text", "images", "without_pseudonyms", "licence", "citation")
         return releases.Wanted(
             **{name: self.cleaned_data[name] for name in names},
             withhold=tuple(self.cleaned_data["withhold"]),

@@ -38,8 +38,16 @@ def _k() -> serializers.Field:
     )
 
 
+def _without_pseudonyms() -> serializers.Field:
+    return serializers.BooleanField(
+        default=False,
+        help_text="Nobody can tell which answers are of one person, and nothing is told of people.",
+    )
+
+
 class ReportQuery(Query):
     k = _k()
+    without_pseudonyms = _without_pseudonyms()
     withhold = serializers.CharField(
         required=False,
         max_length=2000,
@@ -57,6 +65,7 @@ class ReleaseBody(Body):
         max_length=100,
         help_text="Fields of the profile that are told of nobody.",
     )
+    without_pseudonyms = _without_pseudonyms()
     with_text = serializers.BooleanField(
         default=False, help_text="With what people wrote, screened. Read the texts all the same."
     )
@@ -79,8 +88,18 @@ class FieldReportSerializer(serializers.Serializer):
     levels = serializers.IntegerField(help_text="The last of them.")
     told = serializers.IntegerField(help_text="Of how many people it is told.")
     own_words = serializers.IntegerField(help_text="How many said it in their own words, never told.")
-    rare = serializers.IntegerField(help_text="How many are too rare for it.")
+    rare = serializers.IntegerField(help_text="Of how many it is withheld so that nobody stands out.")
     withheld = serializers.BooleanField()
+
+
+class LinkageSerializer(serializers.Serializer):
+    """What follows of withheld strata from who judged the same unit."""
+
+    hidden = serializers.IntegerField(
+        help_text="People who judged units with reserved places without all of that being told of them."
+    )
+    found = serializers.IntegerField(help_text="Of how many of them, at least, it can be worked out.")
+    determined = serializers.BooleanField(help_text="Whether it can be worked out of all of them.")
 
 
 class ReportSerializer(serializers.Serializer):
@@ -94,8 +113,10 @@ class ReportSerializer(serializers.Serializer):
     )
     strata_told = serializers.BooleanField(help_text="Whether it is told for whom places were reserved.")
     smallest = serializers.IntegerField(
-        allow_null=True, help_text="People of the smallest combination told of; null: nothing is told."
+        allow_null=True,
+        help_text="People of the smallest combination of values, blanks among them; null: nothing is told.",
     )
+    strata_worked_out = LinkageSerializer()
     earlier = serializers.IntegerField(help_text="How often the study was released before.")
 
 
@@ -154,17 +175,21 @@ class Report(Resource):
         study = _study(request, name)
         asked = self.query(ReportQuery)
         named = (each.strip() for each in asked.get("withhold", "").split(","))
-        wanted = releases.Wanted(k=asked["k"], withhold=tuple(each for each in named if each))
+        wanted = releases.Wanted(
+            k=asked["k"],
+            withhold=tuple(each for each in named if each),
+            without_pseudonyms=asked["without_pseudonyms"],
+        )
         with refusals(releases.ReleaseRefused, status=422):
             found = releases.preview(study=study, wanted=wanted)
-        cells = found.people.cells()
         said = {
             "people": len(found.people),
             "responses": found.responses,
             "profile": found.people.coarsened.report,
             "unpermitted": found.people.unpermitted,
             "strata_told": found.people.strata_told,
-            "smallest": cells[0] if cells else None,
+            "smallest": found.people.smallest(),
+            "strata_worked_out": found.people.linkage,
             "earlier": found.earlier,
         }
         return Response(ReportSerializer(said).data)

@@ -66,14 +66,13 @@ def _page(request: LoggedIn, study: Study, form: ReleaseForm) -> HttpResponse:
         else:
             status = 200
             labels = dict(form.fields["withhold"].choices)  # type: ignore[attr-defined]
-            cells = preview.people.cells()
             context |= {
                 "preview": preview,
                 "fields": [
                     (labels.get(each.name, each.name), _how(each), each)
                     for each in preview.people.coarsened.report
                 ],
-                "smallest": cells[0] if cells else None,
+                "smallest": preview.people.smallest(),
             }
     return render(request, "annotation/lead/release.html", context, status=status)
 

@@ -2,14 +2,16 @@
 
 import io
 import zipfile
-from collections import defaultdict
+from collections import Counter, defaultdict
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
 
-from annotation.models import Annotator, Response
+from annotation.models import Annotator, AuditEvent, Response
 from annotation.services import releases, withdrawals
-from annotation.services.releases import bundle
+from annotation.services.releases import bundle, checking
+from annotation.services.releases.coarsening import coarsen
 from tests import factories
 from tests.annotation.release_world import (
     ASIAN_MAN,
@@ -128,11 +130,61 @@ def test_files_say_nothing_of_when_or_where_they_were_written(two, tmp_path):
 
 def test_a_rare_combination_does_not_stand_out(tmp_path):
     study = answered(people((ASIAN_WOMAN, 6), (EUROPEAN_MAN, 6), (ASIAN_MAN, 1)), units=2)
-    told = defaultdict(int)
-    folder = released(study, tmp_path / "r")
-    for row in rows(folder, "annotators.csv"):
-        told[tuple(sorted((k, v) for k, v in row.items() if v and k not in ("annotator", "simulated")))] += 1
-    assert all(number >= 5 for values, number in told.items() if values)
+    told = cells(released(study, tmp_path / "r"))
+    assert len(told) > 1
+    assert min(told.values()) >= 5
+
+
+def cells(folder):
+    """How many people share each combination of values, as somebody counts who has only the file."""
+    profiles = [
+        tuple(value for name, value in row.items() if name != "annotator")
+        for row in rows(folder, "annotators.csv")
+    ]
+    return Counter(profiles)
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_whoever_says_nothing_is_not_the_only_blank(tmp_path, k):
+    study = answered([*people((ASIAN_WOMAN, 7), (EUROPEAN_MAN, 7)), person({})], units=2)
+    told = cells(released(study, tmp_path / "r", k=k))
+    assert len(told) == 3
+    assert min(told.values()) >= k
+
+
+def test_what_does_not_hold_in_the_written_files_is_not_published(tmp_path, monkeypatch):
+    study = answered([*people((ASIAN_WOMAN, 6)), person({})], units=2)
+
+    def as_they_said(everybody, fields, *, k):
+        made = coarsen(everybody, fields, k=1)
+        return replace(made, values=tuple(tuple(one.said.get(f) for f in made.fields) for one in everybody))
+
+    monkeypatch.setattr("annotation.services.releases.people.coarsen", as_they_said)
+    with pytest.raises(releases.ReleaseRefused, match=r"annotators\.csv: 1 share the values.*fewer than 5"):
+        released(study, tmp_path / "r")
+    with pytest.raises(releases.ReleaseRefused, match="Nothing was published"):
+        b"".join(releases.stream_zip(study=study, by=None, wanted=releases.Wanted()))
+    assert list(tmp_path.iterdir()) == []
+    assert not AuditEvent.objects.exists()
+
+
+@pytest.mark.parametrize("file", ["annotations.csv", "annotations.parquet"])
+def test_a_stratum_that_says_more_than_the_profile_is_not_published(tmp_path, monkeypatch, file):
+    who = people((ASIAN_WOMAN, 5), (EUROPEAN_MAN, 5))
+    study = answered(who, units=2, strata=("origin: Asia",) * 5 + ("any",) * 5)
+    monkeypatch.setattr("annotation.services.releases.people.strata_told", lambda *_: True)
+    if file.endswith("parquet"):
+        monkeypatch.setattr(checking, "_from_csv", lambda path: [])
+    with pytest.raises(releases.ReleaseRefused, match=rf"{file}: the stratum 'origin: Asia' says more"):
+        released(study, tmp_path / "r", withhold=("origin",))
+
+
+def test_a_stratum_is_not_told_of_somebody_who_says_something_else_now(tmp_path):
+    who = people((ASIAN_WOMAN, 5), (EUROPEAN_MAN, 6))
+    study = answered(who[:10], units=2, strata=("origin: Asia",) * 5 + ("any",) * 5)
+    say(who[0], "origin", "Europe")
+    folder = released(study, tmp_path / "r", k=2)
+    assert {row["stratum"] for row in rows(folder, "annotations.csv")} == {""}
 
 
 def test_what_somebody_does_not_permit_or_says_in_their_own_words_is_nowhere(tmp_path):

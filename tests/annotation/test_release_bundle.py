@@ -14,7 +14,7 @@ from django.core.files.base import ContentFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from annotation.models import AuditEvent, Image, Judgement, Response, Study
+from annotation.models import AuditEvent, ConsentText, Image, Judgement, Response, Study
 from annotation.services import releases
 from annotation.services.releases import tables
 from tests import factories
@@ -234,6 +234,7 @@ def test_it_appears_whole_or_not_at_all_and_is_noted_once(tmp_path, monkeypatch)
         "k": 3,
         "texts": False,
         "images": False,
+        "without_pseudonyms": False,
         "withheld": [],
         "annotators": 5,
         "responses": 5,
@@ -276,10 +277,13 @@ def test_the_command_refuses_what_cannot_be(tmp_path, options, said):
 
 
 def test_the_command_says_what_was_coarsened(tmp_path, capsys):
-    answered(people((ASIAN_WOMAN, 5), (EUROPEAN_MAN, 1)), units=1)
+    answered(people((ASIAN_WOMAN, 9), (EUROPEAN_MAN, 1)), units=1)
     call_command("release", "live", "--out", str(tmp_path / "r"), "--with-text")
     said = capsys.readouterr().out
-    assert "gender: as it was chosen; told of 5 people, own words 0, too rare 1, not permitted 0" in said
+    assert (
+        "gender: as it was chosen; told of 5 people, own words 0, withheld so that nobody stands out 5"
+        in said
+    )
     assert "Read all of them before you publish" in said
 
 
@@ -287,3 +291,11 @@ def test_a_study_without_answers_has_nothing_to_release(tmp_path):
     study = factories.rating_study(name="empty")
     with pytest.raises(releases.ReleaseRefused, match="holds no answers"):
         released(study, tmp_path / "r")
+
+
+def test_the_card_quotes_the_consent_in_its_own_language(tmp_path):
+    study = answered(people((ASIAN_WOMAN, 5)), units=1)
+    for language, text in (("en", "What taking part means now."), ("es", "Lo que significa participar.")):
+        ConsentText.objects.create(study=study, version=2, language=language, text=text)
+    card = (released(study, tmp_path / "r") / "README.md").read_text()
+    assert "its latest version: What taking part means now." in card

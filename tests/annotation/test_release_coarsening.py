@@ -1,6 +1,7 @@
 """k-anonymity of what a release tells of people: whatever they say of themselves."""
 
 from collections import Counter
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
@@ -25,16 +26,17 @@ crowds = st.lists(st.builds(Person, simulated=st.booleans(), said=said), max_siz
 
 @settings(max_examples=150, deadline=None)
 @given(crowd=crowds, k=st.integers(1, 8))
-def test_every_combination_that_is_told_is_that_of_k_people(crowd, k):
+def test_nothing_is_told_or_every_combination_blanks_too_is_that_of_k_people(crowd, k):
     found = coarsen(crowd, list(BY_NAME.values()), k=k)
-    cells = Counter((one.simulated, row) for one, row in zip(crowd, found.values, strict=True))
-    assert all(number >= k for (_, row), number in cells.items() if any(row))
-    # and so of every part of a combination: what somebody knows of somebody may be any of the fields
-    for place in range(len(found.fields)):
-        part = Counter(
-            (one.simulated, row[place]) for one, row in zip(crowd, found.values, strict=True) if row[place]
-        )
-        assert all(number >= k for number in part.values())
+    for simulated in (False, True):
+        rows = [row for one, row in zip(crowd, found.values, strict=True) if one.simulated == simulated]
+        if not any(any(row) for row in rows):
+            continue
+        # of all fields, and of any of them: what somebody knows of somebody may be some of the fields
+        for number in range(1, len(found.fields) + 1):
+            for places in combinations(range(len(found.fields)), number):
+                cells = Counter(tuple(row[place] for place in places) for row in rows)
+                assert min(cells.values()) >= k
 
 
 @settings(max_examples=100, deadline=None)
@@ -80,20 +82,32 @@ def test_age_bands_are_merged():
 def test_one_who_stands_out_is_withheld_and_the_others_are_not():
     gender = [field for field in FIELDS if field.name == "gender"]
     found = coarsen(crowd_of(({"gender": "woman"}, 9), ({"gender": "non-binary"}, 1)), gender, k=5)
-    assert told(found) == {("woman",): 9, (None,): 1}
-    assert (found.report[0].told, found.report[0].rare) == (9, 1)
+    # four women hide the one who would be the only blank
+    assert told(found) == {("woman",): 5, (None,): 5}
+    assert (found.report[0].told, found.report[0].rare) == (5, 5)
+
+
+def test_a_whole_group_hides_the_one_whom_too_few_could():
+    gender = [field for field in FIELDS if field.name == "gender"]
+    groups = ({"gender": "woman"}, 6), ({"gender": "man"}, 5), ({}, 1)
+    assert told(coarsen(crowd_of(*groups), gender, k=5)) == {("woman",): 6, (None,): 6}
 
 
 def test_a_rare_combination_of_common_values_loses_one_of_them():
     fields = [field for field in FIELDS if field.name in ("origin", "gender")]
     crowd = crowd_of(
-        ({"origin": "Asia", "gender": "woman"}, 6),
-        ({"origin": "Asia", "gender": "man"}, 1),
-        ({"origin": "Europe", "gender": "man"}, 6),
+        ({"origin": "Asia", "gender": "woman"}, 12),
+        ({"origin": "Asia", "gender": "man"}, 5),
+        ({"origin": "Europe", "gender": "man"}, 12),
+        ({"origin": "Europe", "gender": "woman"}, 4),
+        ({"origin": "Africa", "gender": "woman"}, 1),
     )
-    found = coarsen(crowd, fields, k=5)
-    assert all(number >= 5 for row, number in told(found).items() if any(row))
-    assert found.values[0] == ("Asia", "woman")
+    assert told(coarsen(crowd, fields, k=5)) == {
+        ("Asia", "woman"): 12,
+        ("Asia", "man"): 5,
+        ("Europe", "man"): 12,
+        (None, "woman"): 5,
+    }
 
 
 def test_programs_do_not_hide_people():

@@ -21,25 +21,25 @@ def admin(client):
 
 @pytest.fixture
 def study():
-    return answered(people((ASIAN_WOMAN, 6), (EUROPEAN_MAN, 2)), units=2)
+    return answered(people((ASIAN_WOMAN, 9), (EUROPEAN_MAN, 2)), units=2)
 
 
 def test_the_page_says_what_would_be_told_and_writes_nothing(admin, study):
     page = admin.get(reverse("release_page", args=["live"]))
     assert page.status_code == 200
-    assert "16 answers by 8 annotators." in page.text
-    assert "has 6 people." in page.text
+    assert "22 answers by 11 annotators." in page.text
+    assert "has 5 people." in page.text  # those of whom nothing is told
     assert "as it was chosen" in page.text
     assert not AuditEvent.objects.exists()
     assert reverse("release_page", args=["live"]) in admin.get(reverse("export_page", args=["live"])).text
 
 
 def test_other_settings_show_what_they_would_tell(admin, study):
-    asked = {"k": "9", "withhold": ["gender", "age_band"]}
+    asked = {"k": "10", "withhold": ["gender", "age_band"]}
     page = admin.get(reverse("release_page", args=["live"]), asked).text
-    assert '<td class="number">0</td><td class="number">8</td>' in page
+    assert '<td class="number">0</td><td class="number">11</td>' in page
     assert 'type="hidden" name="withhold" value="age_band"' in page
-    assert 'type="hidden" name="k" value="9"' in page
+    assert 'type="hidden" name="k" value="10"' in page
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_download_is_the_release_and_is_noted_with_who_took_it(admin, study)
         header = archive.read("live/annotators.csv").decode().splitlines()[0]
     assert "age_band" not in header
     event = AuditEvent.objects.get()
-    assert (event.what, event.by.username, event.details["annotators"]) == ("release", "admin", 8)
+    assert (event.what, event.by.username, event.details["annotators"]) == ("release", "admin", 11)
     again = admin.get(reverse("release_page", args=["live"])).text
     assert "This study was released 1 time before." in again
 

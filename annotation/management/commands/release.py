@@ -37,6 +37,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "--with-text", action="store_true", help="include what people wrote, screened; read it first"
         )
+        parser.add_argument(
+            "--without-pseudonyms",
+            action="store_true",
+            help="nobody can tell which answers are of one person, and nothing is told of people",
+        )
         parser.add_argument("--images", action="store_true", help="include the files of images")
         parser.add_argument("--licence", default="", help="SPDX identifier, e.g. CC-BY-4.0, or any words")
         parser.add_argument("--citation", default="", help="how the data are to be cited")
@@ -55,6 +60,7 @@ class Command(BaseCommand):
             licence=options["licence"],
             citation=options["citation"],
             withhold=tuple(options["withhold"]),
+            without_pseudonyms=options["without_pseudonyms"],
         )
         try:
             made = releases.write(
@@ -66,12 +72,18 @@ class Command(BaseCommand):
             how = in_words(each.name, each.level, each.levels, each.told)
             self.stdout.write(
                 f"{each.name}: {how}; told of {each.told} people, own words {each.own_words}, "
-                f"too rare {each.rare}, not permitted {made.people.unpermitted.get(each.name, 0)}"
+                f"withheld so that nobody stands out {each.rare}, "
+                f"not permitted {made.people.unpermitted.get(each.name, 0)}"
             )
         if not made.people.coarsened.report:
             self.stdout.write("No profile field is told of anybody.")
         if not made.people.strata_told:
             self.stdout.write("Strata are withheld: they would say more of people than their profiles.")
+        if found := made.people.linkage.found:
+            self.stdout.write(
+                f"But of {found} of {made.people.linkage.hidden} people they follow from who judged the "
+                "same unit, for whoever knows the design of the study. With --without-pseudonyms they do not."
+            )
         if made.screen is not None:
             self.stdout.write(
                 f"{made.screen.removed} of {made.screen.texts} texts were changed. Read all of them before "

@@ -115,8 +115,10 @@ def as_data(about: About) -> dict[str, Any]:
             {"field": each.name, "told": in_words(each.name, each.level, each.levels, each.told)}
             for each in about.people.coarsened.report
         ],
+        "pseudonyms": about.people.named,
         "withheld_by_choice": sorted(wanted.withhold),
         "strata": "told" if about.strata_told else "withheld",
+        "strata_worked_out": asdict(about.people.linkage),
         "durations": f"steps of {columns.STEP_SECONDS} s, at most {columns.LONGEST_SECONDS} s; no times",
         "texts": None if about.screen is None else {"screened": True, "changed": about.screen.removed},
         "counts": {**asdict(about.counts), "annotators": len(about.people)},

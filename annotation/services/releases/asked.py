@@ -18,7 +18,8 @@ class ReleaseRefused(ValueError):
 @dataclass(frozen=True)
 class Wanted:
     """`k`: how many people each combination of profile values needs. `withhold`: fields that are told of
-    nobody. `licence` is an SPDX identifier or any words; `citation` how the data are to be cited."""
+    nobody. `without_pseudonyms`: nobody can tell which answers are of one person, and nothing is told of
+    people. `licence` is an SPDX identifier or any words; `citation` how the data are to be cited."""
 
     k: int = 5
     with_text: bool = False
@@ -26,6 +27,7 @@ class Wanted:
     licence: str = ""
     citation: str = ""
     withhold: tuple[str, ...] = ()
+    without_pseudonyms: bool = False
 
     def check(self) -> None:
         """Raises ReleaseRefused for a `k` that protects nobody."""

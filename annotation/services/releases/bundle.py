@@ -29,6 +29,7 @@ from annotation.services.releases.about import (
 )
 from annotation.services.releases.asked import ReleaseRefused, Wanted, responses, withdrawn
 from annotation.services.releases.card import MARK, card
+from annotation.services.releases.checking import check
 from annotation.services.releases.croissant import croissant
 from annotation.services.releases.people import Key, People, people
 from annotation.services.releases.rows import Answers, Counts
@@ -131,6 +132,7 @@ def _make(study: Study, wanted: Wanted, folder: Path) -> Made:
             about = _tables(study, wanted, folder)
             _documents(about, folder)
         if withdrawn(study) == before:
+            check(folder, k=wanted.k)
             files, checksum = _sealed(folder)
             return Made(about.people, about.counts, about.screen, files, checksum)
         shutil.rmtree(folder)
@@ -222,6 +224,7 @@ def _note(study: Study, by: User | None, wanted: Wanted, made: Made) -> None:
         "texts": wanted.with_text,
         "images": wanted.images,
         "withheld": sorted(wanted.withhold),
+        "without_pseudonyms": wanted.without_pseudonyms,
         "annotators": len(made.people),
         "responses": made.counts.responses,
         "judgements": made.counts.judgements,

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from annotation.models import ImageSet, TaskKind
 from annotation.readers import release_columns as columns
+from annotation.readers.study_file import LANGUAGE
 from annotation.services.releases.about import About, in_words, left_out, told
+from annotation.services.study_plan import current_consent
 
 MARK = "A release of the study "
 """What a release's README says, so that a folder can be told to be one."""
@@ -51,7 +53,7 @@ def _lines(about: About) -> Iterator[str]:
     yield from _table(
         ("Subject", "what people say of stereotypes, and of what images show of identity groups"),
         ("Tasks", ", ".join(str(TaskKind(task.kind).label) for task in about.tasks)),
-        ("Annotators", f"{len(about.people):,}" if len(about.people) else "not identified by the source"),
+        ("Annotators", _annotators(about)),
         ("Responses", f"{counts.responses:,} (one annotator, one unit)"),
         ("Judgements", f"{counts.judgements:,} (one option of a response)"),
         ("Boxes", f"{counts.boxes:,}"),
@@ -160,12 +162,22 @@ def _rows(about: About, file: str) -> int:
 
 
 def _sensitive(about: About) -> Iterator[str]:
+    if not about.people.named:
+        yield "Answers carry no pseudonym, and nothing is told of annotators: nobody can tell which answers"
+        yield "are of the same person. In return, what needs to know that cannot be computed from this"
+        yield "release: intervals that draw annotators, agreement within and between groups of annotators,"
+        yield "and how any one annotator answers."
+        return
     labels = {str(each["field"]): str(each["label"]) for each in about.study.questions}
-    yield "Annotators are known by a pseudonym that was made for this release alone. Of what they say of "
-    yield "themselves only that is told which they let be published, and only so coarsely that every "
-    yield f"combination of values is that of at least **{about.wanted.k}** people. An empty cell can "
-    yield "mean that somebody did not say, did not permit it, used their own words, or would have stood out."
+    yield "Annotators are known by a pseudonym that was made for this release alone. Of what they say of"
+    yield "themselves only that is told which they let be published, and only so coarsely that every"
+    yield f"combination of values in `{columns.ANNOTATORS}`, of all columns or of some of them, blank"
+    yield f"cells counted as a value, is that of at least **{about.wanted.k}** people. Programs that stand in"
+    yield "for people are counted apart. The files were checked for this after they were written. An empty"
+    yield "cell can mean that somebody did not say, did not permit it, used their own words, would have stood"
+    yield "out, or hides somebody who would have."
     yield ""
+    yield from _linkage(about)
     if not about.people.coarsened.report:
         yield "No profile field is told of anybody."
         return
@@ -176,8 +188,29 @@ def _sensitive(about: About) -> Iterator[str]:
         yield f"| {told(each.name, labels)} (`{each.name}`) | {how} | {each.told:,} |"
 
 
+def _annotators(about: About) -> str:
+    if not len(about.people):
+        return "not identified by the source"
+    return f"{len(about.people):,}{'' if about.people.named else ', not told apart in the answers'}"
+
+
+def _linkage(about: About) -> Iterator[str]:
+    """What the columns of annotators.csv cannot hide."""
+    found = about.people.linkage
+    if not found.hidden:
+        return
+    yield "**Who judged the same unit says more.** Places were reserved for different people, and for whom is"
+    yield "withheld. Yet whoever knows how the study was designed, and looks at who judged the same unit, can"
+    if found.determined:
+        yield f"work it out for all {found.hidden:,} people of whom it is not told, but for groups' names."
+    else:
+        yield f"work it out for at least {found.found:,} of {found.hidden:,} people of whom it is not told."
+    yield "What is promised above holds for columns, and not for this."
+    yield ""
+
+
 def _consent(about: About) -> str:
-    given = about.study.consent_texts.order_by("-version").first()
+    given = current_consent(about.study).get(LANGUAGE)
     if given is None:
         return blank("what annotators agreed to")
     return f"each annotator agreed to a text before the first item; its latest version: {given.text}"
@@ -201,8 +234,11 @@ def _model(images: ImageSet) -> str:
 
 
 def _transformations(about: About) -> Iterator[str]:
-    yield "- Pseudonyms: HMAC-SHA256 with a random key that was never stored. Annotators and, within a unit, "
-    yield "  responses stand in an order that the key decided."
+    if about.people.named:
+        yield "- Pseudonyms: HMAC-SHA256 with a random key that was never stored. Annotators and, within a"
+        yield "  unit, responses stand in an order that the key decided."
+    else:
+        yield "- Pseudonyms are left out. Within a unit, responses stand in an order of chance."
     yield "- Times are left out. Durations are rounded up to steps of "
     yield f"  {columns.STEP_SECONDS} s and end at {columns.LONGEST_SECONDS} s. The language in which somebody"
     yield "  was asked is left out."

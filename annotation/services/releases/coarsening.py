@@ -23,6 +23,8 @@ _AGES = {
     "65+": ("55+", "35+"),
 }
 GEOGRAPHIC = frozenset({"origin", "residence", "identity_region"})
+WIDER = frozenset({NORTH, SOUTH}.union(*_AGES.values()))
+"""Values that stand for several of those that a form offers."""
 
 Values = tuple[str | None, ...]
 Cell = tuple[bool, Values]
@@ -97,18 +99,18 @@ class Coarsened:
     values: tuple[Values, ...]
     report: tuple[FieldReport, ...]
 
-    def told_in_full(self, place: int, people: Sequence[Person], name: str) -> bool:
-        """Whether the person at `place` is told of with exactly what they said in field `name`."""
-        if name not in self.fields:
-            return False
-        told = self.values[place][self.fields.index(name)]
-        return told is not None and told.casefold() == people[place].said.get(name, "").strip().casefold()
+    def exactly(self, place: int) -> dict[str, str]:
+        """Of the person at `place`, what is told as they said it, and not in wider words."""
+        told = zip(self.fields, self.values[place], strict=True)
+        return {name: value for name, value in told if value is not None and value not in WIDER}
 
 
 def coarsen(people: Sequence[Person], fields: Sequence[Field], *, k: int) -> Coarsened:
-    """Every combination of values that comes out, nothing at all aside, is that of at least `k` people.
+    """Of people, and apart from them of programs, nothing is told or each combination is that of at least
+    `k`. A blank counts as a value: those of whom nothing is told are nobody, or at least `k`, too.
 
-    Raises ValueError for a `k` below 1.
+    What holds for all fields holds for any of them, since the people of a combination of some fields are
+    those of several combinations of all. Raises ValueError for a `k` below 1.
     """
     if k < 1:
         raise ValueError(f"k is {k}. It is a number of people, from 1.")
@@ -120,21 +122,21 @@ def coarsen(people: Sequence[Person], fields: Sequence[Field], *, k: int) -> Coa
     rows = list(zip(*offered, strict=True)) if fields else [()] * len(people)
     cells = Counter((person.simulated, row) for person, row in zip(people, rows, strict=True))
     ways = [range(len(field.steps) + (2 if field.whole else 1)) for field in fields]
-    best: tuple[float, tuple[int, ...], dict[Cell, Cell]] | None = None
+    best: tuple[float, tuple[int, ...], dict[Cell, Cell], Counter[Cell]] | None = None
     # Levels come in ascending order: of two ways that tell as much, the finer one is kept.
     for levels in product(*ways):
+        weights = [_weight(field, level) for field, level in zip(fields, levels, strict=True)]
         final = _told(cells, fields, levels, k)
-        tells = sum(
-            number * _weight(field, level)
-            for cell, number in cells.items()
-            for field, level, value in zip(fields, levels, final[cell][1], strict=True)
-            if value is not None
-        )
+        sizes = _sizes(cells, final)
+        hidden = _hidden_too(sizes, weights, k)
+        tells = sum((number - hidden[cell]) * _tells(cell, weights) for cell, number in sizes.items())
         if best is None or tells > best[0]:
-            best = (tells, levels, final)
+            best = (tells, levels, final, hidden)
     assert best is not None
-    _, levels, final = best
-    values = tuple(final[person.simulated, row][1] for person, row in zip(people, rows, strict=True))
+    _, levels, final, hidden = best
+    values = tuple(
+        _values(final[person.simulated, row], hidden) for person, row in zip(people, rows, strict=True)
+    )
     return Coarsened(
         fields=tuple(field.name for field in fields),
         values=values,
@@ -145,8 +147,28 @@ def coarsen(people: Sequence[Person], fields: Sequence[Field], *, k: int) -> Coa
     )
 
 
+def _values(cell: Cell, hidden: Counter[Cell]) -> Values:
+    """What is told of the next person of a cell: nothing, while there are some of it to hide."""
+    if hidden[cell]:
+        hidden[cell] -= 1
+        return (None,) * len(cell[1])
+    return cell[1]
+
+
 def _weight(field: Field, level: int) -> float:
     return 1 - level / (len(field.steps) + 1)
+
+
+def _tells(cell: Cell, weights: Sequence[float]) -> float:
+    """How much is told of each person of a cell."""
+    return sum(weight for weight, value in zip(weights, cell[1], strict=True) if value is not None)
+
+
+def _sizes(cells: Mapping[Cell, int], now: Mapping[Cell, Cell]) -> Counter[Cell]:
+    sizes: Counter[Cell] = Counter()
+    for cell, number in cells.items():
+        sizes[now[cell]] += number
+    return sizes
 
 
 def _told(
@@ -161,14 +183,37 @@ def _told(
         for simulated, row in cells
     }
     while True:
-        sizes: Counter[Cell] = Counter()
-        for cell, number in cells.items():
-            sizes[now[cell]] += number
+        sizes = _sizes(cells, now)
         small = [cell for cell, size in sizes.items() if size < k and any(cell[1])]
         if not small:
             return now
         moves = _one_value_less(small, sizes)
         now = {cell: moves.get(told, told) for cell, told in now.items()}
+
+
+def _hidden_too(sizes: Mapping[Cell, int], weights: Sequence[float], k: int) -> Counter[Cell]:
+    """Of how many more people of each cell nothing is told, so that those who said nothing, or whose values
+    were all too rare, are not fewer than `k`. Taken where it costs least: people whom their cell can spare,
+    or one cell as a whole."""
+    hidden: Counter[Cell] = Counter()
+    for simulated in (False, True):
+        told = sorted(
+            ((cell, size) for cell, size in sizes.items() if cell[0] == simulated and any(cell[1])),
+            key=lambda each: _tells(each[0], weights),
+        )
+        missing = k - sizes.get((simulated, (None,) * len(weights)), 0)
+        if missing in range(1, k) and told:
+            spared: Counter[Cell] = Counter()
+            for cell, size in told:
+                spared[cell] = min(size - k, missing - spared.total())
+            whole = min(told, key=lambda each: each[1] * _tells(each[0], weights))
+            ways = [Counter({whole[0]: whole[1]})]
+            if spared.total() == missing:
+                ways.append(spared)
+            hidden += min(
+                ways, key=lambda way: sum(number * _tells(cell, weights) for cell, number in way.items())
+            )
+    return hidden
 
 
 def _one_value_less(small: Sequence[Cell], sizes: Mapping[Cell, int]) -> dict[Cell, Cell]:

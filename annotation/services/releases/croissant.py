@@ -161,7 +161,9 @@ def _rai(about: About) -> dict[str, Any]:
         "rai:annotatorDemographics": told or ["No profile field is told of anybody."],
         "rai:machineAnnotationTools": ["a program that stands in for people"] if about.simulated else [],
         "rai:dataPreprocessingProtocol": [
-            f"Profiles are coarsened until every combination is that of at least {about.wanted.k} people.",
+            f"Profiles are coarsened: each combination, blanks too, is of {about.wanted.k} people or more."
+            if about.people.named
+            else "Annotators' pseudonyms and profiles are left out.",
             f"Times are left out; durations are in steps of {columns.STEP_SECONDS} s up to "
             f"{columns.LONGEST_SECONDS} s.",
             "What people wrote was screened for addresses, links, numbers, account names and ids."

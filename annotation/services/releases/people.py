@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef
 
-from annotation import profiles, strata
+from annotation import profiles
 from annotation.models import Annotator, ProfileAnswer, Study
 from annotation.services.releases.asked import ReleaseRefused, Wanted, responses
 from annotation.services.releases.coarsening import (
@@ -20,6 +20,8 @@ from annotation.services.releases.coarsening import (
     coarsen,
     field_of,
 )
+from annotation.services.releases.linkage import Linkage
+from annotation.services.releases.reserved import linkage_of, strata_told
 
 _MARK = "question:"  # how a study's own question may be stored
 
@@ -44,21 +46,25 @@ class Key:
 @dataclass(frozen=True)
 class People:
     """The annotators of a release. `keys` are their rows in the database, in the order of `coarsened.values`;
-    `strata_told`: whether it can be told for whom a place was reserved without telling what is withheld."""
+    `named`: whether they have pseudonyms; `strata_told`: whether it can be told for whom a place was reserved
+    without telling what is withheld; `linkage`: what follows nevertheless from who judged the same unit."""
 
     keys: tuple[int, ...]
     simulated: tuple[bool, ...]
+    named: bool
     coarsened: Coarsened
     strata_told: bool
+    linkage: Linkage
     unpermitted: Mapping[str, int]
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def cells(self) -> list[int]:
-        """How many people each combination of values is told of, the smallest first."""
-        told = zip(self.simulated, self.coarsened.values, strict=True)
-        return sorted(Counter(cell for cell in told if any(cell[1])).values())
+    def smallest(self) -> int | None:
+        """How few people share a combination of values, blanks among them; None where nothing is told."""
+        cells = Counter(zip(self.simulated, self.coarsened.values, strict=True))
+        told_of = {simulated for simulated, values in cells if any(values)}
+        return min((number for cell, number in cells.items() if cell[0] in told_of), default=None)
 
 
 def people(study: Study, wanted: Wanted) -> People:
@@ -72,29 +78,37 @@ def people(study: Study, wanted: Wanted) -> People:
     if unknown:
         there = ", ".join(field.name for field in fields)
         raise ReleaseRefused(f"There is no profile field '{min(unknown)}' to withhold. There is: {there}.")
-    permitted: dict[int, dict[str, str]] = {}
+    profiles_of: dict[int, dict[str, str]] = defaultdict(dict)
+    permitted: dict[int, dict[str, str]] = defaultdict(dict)
     unpermitted: Counter[str] = Counter()
     names = {field.name for field in fields}
     said = ProfileAnswer.objects.filter(annotator__in=[key for key, _ in rows])
     for key, name, value, own, may in said.values_list(
         "annotator_id", "field", "value", "self_described", "may_publish"
     ):
+        profiles_of[key][name] = value
         name = name.removeprefix(_MARK)
-        if name not in names or name in wanted.withhold:
+        if name not in names or name in wanted.withhold or wanted.without_pseudonyms:
             continue
         if not may:
             unpermitted[name] += 1
             continue
         # a free text that happens to spell a choice is still somebody's own words
-        permitted.setdefault(key, {})[name] = f"{value}\0" if own else value
-    everybody = [Person(simulated=simulated, said=permitted.get(key, {})) for key, simulated in rows]
+        permitted[key][name] = f"{value}\0" if own else value
+    everybody = [Person(simulated=simulated, said=permitted[key]) for key, simulated in rows]
     stated = {name for person in everybody for name in person.said}
     coarsened = coarsen(everybody, [field for field in fields if field.name in stated], k=wanted.k)
+    keys = tuple(key for key, _ in rows)
+    told = {key: coarsened.exactly(place) for place, key in enumerate(keys)}
+    is_told = strata_told(study, told)
+    hidden = not (is_told or wanted.without_pseudonyms)
     return People(
-        keys=tuple(key for key, _ in rows),
+        keys=keys,
         simulated=tuple(simulated for _, simulated in rows),
+        named=not wanted.without_pseudonyms,
         coarsened=coarsened,
-        strata_told=_strata_told(study, [key for key, _ in rows], everybody, coarsened),
+        strata_told=is_told,
+        linkage=linkage_of(study, profiles_of, told) if hidden else Linkage(),
         unpermitted=unpermitted,
     )
 
@@ -108,31 +122,6 @@ def _fields(study: Study) -> list[Field]:
     ]
     known = [field_of(name, [value for value, _ in offered]) for name, offered in profiles.CHOICES.items()]
     return known + own
-
-
-def _strata_told(study: Study, keys: Iterable[int], people: list[Person], coarsened: Coarsened) -> bool:
-    """Whether every stratum says of whoever filled its slots only what is told of them anyway.
-
-    All or none: a unit has one slot of each, so that those which are told would give away the others. Where
-    nobody is known, a stratum is of an answer and not of a person.
-    """
-    places = {key: place for place, key in enumerate(keys)}
-    reserved = (
-        responses(study)
-        .filter(slot__isnull=False)
-        .order_by()
-        .values_list("slot__stratum", "annotator_id")
-        .distinct()
-    )
-    if not places:
-        return True
-    for text, annotator in reserved.iterator():
-        for clause in strata.parse(text).clauses:
-            if annotator is None:
-                return False
-            if not coarsened.told_in_full(places[annotator], people, clause.field.removeprefix(_MARK)):
-                return False
-    return True
 
 
 __all__ = ["Key", "People", "people"]

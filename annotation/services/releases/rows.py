@@ -173,7 +173,7 @@ class Answers:
             "" if role == OptionRole.NONE_OF_ABOVE else attribute or "",
             role,
             response,
-            "" if annotator is None else self.key.pseudonym(annotator),
+            self.key.pseudonym(annotator) if annotator is not None and self.people.named else "",
             self.study.simulated or self._simulated.get(annotator, False),
             (stratum or "") if self.people.strata_told else "",
             value,

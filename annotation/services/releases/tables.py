@@ -35,6 +35,8 @@ def save(folder: Path, file: str, rows: Iterable[Iterable[Any]], *, more: Iterab
 
 def annotator_rows(people: People, key: Key, fields: Collection[str]) -> list[tuple[Any, ...]]:
     """The values of `fields`, by pseudonym, which is an order of chance."""
+    if not people.named:
+        return []
     told = [place for place, name in enumerate(people.coarsened.fields) if name in fields]
     rows = zip(people.keys, people.simulated, people.coarsened.values, strict=True)
     return sorted(

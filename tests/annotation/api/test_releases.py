@@ -18,21 +18,21 @@ STUDY = "studies/words"
 
 @pytest.fixture
 def program():
-    study = factories.rating_study(name="words")
+    study = factories.rating_study(name="words", texts=("sombrero", "kind", "poor", "tall"))
     units = list(study.tasks.get().units.order_by("position"))
-    for number in range(6):
-        who = factories.annotator(profile={"gender": "woman" if number < 5 else "man"})
+    for number in range(10):
+        who = factories.annotator(profile={"gender": "woman" if number < 9 else "man"})
         factories.enrolment(study, who=who)
-        factories.response(units[number % 3], who=who, justification="ask amal@example.org")
+        factories.response(units[number % len(units)], who=who, justification="ask amal@example.org")
     ProfileAnswer.objects.update(may_publish=True)
     return Program(factories.user("admin", admin=True))
 
 
 def test_the_report_says_what_is_told_and_takes_nothing_out(program):
     told = program.get(f"{STUDY}/release-report?k=5").json()
-    assert (told["people"], told["responses"], told["smallest"], told["earlier"]) == (6, 6, 5, 0)
+    assert (told["people"], told["responses"], told["smallest"], told["earlier"]) == (10, 10, 5, 0)
     (gender,) = told["profile"]
-    assert (gender["name"], gender["told"], gender["rare"], gender["withheld"]) == ("gender", 5, 1, False)
+    assert (gender["name"], gender["told"], gender["rare"], gender["withheld"]) == ("gender", 5, 5, False)
     assert program.get(f"{STUDY}/release-report?k=5&withhold=gender").json()["profile"] == []
     assert not AuditEvent.objects.filter(what="release").exists()
     is_problem(program.get(f"{STUDY}/release-report?k=1"), 400)
@@ -49,7 +49,7 @@ def test_a_bundle_is_whole_screened_and_noted(program):
     (made,) = program.get(f"{STUDY}/releases").json()["results"]
     sums = next(text for name, text in texts.items() if "sums" in name.lower())
     assert made["checksum"] == hashlib.sha256(sums).hexdigest()
-    assert (made["k"], made["texts"], made["by"], made["annotators"]) == (5, True, "admin", 6)
+    assert (made["k"], made["texts"], made["by"], made["annotators"]) == (5, True, "admin", 10)
     assert program.get(f"{STUDY}/release-report").json()["earlier"] == 1
 
 

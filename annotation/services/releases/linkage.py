@@ -1,0 +1,164 @@
+"""What follows about people from who judged the same unit, though strata are not told. Pure.
+
+Where each unit had one annotator of each origin, two of the same origin never share a unit: whoever colours
+the graph of who judged with whom has the origins, but for their names. Strata in general are a puzzle of the
+same kind, and it is solved here as a reader of the release could: by elimination.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from annotation import strata
+
+MOST_TRIES = 2_000_000
+"""How often units are looked at while possibilities are tried one by one."""
+
+Reserved = tuple[tuple[int, ...], tuple[str, ...]]
+"""The people who judged a unit, and the strata of all its slots."""
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """`hidden`: how many people judged units with reserved places without all of that being told of them.
+    `found`: for how many of them, at least, it follows from who judged the same unit."""
+
+    hidden: int = 0
+    found: int = 0
+
+    @property
+    def determined(self) -> bool:
+        """Whether nothing is left to guess but, perhaps, the names of the groups."""
+        return 0 < self.hidden == self.found
+
+
+def linkage(
+    reserved: Iterable[Reserved], matched: Mapping[int, frozenset[str]], told: Collection[int]
+) -> Linkage:
+    """What somebody finds who knows the strata of the study and who judged what.
+
+    `matched`: the strata that each person matches. Known from the start are the people in `told`, and those
+    of one unit, which names the groups. What is found is a lower bound: not every way to go on is tried.
+    """
+    units = sorted({_sorted(unit) for unit in reserved if any(text != strata.ANY for text in unit[1])})
+    people = sorted({one for who, _ in units for one in who})
+    hidden = [one for one in people if one not in told]
+    if not hidden:
+        return Linkage()
+    puzzle = _Puzzle(units, {one: matched[one] for one in people})
+    degree = {one: len(puzzle.units_of[one]) for one in people}
+    first = max(units, key=lambda unit: sum(degree[one] for one in unit[0]))[0]
+    domains = puzzle.start({*first, *(one for one in people if one in told)})
+    puzzle.narrow(domains, range(len(units)))
+    puzzle.try_all(domains)
+    return Linkage(hidden=len(hidden), found=sum(domains[one].bit_count() == 1 for one in hidden))
+
+
+def _sorted(unit: Reserved) -> Reserved:
+    who, texts = unit
+    return tuple(sorted(who)), tuple(sorted(texts))
+
+
+class _Puzzle:
+    """Who may be of which type: a type is a set of strata that somebody matches, and a set of types a number
+    with one bit for each. Each unit needs a slot of its own for each of its people."""
+
+    def __init__(self, units: Sequence[Reserved], matched: Mapping[int, frozenset[str]]) -> None:
+        types = sorted(set(matched.values()), key=sorted)
+        self._all = (1 << len(types)) - 1
+        self._type_of = {one: 1 << types.index(texts) for one, texts in matched.items()}
+        fits = {
+            text: sum(1 << place for place, texts in enumerate(types) if text in texts)
+            for _, slots in units
+            for text in slots
+        }
+        fits[strata.ANY] = self._all
+        self._units = [(who, tuple(fits[text] for text in slots)) for who, slots in units]
+        self.units_of: dict[int, list[int]] = defaultdict(list)
+        for place, (who, _) in enumerate(self._units):
+            for one in who:
+                self.units_of[one].append(place)
+
+    def start(self, known: Collection[int]) -> dict[int, int]:
+        return {one: kind if one in known else self._all for one, kind in self._type_of.items()}
+
+    def narrow(self, domains: dict[int, int], places: Iterable[int]) -> bool:
+        """Take away what no unit leaves room for; False where somebody is left without any type."""
+        waiting = deque(places)
+        queued = set(waiting)
+        while waiting:
+            place = waiting.popleft()
+            queued.discard(place)
+            who, slots = self._units[place]
+            free = tuple(
+                sum(1 << slot for slot, kinds in enumerate(slots) if kinds & domains[one]) for one in who
+            )
+            for one, usable in zip(who, _usable(free), strict=True):
+                left = 0
+                for slot, kinds in enumerate(slots):
+                    if usable >> slot & 1:
+                        left |= kinds
+                left &= domains[one]
+                if not left:
+                    return False
+                if left != domains[one]:
+                    domains[one] = left
+                    more = [each for each in self.units_of[one] if each not in queued]
+                    waiting += more
+                    queued.update(more)
+        return True
+
+    def try_all(self, domains: dict[int, int]) -> None:
+        """Rule out each type of somebody that leads nowhere, until nothing more follows."""
+        left, went_on = MOST_TRIES, True
+        while went_on:
+            went_on = False
+            for one in [each for each, kinds in domains.items() if kinds.bit_count() > 1]:
+                for kind in _bits(domains[one]):
+                    left -= len(self._units)
+                    if left < 0:
+                        return
+                    if not self.narrow({**domains, one: kind}, self.units_of[one]):
+                        domains[one] &= ~kind
+                        self.narrow(domains, self.units_of[one])
+                        went_on = True
+
+
+def _bits(number: int) -> list[int]:
+    return [1 << place for place in range(number.bit_length()) if number >> place & 1]
+
+
+@lru_cache(maxsize=100_000)
+def _usable(free: tuple[int, ...]) -> tuple[int, ...]:
+    """For each person those of their slots that leave one for everybody else. Slots are bits of a number."""
+    return tuple(
+        sum(
+            slot
+            for slot in _bits(mine)
+            if _seated(tuple(other & ~slot for other in (*free[:at], *free[at + 1 :])))
+        )
+        for at, mine in enumerate(free)
+    )
+
+
+def _seated(free: Sequence[int]) -> bool:
+    """Whether each person can have a slot of their own (augmenting paths)."""
+    holder: dict[int, int] = {}
+
+    def seat(person: int, tried: set[int]) -> bool:
+        for slot in _bits(free[person]):
+            if slot in tried:
+                continue
+            tried.add(slot)
+            if slot not in holder or seat(holder[slot], tried):
+                holder[slot] = person
+                return True
+        return False
+
+    return all(seat(person, set()) for person in range(len(free)))
+
+
+__all__ = ["Linkage", "Reserved", "linkage"]
