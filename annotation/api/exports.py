@@ -90,6 +90,11 @@ class JudgementSerializer(serializers.Serializer):
     purpose = serializers.ChoiceField(choices=Purpose.choices)
     page = serializers.IntegerField(allow_null=True, help_text="Page of options of an image, from 1.")
     image = serializers.CharField(help_text="Name of the image.")
+    image_set = serializers.CharField(help_text="Set that the image belongs to.")
+    image_index = serializers.IntegerField(
+        allow_null=True, help_text="Number of the image within its set and identity group, from 1."
+    )
+    axis = serializers.CharField(help_text="Kind of the identity group.")
     identity = serializers.CharField(help_text="Identity group of the image or association.")
     attribute = serializers.CharField(help_text="Of the option; empty for none of the above.")
     role = serializers.ChoiceField(choices=OptionRole.choices, help_text="Why the option was there.")

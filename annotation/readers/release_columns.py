@@ -127,7 +127,8 @@ COLUMNS: Mapping[str, Described] = {
         ("global_south", "yes/no", "whether it belongs to the Global South; empty if not known"),
     ),
 }
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+# What a spreadsheet takes for the start of a formula (OWASP, CSV injection).
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def names(file: str) -> list[str]:
@@ -138,12 +139,12 @@ def names(file: str) -> list[str]:
 def told(text: str) -> str:
     """`text` such that no spreadsheet runs it, and `read` finds it again: an apostrophe goes before what
     would start a formula, and before what looks as if one had."""
-    return f"'{text}" if text.lstrip("'").startswith(_FORMULA_STARTS) else text
+    return f"'{text}" if text.lstrip("'").startswith(FORMULA_STARTS) else text
 
 
 def read(cell: str) -> str:
     """The text that `told` made into this cell."""
-    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(_FORMULA_STARTS) else cell
+    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA_STARTS) else cell
 
 
-__all__ = ["COLUMNS", "SCHEMA", "names", "read", "told"]
+__all__ = ["COLUMNS", "FORMULA_STARTS", "SCHEMA", "names", "read", "told"]

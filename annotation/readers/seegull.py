@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annotation.readers.oddities import FileRefused, FileSummary, Oddity, OddityLog, sha256_of
+from annotation.readers.release_columns import read
 from annotation.readers.tables import FIRST_ROW, read_csv
 
 IN_VOTES = ("region_stereo", "region_nonstereo", "region_unsure")
@@ -118,7 +119,7 @@ class _Cells:
         return FileRefused(self.path, problem, cure, row=self.number, column=column)
 
     def _identity(self) -> str:
-        raw = self.cells["identity"]
+        raw = read(self.cells["identity"])
         trimmed = raw.strip()
         name = trimmed.strip(",.; ")
         if name != trimmed:
@@ -128,7 +129,7 @@ class _Cells:
         return self._text("identity", name, LONGEST_NAME)
 
     def _attribute(self) -> str:
-        raw = self.cells["attribute"]
+        raw = read(self.cells["attribute"])
         text = raw.strip().lower()
         if text != raw:
             self._note("attribute_normalised", f"'{raw}'")

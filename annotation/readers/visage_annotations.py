@@ -88,6 +88,12 @@ class _Block:
     folder: str
 
 
+def group_and_number(name: str) -> tuple[str, int] | None:
+    """What the name of an image says: `Mexican5.png` is number 5 of the group Mexican."""
+    match = _IMAGE.fullmatch(name)
+    return (match["identity"].strip(), int(match["index"])) if match else None
+
+
 def read_annotations(path: Path) -> AnnotationFile:
     """Read every page with its responses, in file order. Raises FileRefused."""
     table = read_sheet(path, SHEET, COLUMNS)
@@ -206,18 +212,18 @@ class _Reader:
             yield _Block((first.worker, name, attributes), answer, folder)
 
     def identity(self, number: int, name: str) -> tuple[str, int]:
-        match = _IMAGE.fullmatch(name)
-        if match is None:
+        read = group_and_number(name)
+        if read is None:
             raise self.refuse(
                 number,
                 f"'{name}' is not the name of an image.",
                 "Write an identity and a number, such as Mexican5.png.",
                 "img_path",
             )
-        identity = match["identity"].strip()
+        identity, index = read
         if identity in MISSPELLED:
             self.log.note("identity_misspelled", row=number, example=f"'{identity}' in '{name}'")
-        return identity, int(match["index"])
+        return identity, index
 
     def report_names(self, rows: list[_Row], blocks: list[_Block]) -> None:
         """What the names of folders, images and workers tell, and what 'none of the above' does."""

@@ -37,6 +37,7 @@ ODD = (
     "ünïcödé 日本 🎩",
     " spaces ",
     "'",
+    "'=was a formula",
     "",
 )
 CORNERS = (

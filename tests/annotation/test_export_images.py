@@ -4,10 +4,12 @@ import csv
 import json
 import warnings
 import xml.etree.ElementTree as ET
+from fnmatch import fnmatch
 
 import pytest
+import yaml
 
-from annotation.models import Box, Response
+from annotation.models import Box, IdentityGroup, Image, Response, TaskKind
 from annotation.services.exports import images
 from annotation.services.exports.selection import ExportRefused, Selection
 from tests import factories
@@ -57,12 +59,12 @@ def test_coco_of_a_study_without_answers_is_empty_and_valid():
 
 def test_yolo_has_centres_as_shares_and_an_empty_file_for_an_empty_image():
     files = unpacked(depiction(), "yolo")
-    lines = files["labels/Mexican5.txt"].decode().splitlines()
+    lines = files["labels/train/Mexican5.txt"].decode().splitlines()
+    assert files["labels/val/French2.txt"] == b""
     assert lines == ["0 0.225000 0.225000 0.250000 0.250000", "0 0.500625 0.500000 0.998750 1.000000"]
-    assert files["labels/French2.txt"] == b""
     assert '  0: "hat"\n' in files["data.yaml"].decode()
     people = list(csv.reader(files["annotators.csv"].decode().splitlines()))[1:]
-    said = [(image, line, who, attribute, where) for image, line, who, _, attribute, where in people]
+    said = [(image, line, who, attribute, where) for image, _, line, who, _, attribute, where in people]
     assert said == [
         ("Mexican5.png", "1", "a-one", "hat", "box"),
         ("Mexican5.png", "2", "a-one", "hat", "box"),
@@ -70,6 +72,44 @@ def test_yolo_has_centres_as_shares_and_an_empty_file_for_an_empty_image():
         ("Mexican5.png", "", "a-two", "", "nothing"),
         ("French2.png", "", "a-two-b", "", "nothing"),
     ]
+    assert {(image, part) for image, part, *_ in people} == {
+        ("Mexican5.png", "train"),
+        ("French2.png", "val"),
+    }
+
+
+def test_yolo_is_found_from_anywhere_and_no_image_to_validate_with_is_trained_on(settings, tmp_path):
+    """As Ultralytics finds it: a missing `path` is the folder of data.yaml, and the text file of an image has
+    `labels` for `images` in its path."""
+    settings.MEDIA_ROOT = tmp_path / "media"
+    study = depiction(files=True)
+    task = study.tasks.get()
+    for index in range(10, 19):
+        factories.response(
+            factories.page_unit(task, picture=factories.image(image_set=task.image_set, index=index))
+        )
+    folder = written(study, "yolo", tmp_path / "yolo")
+    data = yaml.safe_load((folder / "data.yaml").read_text())
+    assert "path" not in data
+    labels = {part: {path.stem for path in folder.glob(f"labels/{part}/*.txt")} for part in ("train", "val")}
+    assert (data["train"], data["val"]) == ("images/train", "images/val")
+    assert (len(labels["train"]), len(labels["val"])) == (9, 2)
+    assert not labels["train"] & labels["val"]
+    pictures = list(folder.glob("images/*/*.png"))
+    assert len(pictures) == 2
+    for path in pictures:
+        assert (folder / "labels" / path.parent.name / f"{path.stem}.txt").is_file()
+    listed = list(csv.DictReader((folder / "images.csv").read_text().splitlines()))
+    assert {row["image"].removesuffix(".png") for row in listed if row["part"] == "val"} == labels["val"]
+    assert unpacked(study, "yolo")["images.csv"] == (folder / "images.csv").read_bytes()
+
+
+def test_yolo_has_nothing_to_validate_with_where_there_is_one_image():
+    files = unpacked(depiction(), "yolo", group="French")
+    data = yaml.safe_load(files["data.yaml"])
+    assert "val" not in data
+    assert b"# No val: there are too few images" in files["data.yaml"]
+    assert "labels/train/French2.txt" in files
 
 
 def test_voc_has_whole_pixels_from_one_and_every_review():
@@ -89,13 +129,14 @@ def test_voc_has_whole_pixels_from_one_and_every_review():
     assert files["ImageSets/Main/all.txt"].decode().split() == ["Mexican5", "French2"]
 
 
-@pytest.mark.parametrize(("fmt", "path"), [("yolo", "images/"), ("voc", "JPEGImages/")])
+@pytest.mark.parametrize(("fmt", "path"), [("yolo", "images/*/"), ("voc", "JPEGImages/")])
 def test_images_that_have_a_file_here_come_along(settings, tmp_path, fmt, path):
     settings.MEDIA_ROOT = tmp_path / "media"
     study = depiction(files=True)
-    assert unpacked(study, fmt)[f"{path}Mexican5.png"].startswith(b"\x89PNG")
+    [picture] = [name for name in unpacked(study, fmt) if fnmatch(name, f"{path}Mexican5.png")]
+    assert unpacked(study, fmt)[picture].startswith(b"\x89PNG")
     next((tmp_path / "media").rglob("*.png")).unlink()
-    assert len([name for name in unpacked(study, fmt) if name.startswith(path)]) == 1
+    assert len([name for name in unpacked(study, fmt) if fnmatch(name, f"{path}*")]) == 1
 
 
 def test_the_datasets_library_opens_the_folder(settings, tmp_path):
@@ -132,13 +173,28 @@ def test_the_datasets_library_opens_the_folder_by_its_card(settings, tmp_path):
     assert "label" not in opened.column_names
 
 
-def test_images_kept_elsewhere_are_told_apart_from_those_in_the_folder():
-    files = unpacked(depiction(), "huggingface")
-    assert files["data/metadata.jsonl"] == b""
-    assert [one["name"] for one in json.loads(files["images_elsewhere.json"])] == [
-        "Mexican5.png",
-        "French2.png",
-    ]
+def test_the_datasets_library_opens_images_that_have_no_file_here_as_a_table(tmp_path):
+    folder = written(depiction(), "huggingface", tmp_path / "dataset")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import datasets
+
+        opened = datasets.load_dataset(str(folder), split="train", cache_dir=str(tmp_path / "cache"))
+    assert "image" not in opened.column_names
+    assert opened["name"][:] == ["Mexican5.png", "French2.png"]
+    assert opened[0]["objects"]["bbox"] == [[40, 20, 100, 50], [0.5, 0, 399.5, 200]]
+
+
+def test_images_kept_elsewhere_are_told_apart_from_those_in_the_folder(settings, tmp_path):
+    settings.MEDIA_ROOT = tmp_path / "media"
+    study = depiction(files=True)
+    seen = study.tasks.get().units.get(position=1).image
+    seen.file.delete(save=False)
+    files = unpacked(study, "huggingface")
+    (here,) = files["data/metadata.jsonl"].decode().splitlines()
+    assert json.loads(here)["file_name"] == "French2.png"
+    (elsewhere,) = files["images_elsewhere.jsonl"].decode().splitlines()
+    assert json.loads(elsewhere)["name"] == "Mexican5.png"
 
 
 def test_label_studio_has_a_task_a_page_percentages_and_every_answer():
@@ -208,6 +264,50 @@ def test_two_images_of_one_name_get_two_names():
     assert not any("/" in name or name.startswith(".") for name in names)
     stems = [image.stem.lower() for image in images.reviewed(Selection(study))]
     assert len(set(stems)) == 7
+
+
+def test_images_of_one_name_are_told_apart_by_set_axis_group_and_number():
+    """`1.png` was uploaded to two sets, and both have a first image of a group that is on two axes."""
+    study = factories.study()
+    expected = []
+    for version, (name, axis) in enumerate((("first", "nationality"), ("second", "us_state")), start=1):
+        group = IdentityGroup.objects.create(name="Georgian", demonym="Georgian", axis=axis)
+        picture = factories.image(image_set=factories.image_set(name), reference="1.png")
+        Image.objects.filter(pk=picture.pk).update(group=group)
+        task = factories.task(
+            study, kind=TaskKind.DEPICTION, image_set=picture.image_set, version=version, strata=["any"]
+        )
+        factories.response(factories.page_unit(task, picture=picture))
+        expected.append({"image_set": name, "axis": axis, "identity": "Georgian", "index": 1})
+
+    def which(found) -> list[dict]:
+        return [{name: one[name] for name in expected[0]} for one in found]
+
+    assert which(document(study, "coco", "annotations.json")["images"]) == expected
+    tasks = [task["data"] for task in document(study, "labelstudio", "labelstudio.json")]
+    assert which(tasks) == expected
+    assert len({task["image"] for task in tasks}) == 2
+    lines = unpacked(study, "huggingface")["data/train.jsonl"].decode().splitlines()
+    assert which(map(json.loads, lines)) == expected
+    text = {name: str(value) for name, value in expected[1].items()}
+    yolo = csv.DictReader(unpacked(study, "yolo")["images.csv"].decode().splitlines())
+    assert which(yolo)[1] == text
+    voc = [ET.fromstring(data) for name, data in unpacked(study, "voc").items() if name.endswith(".xml")]
+    assert [{one.tag: one.text for one in root.find("source")} for root in voc][1] == text
+    rows = list(csv.DictReader(unpacked(study, "csv")["annotations.csv"].decode().splitlines()))
+    assert {(row["image"], row["image_set"], row["axis"], row["image_index"]) for row in rows} == {
+        ("1.png", "first", "nationality", "1"),
+        ("1.png", "second", "us_state", "1"),
+    }
+
+
+def test_label_studio_is_told_no_time_where_none_is_known():
+    study = depiction()
+    Response.objects.filter(pk=Response.objects.latest("pk").pk).update(submitted_at=None)
+    tasks = document(study, "labelstudio", "labelstudio.json")
+    known, unknown = tasks[0]["annotations"][0], tasks[1]["annotations"][0]
+    assert known["created_at"]
+    assert "created_at" not in unknown
 
 
 def test_queries_do_not_grow_with_images(django_assert_num_queries):

@@ -2,15 +2,29 @@
 
 import csv
 import io
+import zipfile
 
 import pytest
 from django.core.management import CommandError, call_command
 from openpyxl import load_workbook
 
-from annotation.models import Box, Judgement, Option, OptionRole, Response, Study, TaskKind, Unit
+from annotation.models import (
+    Association,
+    Axis,
+    Box,
+    IdentityGroup,
+    Judgement,
+    Option,
+    OptionRole,
+    Response,
+    Study,
+    TaskKind,
+    Unit,
+)
 from annotation.readers.seegull import read_associations
 from annotation.readers.visage_annotations import read_annotations
 from annotation.readers.visage_attributes import read_attributes
+from annotation.services.exports import ExportRefused
 from annotation.services.imports_visage_check import check_same
 from tests import factories
 from tests.annotation import release_files
@@ -60,6 +74,154 @@ def test_visage_written_and_read_back_gives_the_same_counts_and_scores(released,
     assert counts == [(39, 4, 5)] * 2
     assert scores("visage") == scores("again")
     assert "Mexican" in scores("again")
+
+
+def shown(study: Study, *images, version: int = 1) -> None:
+    """Every image is judged once, in a task of its own image set."""
+    task = factories.task(
+        study, kind=TaskKind.DEPICTION, image_set=images[0].image_set, strata=["any"], version=version
+    )
+    for image in images:
+        factories.response(factories.page_unit(task, picture=image), values=[1, 0, 0, 0, 0])
+
+
+def rated(study: Study) -> None:
+    task = factories.task(study, strata=("origin: Asia", "origin: EMEA", "origin: North America"))
+    unit = factories.attribute_unit(task, "hat")
+    for value in (5, 3, 1):
+        factories.response(unit, values=[value])
+
+
+def picture(group: str, index: int, reference: str = "", image_set: str = "first"):
+    named = {"reference": reference} if reference else {"reference": "", "file": f"images/{'b0d7' * 16}.png"}
+    return factories.image(
+        group_name=group, index=index, image_set=factories.image_set(image_set), sha256="0" * 64, **named
+    )
+
+
+def there_and_back(study: Study, folder) -> Study:
+    """The study as it is imported from its export, of which another export has the same files."""
+    first = written(study, "visage", folder / "first")
+    import_visage(first, "--study", "back")
+    back = Study.objects.get(name="back")
+    second = written(back, "visage", folder / "second")
+    for name in (*RELEASED, "ImageAnnotations.csv", "left_out.csv"):
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+    return back
+
+
+def names(study: Study) -> list[str]:
+    rows = csv.DictReader(unpacked(study, "visage")["ImageAnnotations.csv"].decode().splitlines())
+    return list(dict.fromkeys(row["img_path"] for row in rows))
+
+
+def test_visage_takes_no_file_for_an_image_of_a_group_that_the_file_only_seems_to_name(tmp_path):
+    """The name of a stored file is a hash: `b0d7….png` looks like number 7 of a group `b0d`."""
+    study = factories.study()
+    shown(study, picture("Mexican", 5), picture("French", 2, "Danish2.png"), picture("Danish", 4, "2.png"))
+    rated(study)
+    assert names(study) == ["Mexican5.png", "French2.png", "Danish4.png"]
+    groups = set(IdentityGroup.objects.values_list("name", flat=True))
+    back = there_and_back(study, tmp_path)
+    assert set(IdentityGroup.objects.values_list("name", flat=True)) == groups
+    pairs = back.tasks.get(kind=TaskKind.DEPICTION).units.values_list("image__group__name", "image__index")
+    assert set(pairs) == {("Mexican", 5), ("French", 2), ("Danish", 4)}
+
+
+def test_visage_gives_images_of_two_sets_different_names(tmp_path):
+    study = factories.study()
+    first = [picture("Mexican", 1), picture("Mexican", 2), picture("Area", 51), picture("Area 5", 1)]
+    second = [
+        picture("Mexican", 1, "Mexican1.png", "second"),  # the name is its own, so the other gets a new one
+        picture("Mexican", 2, image_set="second"),
+        picture("Area 5", 1, "Area 51.png", "second"),
+    ]
+    shown(study, *first)
+    shown(study, *second, version=2)
+    rated(study)
+    assert names(study) == [
+        "Mexican3.png",
+        "Mexican2.png",
+        "Area51.png",
+        "Area 5100000.png",
+        "Mexican1.png",
+        "Mexican4.png",
+        "Area 5100001.png",
+    ]
+    listed = list(csv.DictReader(unpacked(study, "visage")["images.csv"].decode().splitlines()))
+    which = {row["img_path"]: (row["image_set"], row["identity"], row["index"]) for row in listed}
+    assert which["Mexican3.png"] == ("first", "Mexican", "1")
+    assert which["Area 5100001.png"] == ("second", "Area 5", "1")
+    back = there_and_back(study, tmp_path)
+    groups = back.tasks.get(kind=TaskKind.DEPICTION).units.values_list("image__group__name", flat=True)
+    assert sorted(groups) == ["Area", "Area 5", "Area 5", *["Mexican"] * 4]
+    # whatever is left out, an image keeps its name
+    rows = unpacked(study, "visage", group="Area 5")["ImageAnnotations.csv"].decode()
+    assert {line.split(",")[1] for line in rows.splitlines()[1:]} == {"Area 5100000.png", "Area 5100001.png"}
+
+
+@pytest.mark.parametrize("name", ["1990s", "Either/Or"])
+def test_visage_refuses_a_group_that_cannot_be_read_back(name):
+    study = factories.study()
+    shown(study, picture(name, 1), picture("Mexican", 1))
+    with pytest.raises(ExportRefused, match=f"'{name}' cannot be read back"):
+        unpacked(study, "visage")
+    assert "Mexican1.png" in unpacked(study, "visage", group="Mexican")["ImageAnnotations.csv"].decode()
+
+
+@pytest.mark.parametrize(("fmt", "kind"), [("visage", TaskKind.DEPICTION), ("seegull", TaskKind.PREVALENCE)])
+def test_groups_of_one_name_on_two_axes_are_refused_where_only_names_are_told(fmt, kind):
+    study = factories.study()
+    country, state = (
+        IdentityGroup.objects.create(name="Georgian", demonym="Georgian", axis=axis)
+        for axis in (Axis.NATIONALITY, Axis.US_STATE)
+    )
+    if kind == TaskKind.DEPICTION:
+        images = [picture("Mexican", 1), picture("Mexican", 2)]
+        for image, group in zip(images, (country, state), strict=True):
+            image.group = group
+            image.save()
+        shown(study, *images)
+    else:
+        task = factories.task(study, kind=kind)
+        for group in (country, state):
+            association = Association.objects.create(
+                source=factories.source(),
+                group=group,
+                attribute=factories.attribute("wine"),
+                in_stereotypical=0,
+                in_nonstereotypical=0,
+                in_unsure=0,
+            )
+            factories.response(association_unit(task, association), values=[1])
+    with pytest.raises(ExportRefused, match="'Georgian' is an identity group on two axes"):
+        unpacked(study, fmt)
+    rows = csv.DictReader(unpacked(study, "csv")["annotations.csv"].decode().splitlines())
+    assert {(row["axis"], row["identity"]) for row in rows} == {
+        ("nationality", "Georgian"),
+        ("us_state", "Georgian"),
+    }
+
+
+@pytest.mark.parametrize("fmt", ["visage", "crowdkit", "labelstudio"])
+def test_an_attribute_called_none_of_the_above_is_refused_where_it_would_be_taken_for_that(fmt):
+    study = factories.study()
+    task = factories.task(study, kind=TaskKind.DEPICTION, image_set=factories.image_set())
+    texts = ("hat", "none of the above")
+    factories.response(factories.page_unit(task, picture=factories.image(), texts=texts))
+    with pytest.raises(ExportRefused, match="An attribute here is 'none of the above'"):
+        unpacked(study, fmt)
+
+
+def test_sheets_of_the_same_answers_are_the_same_bytes():
+    """A sheet says when it was made, to the second."""
+    study = depiction()
+    rated(study)
+    first, second = unpacked(study, "visage"), unpacked(study, "visage")
+    for name in RELEASED:
+        assert first[name] == second[name]
+        with zipfile.ZipFile(io.BytesIO(first[name])) as sheet:
+            assert b">1980-01-01T00:00:00Z</dcterms:created>" in sheet.read("docProps/core.xml")
 
 
 def test_visage_as_csv_holds_the_same_rows_as_the_sheet(released, tmp_path):
@@ -147,6 +309,24 @@ def test_seegull_has_the_votes_of_each_pool_and_is_read_back(tmp_path):
     assert [cells[name] for name in ("other_stereo", "other_nonstereo", "other_unsure")] == ["0", "0", "1"]
     call_command("import_seegull", path, "--source", "ours")
     call_command("import_seegull", path, "--source", "ours")
+
+
+def test_seegull_gives_back_names_that_a_spreadsheet_would_run(tmp_path):
+    """An apostrophe goes before them in the file, and is taken away again; one that was there stays."""
+    study = factories.study()
+    task = factories.task(study, kind=TaskKind.PREVALENCE)
+    texts = ("=kind", "+1", "-x", "@home", "'=was", "''=twice", "'tis", "kind")
+    for group in ("=Mexican", "'Mexican"):
+        for text in texts:
+            factories.response(
+                association_unit(task, factories.association(group_name=group, text=text)), values=[1]
+            )
+    path = written(study, "seegull", tmp_path / "votes.csv")
+    with path.open(newline="") as file:
+        cells = [row["attribute"] for row in csv.DictReader(file)]
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in cells)
+    read = {(row.identity, row.attribute) for row in read_associations(path, states=False).rows}
+    assert read == {(group, text) for group in ("=Mexican", "'Mexican") for text in texts}
 
 
 @pytest.mark.parametrize(("pool", "votes"), [("in", 2), ("out", 1), ("", 4)])

@@ -23,6 +23,7 @@ from annotation.models import (
     Slot,
     Study,
     StudyStatus,
+    TaskKind,
     Unit,
 )
 from annotation.readers import release_columns as columns
@@ -215,6 +216,25 @@ def test_a_picture_outside_the_release_is_not_fetched(bundle, tmp_path):
     renewed(bundle)
     with pytest.raises(CommandError, match="is no file in images/"):
         run(bundle, "--name", "again")
+
+
+def test_another_picture_of_that_number_is_not_taken_for_it(bundle):
+    """Pictures that are kept outside have no hash: where they are kept tells them apart."""
+    Image.objects.filter(group__name="French").update(reference="elsewhere/French2.png")
+    with pytest.raises(CommandError, match=r"images.csv, row \d+: .* holds another image 2 of 'French'"):
+        run(bundle, "--name", "again")
+
+
+def test_images_of_any_names_stay_as_many(tmp_path):
+    """The second `same.png` is named by its set, axis, group and number, which a third is called already."""
+    study = factories.study("live", contact="studies@example.org")
+    task = factories.task(study, kind=TaskKind.DEPICTION, image_set=factories.image_set(), strata=["any"])
+    for index, reference in enumerate(("same.png", "test-set/nationality/Mexican/3", "same.png"), start=1):
+        image = factories.image(image_set=task.image_set, index=index, reference=reference)
+        factories.response(factories.page_unit(task, picture=image))
+    run(released(study, tmp_path / "r"), "--name", "again")
+    images = Unit.objects.filter(task__study__name="again").values_list("image_id", flat=True)
+    assert len(set(images)) == 3
 
 
 def test_somebody_elses_region_is_not_changed(bundle):

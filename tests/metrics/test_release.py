@@ -143,3 +143,25 @@ def test_alpha_is_what_the_package_gives_for_the_sheet_itself(imported, released
     )
     assert rows["visual_nature", "ordinal"]["alpha"] == pytest.approx(ordinal, rel=1e-9)
     assert rows["depiction", "nominal"]["box_pairs"] > 9000
+
+
+def test_visages_format_brings_the_release_back_as_it_is(imported, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    quiet = {"stdout": io.StringIO(), "stderr": io.StringIO()}
+    call_command("export", "visage", format="visage", out=first, **quiet)
+    files = {"attributes": "Visual Attributes_.xlsx", "annotations": "Image Annotations.xlsx"}
+    sheets = {option: first / file for option, file in files.items()}
+    call_command("import_visage", study="back", **sheets, **quiet)
+    call_command("export", "back", format="visage", out=second, **quiet)
+    for name in (*files.values(), "ImageAnnotations.csv", "images.csv"):
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+
+
+def test_the_release_without_its_images_opens_as_a_data_set(imported, tmp_path):
+    import datasets
+
+    folder = tmp_path / "dataset"
+    call_command("export", "visage", format="huggingface", out=folder, stdout=io.StringIO())
+    opened = datasets.load_dataset(str(folder), split="train", cache_dir=str(tmp_path / "cache"))
+    assert opened.num_rows == 2025
+    assert "image" not in opened.column_names

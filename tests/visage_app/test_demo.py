@@ -1,7 +1,10 @@
 """`manage.py demo`: whole, marked, repeatable, and with the bias in its scores that was planted."""
 
+import csv
+import io
 import json
 import math
+import zipfile
 from io import StringIO
 
 import pytest
@@ -34,6 +37,8 @@ from annotation.models import (
     Task,
     Unit,
 )
+from annotation.readers.visage_annotations import group_and_number
+from annotation.services import exports
 from annotation.services.demo import accounts, catalogue, pictures, plan, scenario, studies
 from generation.prompts import image_prompts
 from metrics.models import RunState, Score, ScoreRun
@@ -214,6 +219,16 @@ def test_theta_is_infinite_where_nothing_random_is_ever_selected(demo):
 
 def test_theta_is_zero_where_nothing_stereotypical_is_ever_selected(demo):
     assert all(scores_of(demo, "theta")[group].value == 0 for group in groups_at("absent"))
+
+
+def test_visages_format_names_no_group_that_the_demonstration_has_not(demo):
+    """Pictures are stored by their hash, which often begins with a letter and ends in a digit."""
+    pieces = exports.stream_zip(study=demo, fmt="visage", by=None, filters=exports.Filters())
+    with zipfile.ZipFile(io.BytesIO(b"".join(pieces))) as archive:
+        rows = list(csv.DictReader(archive.read("ImageAnnotations.csv").decode().splitlines()))
+    groups = {group_and_number(row["img_path"])[0] for row in rows}
+    assert groups == {group.name for group in STORY.groups}
+    assert len({row["img_path"] for row in rows}) == 60
 
 
 def test_another_bias_gives_another_score(demo):

@@ -12,7 +12,7 @@ from annotation.services.exports.selection import Selection
 
 COLUMNS = (
     ("images[].file_name", "name of the image; `name` is what the study calls it, where that differs"),
-    ("images[].identity", "identity group of the image"),
+    ("images[]: " + ", ".join(images.WHICH), images.WHICH_MEANS),
     ("images[].reviewed", "true: every image here was judged, also one without an annotation"),
     (
         "images[].reviews",
@@ -82,7 +82,7 @@ def _image(image: images.Reviewed, numbers: images.Numbers) -> dict[str, object]
         **named,
         "width": image.width,
         "height": image.height,
-        "identity": image.identity,
+        **image.which,
         "reviewed": True,
         "reviews": [
             {

@@ -26,6 +26,7 @@ from annotation.services.exports.selection import Selection
 _NUMBERS = {
     "task_version": "response__task_version",
     "unit": "response__unit__position",
+    "image_index": "response__unit__image__index",
     "response": "response_id",
     "value": "value",
     "shown_position": "position",
@@ -35,7 +36,7 @@ _NUMBERS = {
 }
 _STARTS = ", ".join(f"'{start}'" for start in text.FORMULA_STARTS)
 # As text.safe_cell has it. What is empty is null: COPY writes an empty text in quotation marks.
-_SAFE = f"CASE WHEN left({{0}}, 1) IN ({_STARTS}) THEN '''' || {{0}} ELSE nullif({{0}}, '') END"
+_SAFE = f"CASE WHEN left(ltrim({{0}}, ''''), 1) IN ({_STARTS}) THEN '''' || {{0}} ELSE nullif({{0}}, '') END"
 _PLAIN = "nullif({0}, '')"
 _YES = "CASE WHEN {0} THEN 'yes' ELSE 'no' END"
 # PostgreSQL and Python escape the same in JSON: quotation marks, backslashes, control characters.
@@ -163,6 +164,7 @@ def _cells(selection: Selection, how: Mapping[str, str]) -> dict[str, Any]:
         "coalesce(nullif({0}, ''), regexp_replace({1}, '^.*/', ''))", f"{image}__reference", f"{image}__file"
     )
     identity = _Sql("coalesce({0}, {1})", f"{image}__group__name", f"{associated}__group__name")
+    axis = _Sql("coalesce({0}, {1})", f"{image}__group__axis", f"{associated}__group__axis")
     stimulus = _Sql(
         "CASE WHEN {0} IS NOT NULL THEN {1} WHEN {2} IS NOT NULL THEN {2} || ': ' || {3} ELSE {4} END",
         f"{unit}__image_id",
@@ -176,6 +178,8 @@ def _cells(selection: Selection, how: Mapping[str, str]) -> dict[str, Any]:
         "unit_name": F(f"{unit}__source_name"),
         "stimulus": stimulus,
         "image": name,
+        "image_set": F(f"{image}__image_set__name"),
+        "axis": axis,
         "identity": identity,
         "attribute": _Sql(
             f"CASE WHEN {{0}} <> '{OptionRole.NONE_OF_ABOVE.value}' THEN {{1}} END",

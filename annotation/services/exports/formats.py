@@ -23,7 +23,7 @@ from annotation.services.exports import (
     yolo,
 )
 from annotation.services.exports.packing import File
-from annotation.services.exports.selection import COUNTED, ExportRefused, Filters, Selection
+from annotation.services.exports.selection import COUNTED, ExportRefused, Selection
 
 FOLDER = ""
 """The ending of a format that is several files: a folder, or a zip archive."""
@@ -38,7 +38,8 @@ Columns = tuple[tuple[str, str], ...]
 class Format:
     """`ending` is that of its one file, or FOLDER. `status` and `kinds`: which answers it holds where the
     filters leave it open, and of which kinds of task, all if there are none. `notes`: what whoever reads it
-    should know. `card`: lines that its README.md must begin with."""
+    should know. `card`: lines that its README.md must begin with. `fits` raises ExportRefused where it would
+    confuse what the selection holds."""
 
     name: str
     title: str | Promise
@@ -49,16 +50,19 @@ class Format:
     files: Callable[[Selection], Iterator[File]]
     notes: str = ""
     card: Callable[[Selection], str] = lambda selection: ""
+    fits: Callable[[Selection], None] = lambda selection: None
     status: str = COUNTED
     kinds: tuple[str, ...] = ()
 
-    def check(self, filters: Filters) -> None:
-        """Raises ExportRefused where the filters ask for a task of which it holds nothing."""
+    def check(self, selection: Selection) -> None:
+        """Raises ExportRefused where it cannot hold what is asked for."""
+        filters = selection.filters
         if filters.task and self.kinds and filters.task not in self.kinds:
             raise ExportRefused(
                 f"This format holds answers to {' and '.join(self.kinds)} tasks only, and '{filters.task}' "
                 "was asked for. Leave the task out, or choose another format."
             )
+        self.fits(selection)
 
     def total(self, selection: Selection) -> int:
         """How many judgements there are to write."""
@@ -124,8 +128,9 @@ FORMATS: dict[str, Format] = {
             visage.files,
             f"{_COUNTED} `import_visage` reads it back if every page has five rows, none of the above among "
             "them, and images are 512 pixels wide and high. Annotators, times, reasons and the order shown "
-            "have no place in this shape.",
+            f"have no place in this shape. In the CSV files: {_CELLS[0].lower()}{_CELLS[1:]}",
             kinds=visage.KINDS,
+            fits=visage.fits,
         ),
         Format(
             "seegull",
@@ -137,6 +142,7 @@ FORMATS: dict[str, Format] = {
             seegull.files,
             f"{_COUNTED} `import_seegull` reads it back. {_CELLS}",
             kinds=seegull.KINDS,
+            fits=seegull.fits,
         ),
         Format(
             "crowdkit",
@@ -147,6 +153,7 @@ FORMATS: dict[str, Format] = {
             text.CROWDKIT_COLUMNS,
             text.crowdkit_files,
             f"{_COUNTED} {_CELLS}",
+            fits=text.crowdkit_fits,
         ),
         Format(
             "coco",
@@ -189,7 +196,7 @@ FORMATS: dict[str, Format] = {
             "application/zip",
             huggingface.COLUMNS,
             huggingface.files,
-            f'{_COUNTED} Open the folder with `datasets.load_dataset("imagefolder", data_dir=FOLDER)`.',
+            f"{_COUNTED} Open the folder with `datasets.load_dataset(FOLDER)`.",
             huggingface.card,
             kinds=_IMAGES,
         ),
@@ -203,6 +210,7 @@ FORMATS: dict[str, Format] = {
             labelstudio.files,
             f"{_COUNTED} Make a project with config.xml, then import labelstudio.json.",
             kinds=_IMAGES,
+            fits=labelstudio.fits,
         ),
     )
 }

@@ -1,4 +1,4 @@
-"""A folder that `datasets.load_dataset("imagefolder", data_dir=...)` opens."""
+"""A folder that `datasets.load_dataset(FOLDER)` opens: images, or a table where no image has a file here."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from annotation.services.exports.packing import Aside, File
 from annotation.services.exports.selection import Selection
 
 COLUMNS = (
-    ("file_name", "the image, within this folder; `datasets` shows it as the column `image`"),
+    (
+        "file_name",
+        "the image, within this folder; `datasets` shows it as the column `image`. Where no image has a file "
+        "here, there is no such column, and the folder opens as a table",
+    ),
     ("name", "what the study calls the image"),
-    ("identity", "identity group of the image"),
+    (", ".join(images.WHICH), images.WHICH_MEANS),
     ("width, height", "size of the image in pixels"),
     (
         "objects",
@@ -25,7 +29,10 @@ COLUMNS = (
         "`shown_position`, `attribute` (empty for none of the above), `role`, `value` (1 depicted, 0 not), "
         "`whole_image`",
     ),
-    ("images_elsewhere.json", "the same lines, without `file_name`, for images that have no file here"),
+    (
+        "images_elsewhere.jsonl",
+        "the same lines, without `file_name`, for images that have no file here, where others have one",
+    ),
 )
 CARD = """---
 pretty_name: {title}
@@ -37,7 +44,6 @@ tags:
 - annotator-level
 configs:
 - config_name: default
-  drop_labels: true
   data_files:
   - split: train
     path: data/**
@@ -52,18 +58,21 @@ def card(selection: Selection) -> str:
 
 def files(selection: Selection) -> Iterator[File]:
     here, elsewhere = Aside(), Aside()
-    missing = 0
+    pictures = 0
     for image in images.reviewed(selection):
         said = _line(image)
         if images.is_here(image):
+            pictures += 1
             yield images.picture(image, f"data/{image.file_name}")
             here.write(json.dumps({"file_name": image.file_name, **said}, ensure_ascii=False) + "\n")
         else:
-            elsewhere.write(f"{',' if missing else '['}\n{json.dumps(said, ensure_ascii=False)}")
-            missing += 1
-    elsewhere.write("\n]\n" if missing else "[]\n")
-    yield File("data/metadata.jsonl", here.content())
-    yield File("images_elsewhere.json", elsewhere.content())
+            elsewhere.write(json.dumps(said, ensure_ascii=False) + "\n")
+    if pictures:
+        yield File("data/metadata.jsonl", here.content())
+        yield File("images_elsewhere.jsonl", elsewhere.content())
+    else:
+        # By the name `metadata`, `datasets` would look for images.
+        yield File("data/train.jsonl", elsewhere.content())
 
 
 def _line(image: images.Reviewed) -> dict[str, object]:
@@ -76,7 +85,7 @@ def _line(image: images.Reviewed) -> dict[str, object]:
     judged = [(review, shown) for review in image.reviews for shown in review.shown]
     return {
         "name": image.name,
-        "identity": image.identity,
+        **image.which,
         "width": image.width,
         "height": image.height,
         "objects": {

@@ -25,7 +25,10 @@ _FIELDS = (
     "response__unit__image__file",
     "response__unit__image__width",
     "response__unit__image__height",
+    "response__unit__image__image_set__name",
+    "response__unit__image__group__axis",
     "response__unit__image__group__name",
+    "response__unit__image__index",
     "response__unit_id",
     "response__unit__page",
     "response_id",
@@ -42,7 +45,14 @@ _FIELDS = (
     "value",
     "whole_image",
 )
-_IMAGE_FIELDS, _KEY = 6, _FIELDS.index("pk")
+_IMAGE_FIELDS, _KEY = 9, _FIELDS.index("pk")
+
+
+WHICH = ("image_set", "axis", "identity", "index")
+WHICH_MEANS = (
+    "image set, kind of the identity group, the group, and number of the image within set and group: "
+    "together they say which image this is, also where two have one name"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +100,8 @@ class Review:
 @dataclass(frozen=True, slots=True)
 class Reviewed:
     """An image that somebody judged. `file_name` is its name, made safe for a folder and different from
-    every other in the export; `stored` is its file here, empty if it is kept outside."""
+    every other in the export; `stored` is its file here, empty if it is kept outside. `which` says which
+    image it is, since names may be shared: the fields of WHICH."""
 
     key: int
     name: str
@@ -98,7 +109,7 @@ class Reviewed:
     stored: str
     width: int
     height: int
-    identity: str
+    which: dict[str, str | int]
     reviews: list[Review]
 
     @property
@@ -113,7 +124,7 @@ def reviewed(selection: Selection) -> Iterator[Reviewed]:
     """
     taken: set[str] = set()
     for about, rows in groupby(_rows(selection), key=itemgetter(slice(0, _IMAGE_FIELDS))):
-        key, reference, file, width, height, identity = about
+        key, reference, file, width, height, *which = about
         answers: dict[int, Review] = {}
         for row in rows:
             unit, page, response, *given, _pk = row[_IMAGE_FIELDS : _KEY + 1]
@@ -141,7 +152,7 @@ def reviewed(selection: Selection) -> Iterator[Reviewed]:
             stored=file or "",
             width=width,
             height=height,
-            identity=identity,
+            which=dict(zip(WHICH, which, strict=True)),
             reviews=list(answers.values()),
         )
 
@@ -213,6 +224,8 @@ def _bytes(stored: str) -> Iterator[bytes]:
 
 
 __all__ = [
+    "WHICH",
+    "WHICH_MEANS",
     "Numbers",
     "Review",
     "Reviewed",

@@ -7,21 +7,25 @@ from collections.abc import Iterator
 from itertools import groupby
 from xml.sax.saxutils import quoteattr
 
+from annotation.models import TaskKind
 from annotation.services.exports import images
 from annotation.services.exports.packing import File, gathered
-from annotation.services.exports.selection import Selection
+from annotation.services.exports.selection import COUNTED, NONE_OF_ABOVE, Selection, check_attributes
 
 COLUMNS = (
     ("labelstudio.json: id", "number of the unit: one page of one image"),
     (
         "data",
-        "`image` (name of the image; put the address of your copies before it), `identity`, `page`, and "
-        "`shown`: the attributes of the page in alphabetical order",
+        "`image` (name of the image, with a number before it where another image has that name; put the "
+        "address of your copies before it), `page`, and `shown`: the attributes of the page in alphabetical "
+        "order",
     ),
+    ("data: " + ", ".join(images.WHICH), images.WHICH_MEANS),
     (
         "annotations[]",
         "one for each answer. Label Studio knows no pseudonyms: `annotator` says it beside its own fields, "
-        "and so does `meta` of each result; `lead_time` in seconds, `shown` in the order shown",
+        "and so does `meta` of each result; `created_at` where it is known, `lead_time` in seconds, `shown` "
+        "in the order shown",
     ),
     (
         "annotations[].result",
@@ -31,7 +35,11 @@ COLUMNS = (
     ),
     ("config.xml", "the labelling interface to which these results belong"),
 )
-NONE_OF_ABOVE = "none of the above"
+
+
+def fits(selection: Selection) -> None:
+    """Raises ExportRefused where an attribute would be taken for none of the above."""
+    check_attributes(selection.judgements(status=COUNTED, tasks=[TaskKind.DEPICTION]))
 
 
 def files(selection: Selection) -> Iterator[File]:
@@ -43,7 +51,10 @@ def files(selection: Selection) -> Iterator[File]:
 def _tasks(selection: Selection, numbers: images.Numbers) -> Iterator[str]:
     yield "["
     between = "\n"
+    names: set[str] = set()
     for image in images.reviewed(selection):
+        name = image.file_name if image.name in names else image.name
+        names.add(name)
         for unit, answers in groupby(image.reviews, key=lambda review: review.unit):
             reviews = list(answers)
             for text in reviews[0].attributes:
@@ -51,8 +62,8 @@ def _tasks(selection: Selection, numbers: images.Numbers) -> Iterator[str]:
             task = {
                 "id": unit,
                 "data": {
-                    "image": image.name,
-                    "identity": image.identity,
+                    "image": name,
+                    **image.which,
                     "page": reviews[0].page,
                     "shown": sorted(reviews[0].attributes),
                 },
@@ -72,7 +83,8 @@ def _annotation(image: images.Reviewed, review: images.Review) -> dict[str, obje
         "annotator": review.annotator or None,
         "was_cancelled": False,
         "ground_truth": False,
-        "created_at": review.submitted_at.isoformat() if review.submitted_at else None,
+        # Label Studio's own converter breaks at one that is null.
+        **({"created_at": review.submitted_at.isoformat()} if review.submitted_at else {}),
         "lead_time": None if active is None else active / 1000,
         "shown": [shown.attribute or NONE_OF_ABOVE for shown in review.shown],
         "result": list(_results(image, review)),
@@ -132,4 +144,4 @@ def _config(numbers: images.Numbers) -> str:
     )
 
 
-__all__ = ["COLUMNS", "files"]
+__all__ = ["COLUMNS", "files", "fits"]

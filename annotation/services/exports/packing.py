@@ -9,6 +9,7 @@ import weakref
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import IO
 
@@ -126,6 +127,8 @@ def sheet(
     with tempfile.TemporaryDirectory(dir=workshop(), prefix="sheet-") as folder:
         path = Path(folder, "sheet.xlsx")
         with xlsxwriter.Workbook(path, {"constant_memory": True, "tmpdir": folder}) as book:
+            # The same bytes for the same data: otherwise the file says when it was written.
+            book.set_properties({"created": datetime(1980, 1, 1)})
             page = book.add_worksheet(name)
             for number, row in enumerate(rows):
                 if number >= MOST_ROWS:

@@ -10,7 +10,7 @@ from typing import Any
 from annotation.models import TaskKind
 from annotation.readers import seegull as released
 from annotation.services.exports.packing import File, gathered
-from annotation.services.exports.selection import COUNTED, Selection, with_pools
+from annotation.services.exports.selection import COUNTED, Selection, check_groups, with_pools
 from annotation.services.exports.table import CHUNK
 from annotation.services.exports.text import csv_lines
 
@@ -46,6 +46,11 @@ _HEAD = (
 _VOTES = (1, 0, -1)  # the scale of prevalence, in the order of the columns
 KINDS = (TaskKind.PREVALENCE, TaskKind.OFFENSIVENESS)
 _UNSURE = 0  # on the scale of offensiveness
+
+
+def fits(selection: Selection) -> None:
+    """Raises ExportRefused where two groups would be one."""
+    check_groups(selection.judgements(status=COUNTED, tasks=KINDS), of="association")
 
 
 def files(selection: Selection) -> Iterator[File]:
@@ -91,4 +96,4 @@ def _table(selection: Selection) -> Iterator[tuple[Any, ...]]:
         yield (identity, text, *inside, *outside, *shown, mean, *others)
 
 
-__all__ = ["COLUMNS", "KINDS", "files"]
+__all__ = ["COLUMNS", "KINDS", "files", "fits"]

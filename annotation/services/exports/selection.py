@@ -40,6 +40,10 @@ POOLS: dict[str, str] = {Pool.IN_REGION: "in_region", Pool.OUT_REGION: "out_regi
 """Each pool, and the field of `with_pools` that says it."""
 
 
+NONE_OF_ABOVE = "none of the above"
+"""How formats without roles write the option that has no attribute."""
+
+
 class ExportRefused(ValueError):
     """An export that cannot be made as asked. The message says what to do."""
 
@@ -133,6 +137,34 @@ def check(study: Study, filters: Filters) -> None:
         raise ExportRefused(f"{filters.since} is after {filters.until}: nothing is between them.")
 
 
+def check_groups(rows: QuerySet[Judgement], *, of: str) -> None:
+    """For formats that know a group by its name alone. Raises ExportRefused where groups on two axes have one
+    name. `of`: the stimulus that has the group."""
+    group = f"response__unit__{of}__group"
+    named = (
+        rows.filter(**{f"{group}__isnull": False}).order_by().values_list(f"{group}__name", f"{group}__axis")
+    )
+    axes: dict[str, str] = {}
+    for name, axis in named.distinct():
+        other = axes.setdefault(name, axis)
+        if other != axis:
+            raise ExportRefused(
+                f"'{name}' is an identity group on two axes, {' and '.join(sorted((other, axis)))}, and this "
+                "format knows groups by name alone: it would make one of them. Take the long table (csv, "
+                "jsonl or parquet), which names the axis."
+            )
+
+
+def check_attributes(rows: QuerySet[Judgement]) -> None:
+    """For formats in which an option without an attribute is one more text. Raises ExportRefused where an
+    attribute is called so."""
+    if rows.filter(option__attribute__text=NONE_OF_ABOVE).exists():
+        raise ExportRefused(
+            f"An attribute here is '{NONE_OF_ABOVE}', which this format could not tell from the option of "
+            "that name. Take the long table (csv, jsonl or parquet)."
+        )
+
+
 def with_pools(rows: QuerySet[Judgement]) -> QuerySet[Any]:
     """`rows` with `in_region` and `out_region`: in which pool the annotator is for the identity group that
     they judged, if in any (PROTOCOL §3)."""
@@ -172,4 +204,16 @@ def _midnight(day: date) -> datetime:
     return datetime.combine(day, time.min, tzinfo=UTC)
 
 
-__all__ = ["COUNTED", "STATUSES", "SURPLUS", "ExportRefused", "Filters", "Selection", "check", "with_pools"]
+__all__ = [
+    "COUNTED",
+    "NONE_OF_ABOVE",
+    "STATUSES",
+    "SURPLUS",
+    "ExportRefused",
+    "Filters",
+    "Selection",
+    "check",
+    "check_attributes",
+    "check_groups",
+    "with_pools",
+]

@@ -43,7 +43,19 @@ DESCRIBED: tuple[tuple[str, str, str], ...] = (
         "scores use `data` only",
     ),
     ("page", "number", "page of options of an image, from 1; empty for other stimuli"),
-    ("image", "text", "name of the image: its outside reference, or its file's name"),
+    (
+        "image",
+        "text",
+        "name of the image: its outside reference, or its file's name. Two images can have one name: "
+        "`image_set`, `image_index`, `axis` and `identity` together tell them apart",
+    ),
+    ("image_set", "text", "name of the set that the image belongs to"),
+    ("image_index", "number", "number of the image within its set and identity group, from 1"),
+    (
+        "axis",
+        "text",
+        "kind of the identity group: `nationality`, `us_state` ...; groups of two kinds can have one name",
+    ),
     ("identity", "text", "identity group of the image or association"),
     ("attribute", "text", "the attribute of the option; empty for none of the above"),
     (
@@ -111,11 +123,15 @@ _FIELDS = (
     "response__unit__purpose",
     "response__unit__page",
     "response__unit__attribute__text",
+    "response__unit__association__group__axis",
     "response__unit__association__group__name",
     "response__unit__association__attribute__text",
     "response__unit__image_id",
     "response__unit__image__reference",
     "response__unit__image__file",
+    "response__unit__image__image_set__name",
+    "response__unit__image__index",
+    "response__unit__image__group__axis",
     "response__unit__image__group__name",
 )
 
@@ -187,11 +203,15 @@ def _row(selection: Selection, labels: dict[tuple[str, int], str], row: Row, box
         purpose,
         page,
         attribute_asked,
+        associated_axis,
         associated_group,
         associated,
         shows_image,
         reference,
         file,
+        image_set,
+        image_index,
+        image_axis,
         image_group,
     ) = row
     image = image_name(reference, file)
@@ -212,6 +232,9 @@ def _row(selection: Selection, labels: dict[tuple[str, int], str], row: Row, box
         purpose,
         page if shows_image else None,
         image,
+        image_set or "",
+        image_index,
+        image_axis or associated_axis or "",
         identity,
         "" if role == OptionRole.NONE_OF_ABOVE else attribute or "",
         role,

@@ -9,17 +9,12 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
+from annotation.models import TaskKind
+from annotation.readers.release_columns import FORMULA_STARTS
+from annotation.readers.release_columns import told as safe_cell
 from annotation.services.exports import table
 from annotation.services.exports.packing import File
-from annotation.services.exports.selection import COUNTED, Selection
-
-# What a spreadsheet takes for the start of a formula (OWASP, CSV injection).
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-
-
-def safe_cell(text: str) -> str:
-    """`text` such that no spreadsheet runs it: an apostrophe goes before what would start a formula."""
-    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
+from annotation.services.exports.selection import COUNTED, NONE_OF_ABOVE, Selection, check_attributes
 
 
 def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
@@ -75,6 +70,11 @@ CROWDKIT_COLUMNS = (
 )
 
 
+def crowdkit_fits(selection: Selection) -> None:
+    """Raises ExportRefused where an attribute would be taken for none of the above."""
+    check_attributes(selection.judgements(status=COUNTED, tasks=[TaskKind.DEPICTION]))
+
+
 def crowdkit_files(selection: Selection) -> Iterator[File]:
     def lines() -> Iterator[str]:
         yield csv_lines([[name for name, _ in CROWDKIT_COLUMNS]])
@@ -85,7 +85,7 @@ def crowdkit_files(selection: Selection) -> Iterator[File]:
 
 
 def _crowdkit(row: dict[str, Any]) -> tuple[str, str, str]:
-    what = row["attribute"] or "none of the above"
+    what = row["attribute"] or NONE_OF_ABOVE
     worker = row["annotator"] or f"response {row['response']}"
     return f"{row['task']}/{row['task_version']}/{row['unit']}/{what}", worker, row["label"]
 
@@ -94,6 +94,7 @@ __all__ = [
     "CROWDKIT_COLUMNS",
     "FORMULA_STARTS",
     "crowdkit_files",
+    "crowdkit_fits",
     "csv_lines",
     "long_csv",
     "long_jsonl",

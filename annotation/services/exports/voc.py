@@ -13,6 +13,7 @@ from annotation.services.exports.table import Corners
 
 COLUMNS = (
     ("Annotations/*.xml", "one an image, also where nobody drew a box"),
+    ("source: " + ", ".join(images.WHICH), images.WHICH_MEANS),
     (
         "object/bndbox",
         "`xmin ymin xmax ymax`: whole pixels counted from 1, the last one included, the smallest such box "
@@ -44,6 +45,8 @@ def _document(image: images.Reviewed) -> Iterator[str]:
     yield f"  <filename>{_text(image.file_name)}</filename>\n"
     yield f"  <size><width>{image.width}</width><height>{image.height}</height><depth>3</depth></size>\n"
     yield "  <segmented>0</segmented>\n"
+    which = "".join(f"<{name}>{_text(str(value))}</{name}>" for name, value in image.which.items())
+    yield f"  <source>{which}</source>\n"
     for review in image.reviews:
         for shown in review.chosen:
             for box in shown.boxes:

@@ -63,7 +63,7 @@ def check_request(*, study: Study, fmt: str, filters: Filters) -> None:
     """Raises UnknownFormat or ExportRefused where such an export cannot be made."""
     form = check_format(fmt)
     check(study, filters)
-    form.check(filters)
+    form.check(Selection(study, filters))
 
 
 def total(*, study: Study, fmt: str, filters: Filters) -> int:
@@ -140,6 +140,7 @@ def _files(form: Format, selection: Selection) -> Iterator[File]:
     """The files of an export, all of one moment. Read each before asking for the next, and ask until there is
     none: only then it is known that nobody withdrew meanwhile."""
     with consistent(selection):
+        form.check(selection)
         yield from form.files(selection)
 
 

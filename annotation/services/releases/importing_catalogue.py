@@ -150,7 +150,10 @@ def images(
         )
         here = known.get((image.image_set_id, image.group_id, image.index))
         if here is not None:
-            if (here.sha256, here.width, here.height) != (image.sha256, image.width, image.height):
+            # Without a hash, where it is kept is all that says which picture it is.
+            same_place = bool(image.sha256) or here.reference == image.reference
+            said = (image.sha256, image.width, image.height)
+            if (here.sha256, here.width, here.height) != said or not same_place:
                 raise ImportRefused(
                     f"{row.file.name}, row {row.number}: here the image set '{row.text('image_set')}' holds "
                     f"another image {image.index} of '{row.text('identity')}'. "

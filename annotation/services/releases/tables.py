@@ -6,6 +6,7 @@ import csv
 import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -106,11 +107,14 @@ def pictures(study: Study) -> Pictures:
     names: dict[int, str] = {}
     taken: set[str] = set()
     for image in images:
-        name = image_name(image.reference, image.file.name)
-        if name in taken:
-            name = f"{image.image_set.name}/{image.group.axis}/{image.group.name}/{image.index}"
-        taken.add(name)
-        names[image.pk] = name
+        which = f"{image.image_set.name}/{image.group.axis}/{image.group.name}/{image.index}"
+        own = image_name(image.reference, image.file.name)
+        names[image.pk] = next(
+            name
+            for name in chain((own, which), (f"{which}/{number}" for number in count(2)))
+            if name not in taken
+        )
+        taken.add(names[image.pk])
     return Pictures(images, names)
 
 
