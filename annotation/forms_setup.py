@@ -33,7 +33,9 @@ class NewStudyForm(forms.Form):
     name = forms.CharField(
         label=_("Short name"),
         max_length=80,
-        help_text=_("Stands in addresses and commands and stays: small letters, digits, - and _."),
+        help_text=_(
+            "Used in URLs and commands; cannot be changed later. Small letters, digits, - and _ only."
+        ),
     )
 
     def clean_name(self) -> str:
@@ -87,6 +89,14 @@ class StepForm(forms.Form):
                 field = name.format(**found.groupdict())
                 return field if field in self.fields else None
         return None
+
+    def named(self, key: str) -> tuple[str, str]:
+        """Where on the page `key` is asked for (an id), and the label that stands there; both empty if
+        nowhere."""
+        field = self.field_at(key)
+        if field is None:
+            return "", ""
+        return self[field].id_for_label or self[field].auto_id, str(self[field].label)
 
 
 def languages() -> list[tuple[str, str]]:

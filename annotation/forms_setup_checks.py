@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections import Counter
 from typing import Any
 
 from django import forms
@@ -65,6 +66,7 @@ class ChecksForm(WithExamples):
         self.too_many = fields > self.MOST_FIELDS
         if self.too_many:
             return
+        self.places = self._kept_places()
         for kind, task in tasks_of(self.document).items():
             examples, checks = self.numbers[kind]
             for number in range(examples):
@@ -138,8 +140,8 @@ class ChecksForm(WithExamples):
             start, _dot, end = place.partition("*")
             kind, _rest = task_at(self.document, key)
             usual = "text" if "_example_" in start else "group" if kind == TaskKind.DEPICTION else "attribute"
-            name = f"{start}{found.group(2)}{end}"
-            return name if name in self.fields else f"{start}{usual}{end}"
+            names = (f"{start}{found.group(2)}{end}", f"{start}{usual}{end}")
+            return next((name for name in names if name in self.fields), None)
         translated = re.match(r"(.*)\.translations\.([\w-]+)\.examples", key)
         if translated:
             kind, _rest = task_at(self.document, key)
@@ -169,6 +171,17 @@ class ChecksForm(WithExamples):
 
     def rows(self, kind: str, what: str) -> range:
         return range(0 if self.too_many else self.numbers[kind][what == "check"])
+
+    def _kept_places(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for number, task in enumerate(self.document.get("tasks", []), 1):
+            found |= self.kept_examples(task, key=f"tasks[{number}]")
+            counted: Counter[str] = Counter()
+            for row, check in enumerate(_checks_of(task)):
+                counted[check["purpose"]] += 1
+                place = f"tasks[{number}].{check['purpose']}[{counted[check['purpose']]}]"
+                found[place] = f"{task['kind']}_check_{row}_*"
+        return found
 
     def _numbers(self, kind: str, task: Document) -> tuple[int, int]:
         """How many rows of examples and of check items there are: those kept and some to spare, and never

@@ -15,7 +15,7 @@ _EXAMPLE = ("text", "answer", "why")
 
 class WithExamples(StepForm):
     """The rows of examples in a form. `places`: key of the study file -> beginning of a row's fields, '*'
-    and their end, once the form was applied."""
+    and their end; once the form was applied, of the changed file."""
 
     places: dict[str, str] = {}
 
@@ -67,6 +67,17 @@ class WithExamples(StepForm):
                 if f"_{code}" in self.ends(task)
             ],
         }
+
+    def kept_examples(self, task: Document, *, key: str) -> dict[str, str]:
+        """The places of the examples that the document has."""
+        found = {}
+        for end in self.ends(task):
+            said, where = (
+                (task["translations"][end[1:]], f"{key}.translations.{end[1:]}") if end else (task, key)
+            )
+            for number in range(len(said.get("examples", []))):
+                found[f"{where}.examples[{number + 1}]"] = f"{task['kind']}_example_{number}_*{end}"
+        return found
 
     def apply_examples(self, task: Document, *, key: str) -> None:
         kind = task["kind"]

@@ -74,7 +74,7 @@ def _of_images(sets: Choices, rated: Choices) -> dict[str, forms.Field]:
             help_text=_("None of the above included."),
         ),
         "allow_fewer": forms.BooleanField(
-            label=_("Make do with fewer random attributes than stereotypes"), required=False
+            label=_("Allow fewer random attributes than stereotypes"), required=False
         ),
     }
 

@@ -29,9 +29,11 @@ class ConsentForm(StepForm):
     """What people agree to, what they are warned of, and how they are cared for."""
 
     KEYS = {
-        r"consent\.text": "text",
+        r"consent(\.text)?$": "text",
         r"consent\.content_warning": "content_warning",
+        r"consent\.(?P<language>[\w-]+)\.(?P<part>text|content_warning)": "{part}_{language}",
         r"care\.support_text": "support_text",
+        r"care\.blur_images": "blur_images",
         r"care\.break_after": "break_after",
         r"care\.session_cap": "session_cap",
         r"translations\.(?P<language>[\w-]+)\.support_text\b": "support_text_{language}",
@@ -155,11 +157,24 @@ class _Address(forms.URLField):
     default_validators = [RegexValidator(rf"^{ADDRESS}\Z", URLValidator.message)]
 
 
+_LABELS = {
+    "field": _("Short name"),
+    "label": _("Question"),
+    "choices": _("Choices, one a line; none: own words"),
+}
+_LABELS_BY_LANGUAGE = {
+    "label": _("Question in %(language)s"),
+    "choices": _("Choices in %(language)s, in the same order"),
+}
+"""Of a question's fields, as the page has them (setup_recruitment.html)."""
+
+
 class RecruitmentForm(StepForm):
     """How people come in, what they are asked about themselves, and how a crowd platform is told."""
 
     SPARE = 2
     KEYS = {
+        r"recruitment\.self_enrol": "self_enrol",
         r"recruitment\.completion_url": "completion_url",
         r"recruitment\.completion_code": "completion_code",
         r"recruitment\.parameters\.participant": "participant",
@@ -217,6 +232,15 @@ class RecruitmentForm(StepForm):
                 {"number": number, **values, "languages": by_language, "others": others, "error": error}
             )
         return rows
+
+    def named(self, key: str) -> tuple[str, str]:
+        found = re.match(r"questions\[(\d+)\]\.(?:translations\.([\w-]+)\.)?(field|label|choices)", key)
+        if not found:
+            return super().named(key)
+        number, code, part = int(found[1]) - 1, found[2], found[3]
+        if (language := dict(languages()).get(code)) and part in _LABELS_BY_LANGUAGE:
+            return f"question_{part}_{number}_{code}", _LABELS_BY_LANGUAGE[part] % {"language": language}
+        return f"question_{part}_{number}", str(_LABELS[part])
 
     @property
     def question_errors(self) -> dict[int, str]:

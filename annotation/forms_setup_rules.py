@@ -19,6 +19,7 @@ class RulesForm(StepForm):
 
     KEYS = {
         r"stereotypes\.source": "rule_source",
+        r"stereotypes\.pool": "pool",
         r"stereotypes\.threshold": "threshold",
         r"visual_rule": "visual_rule",
         r"visual_mean": "visual_mean",

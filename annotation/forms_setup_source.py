@@ -33,7 +33,8 @@ _TEXTS = ("title", "description")
 
 
 class SourceForm(RulesForm):
-    """What the study is about, and what is judged in it."""
+    """What the study is about, and what is judged in it. `numbered`: the document whose tasks keys number;
+    once the form was applied, the changed one."""
 
     KEYS = {
         r"title": "title",
@@ -43,21 +44,24 @@ class SourceForm(RulesForm):
         r"translations\.(?P<language>[\w-]+)\.(?P<part>title|description)\b": "{part}_{language}",
         **RulesForm.KEYS,
     }
-    # rest of a task's key -> end of the field's name
-    _PARTS = {
-        "attributes.source": "source",
-        "attributes.limit": "limit",
-        "attributes.visual": "visual_words",
-        "attributes.groups": "groups",
-        "attributes": "words",
-        "associations.source": "source",
-        "associations.limit": "limit",
-        "associations.groups": "groups",
-        "associations.pairs": "pairs",
-        "associations": "source",
-        "image_set": "image_set",
-        "page_size": "page_size",
-    }
+    # rest of a task's key, end of the field's name
+    _PARTS = (
+        ("kind", "on"),
+        ("attributes.source", "source"),
+        ("attributes.limit", "limit"),
+        ("attributes.visual", "visual_words"),
+        ("attributes.groups", "groups"),
+        ("attributes.allow_fewer", "allow_fewer"),
+        ("attributes", "words"),
+        ("attributes", "visual"),
+        ("associations.source", "source"),
+        ("associations.limit", "limit"),
+        ("associations.groups", "groups"),
+        ("associations.pairs", "pairs"),
+        ("associations", "source"),
+        ("image_set", "image_set"),
+        ("page_size", "page_size"),
+    )
     title = forms.CharField(label=_("Title"), max_length=LONGEST_TITLE, help_text=_("What annotators read."))
     contact = forms.CharField(
         label=_("Contact"), max_length=200, help_text=_("Whom annotators can write to; shown on every page.")
@@ -71,6 +75,7 @@ class SourceForm(RulesForm):
 
     def __init__(self, document: Document, data: Any = None, *, may_name_leads: bool = False) -> None:
         self.may_name_leads = may_name_leads
+        self.numbered = document
         super().__init__(document, data)
 
     def add_fields(self) -> None:
@@ -199,6 +204,7 @@ class SourceForm(RulesForm):
         changed["tasks"] = [
             self._task(kind, before.get(kind, {"kind": kind})) for kind in kinds if said.get(f"{kind}_on")
         ]
+        self.numbered = changed
         return changed
 
     def _task(self, kind: str, task: Document) -> Document:
@@ -235,10 +241,13 @@ class SourceForm(RulesForm):
         ]
 
     def field_at(self, key: str) -> str | None:
-        kind, rest = task_at(self.document, key)
+        kind, rest = task_at(self.numbered, key)
         if not kind:
             return super().field_at(key)
-        for start, part in self._PARTS.items():
+        for start, part in self._PARTS:
             if rest.startswith(start) and f"{kind}_{part}" in self.fields:
                 return f"{kind}_{part}"
         return None
+
+    def named(self, key: str) -> tuple[str, str]:
+        return ("judged", "") if key == "tasks" else super().named(key)

@@ -129,7 +129,7 @@ class TasksForm(StepForm):
             return None
         if rest.startswith("translations."):
             code, _dot, part = rest[len("translations.") :].partition(".")
-            rest = f"{part.split(' ')[0]}_{code}"
+            rest = f"{part}_{code}"
         for part in ("strata", "overlap", "seed"):
             if rest.startswith(part):
                 return f"{kind}_{'strata' if part == 'overlap' else part}"
@@ -149,10 +149,10 @@ def _usual_strata(task: Document) -> Iterable[str]:
 def _problem(text: str, *, task: Document, questions: list[Document]) -> str:
     """Why `text` is no stratum of this task; empty if it is one."""
     if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.LONGEST:
-        return str(_("'%s…' is over 120 characters.") % text[:40])
+        return str(_("'%(text)s…' is over 120 characters.") % {"text": text[:40]})
     names_group = task["kind"] == TaskKind.DEPICTION or "associations" in task
     if strata.by_group(text) and not names_group:
-        return str(_("'%s' needs identity groups, and this task names none.") % text)
+        return str(_("'%(text)s' needs identity groups, and this task names none.") % {"text": text})
     fields = [*ProfileField.values, *(each.get("field", "") for each in questions)]
     try:
         strata.parse(text, fields=fields, unresolved=True)

@@ -31,6 +31,8 @@ from annotation.readers.study_file_texts import (
     read_questions,
     read_translations,
 )
+from annotation.study_errors import Place
+from annotation.study_errors import gettext_noop as _
 
 _POOLS = ("in", "out")
 CROWD_PARAMETERS = {"participant": "PROLIFIC_PID", "study": "STUDY_ID", "session": "SESSION_ID"}
@@ -109,7 +111,7 @@ def _study(table: Table, *, folder: Path | None) -> StudyFile:
     name = table.text("name", required=True, longest=80)
     if not re.fullmatch(r"[a-z0-9]+(?:[-_][a-z0-9]+)*", name):
         raise table.error(
-            "name", name, "may hold small letters, digits, '-' and '_' only: it stands in addresses."
+            "name", name, _("%(it)s may hold small letters, digits, '-' and '_' only: it is used in URLs.")
         )
     consent = table.table("consent", required=True)
     rule = table.table("stereotypes")
@@ -118,10 +120,20 @@ def _study(table: Table, *, folder: Path | None) -> StudyFile:
     care = table.table("care")
     pool = rule.text("pool", default="out")
     if pool not in _POOLS:
-        raise rule.error("pool", pool, "is neither 'in' nor 'out'.")
+        raise rule.error(
+            "pool",
+            pool,
+            "%(it)s is neither 'in' nor 'out'.",
+            on_page=_("Choose whose votes count."),
+        )
     tasks = table.tables("tasks")
     if not tasks:
-        raise StudyFileError("there is no [[tasks]] table. Add at least one; see docs/studies.md.")
+        raise table.missing(
+            "tasks",
+            "there is no [[%(it)s]] table.",
+            cure="Add at least one; see docs/studies.md.",
+            on_page=_("Choose at least one kind of judgement."),
+        )
     study = StudyFile(
         name=name,
         title=table.text("title", required=True, longest=LONGEST_TITLE),
@@ -170,7 +182,7 @@ def _crowd_parameters(table: Table) -> dict[str, str]:
     for key, default in CROWD_PARAMETERS.items():
         name = table.text(key, default=default, longest=80)
         if not re.fullmatch(PARAMETER_NAME, name):
-            raise table.error(key, name, "is no name of a URL parameter.")
+            raise table.error(key, name, _("%(it)s is no name of a URL parameter."))
         found[key] = name
     table.done()
     return found
@@ -179,7 +191,9 @@ def _crowd_parameters(table: Table) -> dict[str, str]:
 def _address(table: Table, key: str) -> str:
     address = table.text(key, longest=300)
     if address and not re.fullmatch(ADDRESS, address):
-        raise table.error(key, address, "is no address. Write it whole, e.g. https://app.prolific.com/...")
+        raise table.error(
+            key, address, _("%(it)s is no address. Write it whole, e.g. https://app.prolific.com/...")
+        )
     return address
 
 
@@ -189,34 +203,52 @@ def _check_together(study: StudyFile) -> None:
     for kind in kinds:
         if kinds.count(kind) > 1:
             raise StudyFileError(
-                f"there are {kinds.count(kind)} tasks of kind '{kind}'. A study has one of each."
+                f"there are {kinds.count(kind)} tasks of kind '{kind}'. A study has one of each.",
+                place="tasks",
+                on_page=_("One kind of judgement is there twice. A study has one of each."),
             )
     if study.visual_rule is not None and study.visual_mean is not None:
         raise StudyFileError(
-            f"visual_mean = {study.visual_mean:g} stands beside visual_rule = {study.visual_rule}. A study "
-            "has one rule of visual nature: leave one of them out."
+            f"%(it)s = {study.visual_mean:g} stands beside visual_rule = {study.visual_rule}. A study "
+            "has one rule of visual nature: leave one of them out.",
+            place="visual_mean",
+            on_page=_("Choose one rule: how many agree, or the mean score. Leave the other empty."),
         )
     for number, task in enumerate(study.tasks, 1):
         if task.kind == "visual_nature" and (study.visual_rule or 0) > len(task.strata):
             raise StudyFileError(
-                f"visual_rule = {study.visual_rule} asks for more answers than tasks[{number}] collects "
-                f"({len(task.strata)}). Lower it or raise the overlap."
+                f"%(it)s asks for more answers than tasks[{number}] collects (%(there)s). Lower it or raise "
+                "the overlap.",
+                place="visual_rule",
+                value=study.visual_rule,
+                on_page=_(
+                    "%(it)s is more than the number of answers that an item gets (%(there)s). Lower it, or "
+                    "add lines to %(answers)s."
+                ),
+                there=len(task.strata),
+                answers=Place(f"tasks[{number}].strata"),
             )
         if isinstance(task.pages, PageDraw) and study.stereotype_source is None:
             raise StudyFileError(
-                f"tasks[{number}].attributes draws from a source, but [stereotypes] names none. "
-                'Add source = "seegull-v2", say: scores are counted by the same rule.'
+                f"tasks[{number}].attributes draws from a source, but [stereotypes] names none.",
+                place="stereotypes.source",
+                cure='Add source = "seegull-v2", say: scores are counted by the same rule.',
+                on_page=_("Images are judged for stereotypes: say whose."),
             )
     purposes = {check.purpose for task in study.tasks for check in task.checks}
     if study.gold_rate and not purposes & {"gold", "attention"}:
         raise StudyFileError(
-            "quality.gold_rate mixes in gold items and attention checks, but no task has any. "
-            "Add [[tasks.gold]] or [[tasks.attention]], or leave gold_rate out."
+            "%(it)s mixes in gold items and attention checks, but no task has any.",
+            place="quality.gold_rate",
+            cure="Add [[tasks.gold]] or [[tasks.attention]], or leave gold_rate out.",
+            on_page=_("Items are to be mixed in, but no task has any. Add some, or leave this empty."),
         )
     if study.training_pass is not None and "training" not in purposes:
         raise StudyFileError(
-            "quality.training_pass asks for training items, but no task has any. Add [[tasks.training]], or "
-            "leave training_pass out."
+            "%(it)s asks for training items, but no task has any.",
+            place="quality.training_pass",
+            cure="Add [[tasks.training]], or leave training_pass out.",
+            on_page=_("Training items are asked for, but no task has any. Add some, or leave this empty."),
         )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from annotation.readers.study_file_table import LARGEST_NUMBER, StudyFileError, Table
+from annotation.readers.study_file_table import LARGEST_NUMBER, Table
+from annotation.study_errors import Place
+from annotation.study_errors import gettext_noop as _
 
 PURPOSES = ("training", "gold", "attention")
 
@@ -43,9 +45,10 @@ def _item(table: Table, *, purpose: str, names_group: bool) -> CheckItem:
     expected = table.raw("expected")
     wanted = expected if isinstance(expected, list) else [expected]
     if not wanted or not all(isinstance(each, str | int) and not isinstance(each, bool) for each in wanted):
-        raise StudyFileError(
-            f"{table.name_of('expected')} is missing. Write the labels that are right, "
-            'e.g. expected = ["Agree", "Strongly agree"].'
+        raise table.missing(
+            "expected",
+            cure='Write the labels that are right, e.g. expected = ["Agree", "Strongly agree"].',
+            on_page=_("Choose at least one right answer."),
         )
     return CheckItem(
         purpose=purpose,
@@ -60,12 +63,20 @@ def _page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
     shown = tuple(text.lower() for text in table.texts("shown"))
     if not 0 < len(shown) < page_size or len(set(shown)) < len(shown):
         raise table.error(
-            "shown", list(shown), f"is not a list of 1 to {page_size - 1} different attributes."
+            "shown",
+            list(shown),
+            "%(it)s is not a list of 1 to %(most)s different attributes.",
+            on_page=_("List 1 to %(most)s different attributes."),
+            most=page_size - 1,
         )
     expected = tuple(text.lower() for text in table.texts("expected"))
     if "expected" not in table or not set(expected) <= set(shown):
         raise table.error(
-            "expected", list(expected), "does not list attributes of 'shown'. Write [] for none of the above."
+            "expected",
+            list(expected),
+            "%(it)s does not list attributes of 'shown'. Write [] for none of the above.",
+            on_page=_("%(it)s does not list attributes of %(shown)s. Empty: none of the above."),
+            shown=Place(table.name_of("shown")),
         )
     return CheckItem(
         purpose=purpose,

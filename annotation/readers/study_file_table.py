@@ -10,6 +10,9 @@ import difflib
 import re
 from typing import Any
 
+from annotation.study_errors import StudyError
+from annotation.study_errors import gettext_noop as _
+
 HIGHEST_COUNT = 32_767
 """Of what a study counts: votes, minutes, answers."""
 LARGEST_NUMBER = 2**31 - 1
@@ -19,7 +22,7 @@ LANGUAGE = "en"
 """The language of the texts that stand under no language of their own."""
 
 
-class StudyFileError(ValueError):
+class StudyFileError(StudyError):
     """A study file that cannot be used. The message names the key, the value and the cure."""
 
 
@@ -44,13 +47,15 @@ class Table:
     def text(self, key: str, *, required: bool = False, default: str = "", longest: int = 0) -> str:
         value = self.raw(key, default)
         if not isinstance(value, str):
-            raise self.error(key, value, "is not a text. Put it in quotation marks.")
+            raise self.error(key, value, _("%(it)s is not a text."), cure="Put it in quotation marks.")
         self._refuse_nul(key, [value])
         value = value.strip()
         if required and not value:
-            raise StudyFileError(f'{self.name_of(key)} is missing. Add it, e.g. {key} = "...".')
+            raise self.missing(key, cure=f'Add it, e.g. {key} = "...".')
         if longest and len(value) > longest:
-            raise self.error(key, value, f"is longer than {longest} characters. Shorten it.")
+            raise self.error(
+                key, value, _("%(it)s is longer than %(most)s characters. Shorten it."), most=longest
+            )
         return value
 
     def prose(self, key: str, *, required: bool = False) -> str:
@@ -62,7 +67,13 @@ class Table:
     def whole(self, key: str, *, default: int, least: int, most: int = HIGHEST_COUNT) -> int:
         value = self.raw(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise self.error(key, value, f"is not a whole number from {least} to {most}.")
+            raise self.error(
+                key,
+                value,
+                _("%(it)s is not a whole number from %(least)s to %(most)s."),
+                least=least,
+                most=most,
+            )
         return value
 
     def whole_or_none(self, key: str, *, least: int, most: int = HIGHEST_COUNT) -> int | None:
@@ -75,7 +86,13 @@ class Table:
         if value is None:
             return None
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= most:
-            raise self.error(key, value, f"is not a number from 0 to {most}.")
+            raise self.error(
+                key,
+                value,
+                f"%(it)s is not a number from 0 to {most}.",
+                on_page=_("Write a number from 0 to %(percent)s."),
+                percent=f"{most * 100:g}",
+            )
         return float(value)
 
     def decimal_or_none(self, key: str, *, least: float, most: float) -> float | None:
@@ -84,34 +101,53 @@ class Table:
         if value is None:
             return None
         if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
-            raise self.error(key, value, f"is not a number from {least:g} to {most:g}.")
+            raise self.error(
+                key,
+                value,
+                _("%(it)s is not a number from %(least)s to %(most)s."),
+                least=f"{least:g}",
+                most=f"{most:g}",
+            )
         if round(value, 2) != value:
-            raise self.error(key, value, "has more than two decimals. Round it.")
+            raise self.error(key, value, _("%(it)s has more than two decimals. Round it."))
         return float(value)
 
     def flag(self, key: str, *, default: bool) -> bool:
         value = self.raw(key, default)
         if not isinstance(value, bool):
-            raise self.error(key, value, "is neither true nor false.")
+            raise self.error(
+                key,
+                value,
+                "%(it)s is neither true nor false.",
+                on_page=_("%(it)s is neither yes nor no. Choose again."),
+            )
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
         value = self.raw(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
-            raise self.error(key, value, f'is not a list of texts. Write {key} = ["...", "..."].')
+            raise self.error(
+                key, value, _("%(it)s is not a list of texts."), cure=f'Write {key} = ["...", "..."].'
+            )
         self._refuse_nul(key, value)
         return tuple(" ".join(item.split()) for item in value)
 
     def table(self, key: str, *, required: bool = False) -> Table:
         value = self.raw(key, {})
         if not isinstance(value, dict) or (required and not value):
-            raise StudyFileError(f"the table [{self.name_of(key)}] is missing. Add it; see docs/studies.md.")
+            raise self.missing(key, "the table [%(it)s] is missing.", cure="Add it; see docs/studies.md.")
         return Table(value, where=self.name_of(key))
 
     def tables(self, key: str) -> list[Table]:
         value = self.raw(key, [])
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise self.error(key, value, f"is not a list of tables. Write [[{self.name_of(key)}]].")
+            raise self.error(
+                key,
+                value,
+                "%(it)s is not a list of tables.",
+                cure=f"Write [[{self.name_of(key)}]].",
+                on_page=_("This cannot be read. Fill it in again."),
+            )
         return [Table(item, where=f"{self.name_of(key)}[{number}]") for number, item in enumerate(value, 1)]
 
     def by_language(self, *, besides: tuple[str, ...] = ()) -> list[tuple[str, Table]]:
@@ -122,12 +158,17 @@ class Table:
                 continue
             if len(key) > 10 or not re.fullmatch(r"[a-z]{2,3}(-[a-z0-9]+)*", key):
                 raise StudyFileError(
-                    f"'{self.name_of(key)}' names no language. Write its code, e.g. 'es' or 'pt-br'."
+                    "'%(it)s' names no language. Write its code, e.g. 'es' or 'pt-br'.",
+                    place=self.name_of(key),
+                    on_page=_("'%(code)s' is not the code of a language."),
+                    code=key,
                 )
             if key == LANGUAGE:
                 raise StudyFileError(
-                    f"'{self.name_of(key)}': the texts without a language are in English ('{LANGUAGE}') "
-                    "already. Write them there."
+                    f"'%(it)s': the texts without a language are in English ('{LANGUAGE}') already. "
+                    "Write them there.",
+                    place=self.name_of(key),
+                    on_page=_("There are two texts in English. Keep one of them."),
                 )
             found.append((key, self.table(key)))
         return found
@@ -140,18 +181,38 @@ class Table:
                 hint = (
                     f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(sorted(self._asked))}."
                 )
-                raise StudyFileError(f"there is no key '{self.name_of(key)}'. {hint}")
+                raise StudyFileError(
+                    f"there is no key '%(it)s'. {hint}",
+                    place=self.name_of(key),
+                    on_page=_("'%(name)s' is not known here. Leave it out."),
+                    name=key,
+                )
 
-    def error(self, key: str, value: Any, message: str) -> StudyFileError:
-        shown = repr(value)
-        shown = shown if len(shown) <= 80 else shown[:77] + "..."
-        return StudyFileError(f"{self.name_of(key)} = {shown} {message}")
+    def error(
+        self, key: str, value: Any, what: str, *, cure: str = "", on_page: str = "", **details: object
+    ) -> StudyFileError:
+        return StudyFileError(
+            what, place=self.name_of(key), value=value, cure=cure, on_page=on_page, **details
+        )
+
+    def missing(
+        self,
+        key: str,
+        what: str = "%(it)s is missing.",
+        *,
+        cure: str,
+        on_page: str = _("Add %(it)s."),
+        **details: object,
+    ) -> StudyFileError:
+        return StudyFileError(what, place=self.name_of(key), cure=cure, on_page=on_page, **details)
 
     def _refuse_nul(self, key: str, values: list[str]) -> None:
         for value in values:
             if "\0" in value:
                 raise self.error(
-                    key, value, "holds the character NUL (\\u0000), which cannot be stored. Remove it."
+                    key,
+                    value,
+                    _("%(it)s holds the character NUL (\\u0000), which cannot be stored. Remove it."),
                 )
 
 

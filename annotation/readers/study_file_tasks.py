@@ -19,6 +19,7 @@ from annotation.readers.study_file_shown import (
 )
 from annotation.readers.study_file_table import LARGEST_SEED, StudyFileError, Table
 from annotation.readers.study_file_wordings import OFFENSIVENESS_OF_AN_ATTRIBUTE, WORDINGS
+from annotation.study_errors import gettext_noop as _
 
 _STRATA = {
     "prevalence": ("in-region",) * 3 + ("out-region",) * 3,
@@ -66,7 +67,13 @@ def read_task(table: Table, *, folder: Path | None) -> TaskFile:
     """`folder`: where lists beside the file are looked for; None refuses them."""
     kind = table.text("kind", required=True)
     if kind not in WORDINGS:
-        raise table.error("kind", kind, f"is none of: {', '.join(WORDINGS)}.")
+        raise table.error(
+            "kind",
+            kind,
+            f"%(it)s is none of: {', '.join(WORDINGS)}.",
+            on_page=_("'%(kind)s' is no kind of judgement."),
+            kind=kind,
+        )
     attributes = associations = pages = None
     image_set, page_size = "", 5
     if kind == "depiction":
@@ -110,14 +117,24 @@ def _check_wording(table: Table, wording: str, *, kind: str, names_group: bool) 
     needed = {"visual_nature": ("[attr]",), "offensiveness": ("[attr]",), "prevalence": ("[id]", "[attr]")}
     for place in needed.get(kind, ()):
         if place not in wording:
-            raise table.error("wording", wording, f"does not hold '{place}', where it is to stand.")
+            raise table.error(
+                "wording",
+                wording,
+                "%(it)s does not hold '%(part)s', where it is to stand.",
+                on_page=_("Write '%(part)s' in the wording, where it is to stand."),
+                part=place,
+            )
     if "[id]" in wording and not names_group:
         raise table.error(
-            "wording", wording, "holds '[id]', but no identity group is named in this task. Take it out."
+            "wording",
+            wording,
+            _("%(it)s holds '[id]', but no identity group is named in this task. Take it out."),
         )
     if "[attr]" in wording and kind == "depiction":
         raise table.error(
-            "wording", wording, "holds '[attr]', but a page shows several attributes. Take it out."
+            "wording",
+            wording,
+            _("%(it)s holds '[attr]', but a page shows several attributes. Take it out."),
         )
 
 
@@ -128,7 +145,14 @@ def _strata(table: Table, *, kind: str) -> tuple[str, ...]:
     overlap = table.whole("overlap", default=DEFAULT_OVERLAP, least=1, most=100)
     if strata and overlap != len(strata):
         raise table.error(
-            "overlap", overlap, f"differs from the {len(strata)} strata. Leave one of them out."
+            "overlap",
+            overlap,
+            f"%(it)s differs from the {len(strata)} strata. Leave one of them out.",
+            on_page=_(
+                "%(overlap)s answers are asked for, and there are %(lines)s lines. Write as many lines."
+            ),
+            overlap=overlap,
+            lines=len(strata),
         )
     return strata or ("any",) * overlap
 
@@ -145,8 +169,10 @@ def _translations(
         if translated and len(translated) != len(examples):
             # people of different languages must not be shown different examples
             raise StudyFileError(
-                f"{each.name_of('examples')}: {len(translated)} of the {len(examples)} examples are there. "
-                "Translate all of them, or none."
+                _("%(there)s of the %(wanted)s examples are there. Translate all of them, or none."),
+                place=each.name_of("examples"),
+                there=len(translated),
+                wanted=len(examples),
             )
         if translated:
             found[language]["examples"] = translated

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.readers.study_file_table import StudyFileError, Table
+from annotation.study_errors import gettext_noop as _
 
 TEXTS = ("title", "description", "support_text")
 """Of a study, which annotators read and which can be translated."""
@@ -43,11 +44,21 @@ def read_translations(table: Table) -> dict[str, dict[str, str]]:
         each.done()
         for key, text in said.items():
             if key in each and not text:
-                raise each.error(key, text, "is empty. Write it in that language, or leave the key out.")
+                raise each.error(
+                    key,
+                    text,
+                    "%(it)s is empty.",
+                    cure="Write it in that language, or leave the key out.",
+                    on_page=_("This is empty. Write it in that language."),
+                )
         found[language] = {key: text for key, text in said.items() if text}
         if not found[language]:
             raise StudyFileError(
-                f"{table.name_of(language)} says nothing. Add one of: {', '.join(TEXTS)}; or leave it out."
+                "%(it)s says nothing.",
+                place=table.name_of(language),
+                cure=f"Add one of: {', '.join(TEXTS)}; or leave it out.",
+                on_page=_("There is no text in the language '%(code)s'. Write one."),
+                code=language,
             )
     table.done()
     return found
@@ -58,9 +69,21 @@ def read_questions(tables: list[Table]) -> tuple[Question, ...]:
     for each in tables:
         name = each.text("field", required=True, longest=30)
         if not re.fullmatch(QUESTION_FIELD, name):
-            raise each.error("field", name, "may hold small letters, digits and '_' only: strata name it.")
+            raise each.error(
+                "field",
+                name,
+                "%(it)s may hold small letters, digits and '_' only: strata name it.",
+                on_page=_(
+                    "The short name begins with a small letter and holds small letters, digits and '_'."
+                ),
+            )
         if name in questions:
-            raise each.error("field", name, "stands twice. Give each question a field of its own.")
+            raise each.error(
+                "field",
+                name,
+                "%(it)s stands twice. Give each question a field of its own.",
+                on_page=_("There is another question of that short name."),
+            )
         label, choices = each.text("label", required=True, longest=LONGEST_QUESTION), each.texts("choices")
         questions[name] = Question(
             field=name,
@@ -80,8 +103,15 @@ def _of_question(table: Table, *, choices: tuple[str, ...]) -> dict[str, dict[st
         if len(translated) != len(choices):
             # the answer is kept in English, so it must be known which choice is which
             raise StudyFileError(
-                f"{each.name_of('choices')}: there are {len(translated)}, and in English {len(choices)}. "
-                "Give as many, in the same order."
+                "there are %(there)s, and in English %(wanted)s. Give as many, in the same order.",
+                place=each.name_of("choices"),
+                on_page=_(
+                    "Choices in %(language)s: %(there)d, in English: %(wanted)d. "
+                    "Give as many, in the same order."
+                ),
+                language=language,
+                there=len(translated),
+                wanted=len(choices),
             )
         if translated:
             found[language]["choices"] = list(translated)

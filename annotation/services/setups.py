@@ -26,6 +26,7 @@ from annotation.models import ImageSet, Study, StudyStatus
 from annotation.readers.study_file import StudyFile, StudyFileError, read_study_text
 from annotation.services import studies, study_files
 from annotation.services.units import Plan, with_checks
+from annotation.study_errors import StudyError, gettext_noop
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -37,7 +38,7 @@ LARGEST_BYTES = 5_000_000
 _KEPT = timedelta(days=365)
 
 
-class SetupRefused(ValueError):
+class SetupRefused(StudyError):
     """Something that cannot be kept or made. The message says why and what to do."""
 
 
@@ -54,8 +55,8 @@ def save(*, user: User, name: str, document: Mapping[str, Any]) -> None:
     if size > LARGEST_BYTES:
         raise SetupRefused(
             _(
-                "A study of %(size)s MB is too large to be set up in the browser. Use the command: "
-                "manage.py open_study FILE.toml"
+                "A study of %(size)s MB is too large to be set up in the browser. Ask an administrator to "
+                "make it from a study file."
             )
             % {"size": f"{size / 1e6:.1f}"}
         )
@@ -109,7 +110,13 @@ def make(
             leads = leads or before
         foreign = leads - before - {user.get_username()}
         if foreign and not may_name_leads:
-            raise SetupRefused(_("leads: only an administrator can make others leads. Leave them out."))
+            raise SetupRefused(
+                "leads: only an administrator can make others leads. Leave them out.",
+                on_page=gettext_noop(
+                    "The study file names other leads, which only an administrator may do. Take them out of "
+                    "the file, and upload it again."
+                ),
+            )
         file = read_study_text(toml({**document, "name": name, "leads": sorted(leads)}))
         made = studies.from_file(file=file, by=f"user {user.pk}")
         if opening and made.study.status == StudyStatus.DRAFT:
@@ -120,9 +127,9 @@ def make(
         return made
 
 
-def problem_of_checks(*, file: StudyFile) -> str:
-    """The first item with a known right answer that names what there is not, in words that begin with its
-    key; empty if there is none."""
+def problem_of_checks(*, file: StudyFile) -> StudyError | None:
+    """What is wrong with the first item with a known right answer that names what there is not; None if all
+    name what there is."""
     sets = {each.name: each for each in ImageSet.objects.filter(name__in=[t.image_set for t in file.tasks])}
     for number, task in enumerate(file.tasks, 1):
         image_set = sets.get(task.image_set)
@@ -137,8 +144,8 @@ def problem_of_checks(*, file: StudyFile) -> str:
                 key=f"tasks[{number}]",
             )
         except studies.StudyRefused as refused:
-            return str(refused)
-    return ""
+            return refused
+    return None
 
 
 def _change(user: User, change: Callable[[dict[str, Document]], object]) -> None:

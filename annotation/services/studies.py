@@ -50,6 +50,7 @@ from annotation.services.units import (
     remove_units,
     source_named,
 )
+from annotation.study_errors import Place, gettext_noop
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -112,7 +113,10 @@ def from_file(*, file: StudyFile, by: str, progress: Callable[[int], None] = lam
                     cure = "The command `consent` publishes it as the next version."
                 raise StudyRefused(
                     f"the study '{study.name}' is {study.status} already, and the file now differs in "
-                    f"{', '.join(differing)}. {cure}"
+                    f"{', '.join(differing)}. {cure}",
+                    on_page=gettext_noop(
+                        "This study is no draft any more, and what people are asked cannot change."
+                    ),
                 )
             for task in study.tasks.all():
                 remove_units(task=task)
@@ -211,21 +215,40 @@ def unknown_strata_values(file: StudyFile, *, offered: Mapping[str, Iterable[str
 def _check_answerable(study: Study) -> None:
     if not study.tasks.exists() or study.tasks.filter(units__isnull=True).exists():
         raise StudyRefused(
-            f"the study '{study.name}' has nothing to answer. Make it with open_study FILE.toml."
+            f"the study '{study.name}' has nothing to answer. Make it with open_study FILE.toml.",
+            on_page=gettext_noop("There is nothing to answer yet. Choose what is judged on %(tasks)s."),
+            tasks=Place("tasks"),
         )
     if not study.consent_texts.exists():
-        raise StudyRefused(f"the study '{study.name}' has no consent text. Add one before opening it.")
+        raise StudyRefused(
+            f"the study '{study.name}' has no consent text. Add one before opening it.",
+            on_page=gettext_noop("Add %(it)s."),
+            it=Place("consent.text"),
+        )
     checks = Unit.objects.filter(task__study=study)
     if study.training_pass is not None and not checks.filter(purpose=Purpose.TRAINING).exists():
         raise StudyRefused(
             f"the study '{study.name}' asks for a share of training items to be right, but has none. "
-            "Add some, or leave training_pass out."
+            "Add some, or leave training_pass out.",
+            on_page=gettext_noop(
+                "Training items are asked for, but no task has any. Add some, or leave %(share)s empty."
+            ),
+            share=Place("quality.training_pass"),
         )
     absent = Image.objects.filter(units__task__study=study, file="").distinct()
     if first := absent.order_by("group__name", "index").first():
+        kinds = list(study.tasks.order_by("pk").values_list("kind", flat=True))
         raise StudyRefused(
-            f"the study '{study.name}' cannot show its images: {absent.count()} of them have no file, the "
-            f"first is {first}. Add the files to the image set '{first.image_set.name}' before opening it."
+            f"the study '{study.name}' cannot show its images: %(number)s of them have no file, the first is "
+            "%(first)s. Add the files to the image set '%(set)s' before opening it.",
+            on_page=gettext_noop(
+                "%(number)s of the images chosen in %(field)s have no file, the first is %(first)s. Add the "
+                "files to '%(set)s'."
+            ),
+            number=absent.count(),
+            first=first,
+            set=first.image_set.name,
+            field=Place(f"tasks[{kinds.index(TaskKind.DEPICTION) + 1}].image_set"),
         )
 
 

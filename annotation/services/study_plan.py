@@ -18,6 +18,7 @@ from annotation.services.units import (
     plan_pages,
     with_checks,
 )
+from annotation.study_errors import gettext_noop as _
 
 MADE = "study made from a file"
 """What the audit calls it; its details say by whom, and how the units were drawn."""
@@ -206,14 +207,36 @@ def _check_strata(task: TaskFile, *, file: StudyFile, key: str) -> None:
     doubled = sorted(own & set(ProfileField.values))
     if doubled:
         raise StudyRefused(
-            f"questions: '{doubled[0]}' is a field of everybody's profile already. Give the question another."
+            "'%(field)s' is a field of everybody's profile already. Give the question another.",
+            place=f"questions[{[each.field for each in file.questions].index(doubled[0]) + 1}].field",
+            on_page=_(
+                "'%(field)s' is asked in everybody's profile already. Give the question another short name."
+            ),
+            field=doubled[0],
         )
     names_group = task.associations is not None or task.pages is not None
     for place, text in enumerate(task.strata, 1):
         where = f"{key}.strata[{place}]"
         if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.LONGEST:
-            raise StudyRefused(f"{where}: '{text[:40]}...' is over {strata.LONGEST} characters, resolved.")
+            raise StudyRefused(
+                f"'{text[:40]}...' is over {strata.LONGEST} characters, resolved.",
+                place=where,
+                on_page=_("'%(text)s…' is over 120 characters."),
+                text=text[:40],
+            )
         try:
             strata.parse(text, fields=[*ProfileField.values, *own], unresolved=names_group)
         except ValueError as error:
-            raise StudyRefused(f"{where}: {error}") from error
+            fields = ", ".join([*ProfileField.values, *sorted(own)])
+            raise StudyRefused(
+                str(error),
+                place=where,
+                on_page=_("'%(text)s' needs identity groups, and this task names none.")
+                if strata.by_group(text) and not names_group
+                else _(
+                    "'%(text)s' is not understood. Write 'any', 'origin: Asia' or 'gender: not male', "
+                    "with one of: %(fields)s."
+                ),
+                text=text,
+                fields=fields,
+            ) from error

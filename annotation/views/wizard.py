@@ -18,26 +18,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import policies, queries_setup
 from annotation.forms_setup import Document, NewStudyForm, StepForm, UploadForm
-from annotation.forms_setup_checks import ChecksForm
-from annotation.forms_setup_people import ConsentForm, RecruitmentForm
 from annotation.forms_setup_source import SourceForm
-from annotation.forms_setup_tasks import TasksForm
 from annotation.models import Study
 from annotation.readers.study_file import StudyFileError, read_study_text
 from annotation.readers.study_file_write import study_toml
-from annotation.services import feasibility, setups, studies
+from annotation.services import feasibility, setups
+from annotation.study_errors import StudyError
 from annotation.views.requests import LoggedIn, takes_files
-from annotation.views.wizard_checks import STEPS, placed, problem_of, show
+from annotation.views.wizard_checks import FORMS, STEPS, Pages, problem_of
 from annotation.views.wizard_previews import previews
-
-FORMS: dict[str, type[StepForm]] = {
-    "source": SourceForm,
-    "tasks": TasksForm,
-    "checks": ChecksForm,
-    "consent": ConsentForm,
-    "recruitment": RecruitmentForm,
-}
-_REFUSED = (StudyFileError, studies.StudyRefused, setups.SetupRefused)
 
 
 def _most_bytes(user: User | AnonymousUser) -> int:
@@ -82,7 +71,7 @@ def setup(request: LoggedIn) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
-    """One page of a study being set up. POST keeps what was filled in, and goes on to the next page."""
+    """One page of a study being set up. POST saves what was filled in, and continues with the next page."""
     if step not in STEPS:
         raise Http404
     document, study = _document(request, name)
@@ -91,16 +80,17 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
     form = _form(request, step, document)
     if request.method == "POST" and form.is_valid():
         changed = form.applied()
+        pages = Pages(name, changed, form, may_name_leads=policies.is_admin(request.user))
         problem = problem_of(step, changed)
         if problem:
-            show(form, problem)
+            pages.show(problem)
         else:
             try:
                 setups.save(user=request.user, name=name, document=changed)
             except setups.SetupRefused as refused:
-                form.add_error(None, str(refused))
+                pages.show(refused)
             else:
-                messages.success(request, _("Kept. You can come back to every page."))
+                messages.success(request, _("Saved. You can come back to every page."))
                 if "stay" in request.POST:
                     return redirect("setup_step", name=name, step=step)
                 following = list(STEPS)[list(STEPS).index(step) + 1]
@@ -173,6 +163,7 @@ def _frame(name: str, step: str, document: Document, study: Study | None) -> dic
 
 def _open(request: LoggedIn, name: str, document: Document, study: Study | None) -> HttpResponse:
     """The last page: whether the study is whole, whether it can be filled, and opening it."""
+    pages = Pages(name, document, may_name_leads=policies.is_admin(request.user))
     problem: dict[str, str] | None = None
     if request.method == "POST":
         opening = "open" in request.POST
@@ -181,11 +172,11 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
                 user=request.user,
                 name=name,
                 document=document,
-                may_name_leads=policies.is_admin(request.user),
+                may_name_leads=pages.may_name_leads,
                 opening=opening,
             )
-        except _REFUSED as refused:
-            problem = placed(document, str(refused))
+        except StudyError as refused:
+            problem = pages.placed(refused)
         else:
             if opening:
                 messages.success(request, _("The study is open."))
@@ -194,7 +185,7 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
             return redirect("setup_step", name=name, step="open")
     else:
         whole = problem_of("", {"name": name, **document})
-        problem = placed(document, whole) if whole else None
+        problem = pages.placed(whole) if whole else None
     context = {
         "problem": problem,
         "toml": setups.toml({"name": name, **document}),

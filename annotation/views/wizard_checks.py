@@ -1,15 +1,28 @@
-"""What is still wrong with a study being set up, and on which page it is put right."""
+"""What is still wrong with a study being set up: in which field of which page, in the words of the pages."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Any
 
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotation.forms_setup import Document, StepForm, task_at
+from annotation.forms_setup_checks import ChecksForm
+from annotation.forms_setup_people import ConsentForm, RecruitmentForm
+from annotation.forms_setup_source import SourceForm
+from annotation.forms_setup_tasks import TasksForm
+from annotation.models import TaskKind
 from annotation.readers.study_file import StudyFileError, read_study_text
 from annotation.readers.study_file_checks import PURPOSES
 from annotation.services import setups
+from annotation.study_errors import Place, StudyError, parts, shortened
 
 STEPS = {
     "source": gettext_lazy("What is judged"),
@@ -19,11 +32,18 @@ STEPS = {
     "recruitment": gettext_lazy("Getting people in"),
     "open": gettext_lazy("Check and open"),
 }
+FORMS: dict[str, type[StepForm]] = {
+    "source": SourceForm,
+    "tasks": TasksForm,
+    "checks": ChecksForm,
+    "consent": ConsentForm,
+    "recruitment": RecruitmentForm,
+}
 
 
-def problem_of(step: str, document: Document) -> str:
-    """What the reader of study files says of `document`; empty if nothing. While one page is filled in
-    (`step`), the others count as filled in well."""
+def problem_of(step: str, document: Document) -> StudyError | None:
+    """What is wrong with `document`; None if nothing is. While one page is filled in (`step`), the others
+    count as filled in well."""
     whole: Document = {**document}
     if step:
         whole = {"title": "-", "contact": "-", "name": "a", **whole}
@@ -43,18 +63,14 @@ def problem_of(step: str, document: Document) -> str:
     try:
         file = read_study_text(setups.toml(whole))
     except StudyFileError as error:
-        return str(error)
-    return setups.problem_of_checks(file=file) if step == "checks" else ""
+        return error
+    return setups.problem_of_checks(file=file) if step == "checks" else None
 
 
 _OF_TASKS = frozenset({"strata", "overlap", "wording", "instructions", "seed", "translations"})
 """Keys of a task that the second page fills in."""
 _OF_CHECKS = frozenset({"examples", *PURPOSES})
 """And the third; it fills in the translations of examples, too."""
-_OF_SOURCE = (
-    *("title", "contact", "description", "translations", "leads", "stereotypes"),
-    *("visual_", "there"),
-)
 _OF_CARE = re.compile(r"translations\.[\w-]+\.support_text\b")
 _CHECKS = re.compile(rf"(?:translations\.[\w-]+\.)?(?:{'|'.join(sorted(_OF_CHECKS))})\b")
 
@@ -69,33 +85,85 @@ def _without(keys: frozenset[str], task: Document) -> Document:
     return kept
 
 
-def show(form: StepForm, problem: str) -> None:
-    """Put what the reader of study files says beside the field it is about."""
-    key = _key_of(problem)
-    form.add_error(form.field_at(key), problem)
+@dataclass(frozen=True)
+class Pages:
+    """The pages on which the study `name` is set up. `form`: that of the page being shown, if it has one."""
+
+    name: str
+    document: Document
+    form: StepForm | None = None
+    may_name_leads: bool = False
+
+    def placed(self, error: StudyError) -> dict[str, str]:
+        """What is wrong, and the page on which it is put right."""
+        return {"text": self._said(error), "step": _step_of(error.place, self.document)}
+
+    def show(self, error: StudyError) -> None:
+        """Say what is wrong beside its field; else beside the first field of this page that it speaks of."""
+        form = self.form
+        assert form is not None
+        places = [error.place, *(each for each in error.details.values() if isinstance(each, Place))]
+        beside = next((field for place in places if (field := form.field_at(place))), None)
+        form.add_error(beside, self._said(error, beside=beside))
+
+    def _said(self, error: StudyError, *, beside: str | None = None) -> SafeString:
+        """The words of the pages, with a link to each field they name. `beside`: the field that they are said
+        beside, which need not be named."""
+        words = _(error.words)
+        own = self.form is not None and beside is not None and self.form.field_at(error.place) == beside
+        it: object = f"'{_typed(error.value)}'" if error.has_value else error.place
+        begin, *rest = parts(words, {"it": it, **error.details})
+        pieces = [self._link(each, beside=beside) if isinstance(each, Place) else each for each in rest]
+        said = format_html_join("", "{}", [(capfirst(str(begin)),), *((each,) for each in pieces)])
+        if own or not error.place or ("%(it)s" in words and not error.has_value):
+            return said
+        return format_html("{}: {}", self._link(error.place, beside=beside, begins=True), said)
+
+    def _link(self, place: Place, *, beside: str | None, begins: bool = False) -> SafeString:
+        """The field that asks for `place`, by its label; and its page, where it is on another. `begins`: a
+        sentence begins with it."""
+        step = _step_of(place, self.document)
+        here = isinstance(self.form, FORMS[step])
+        form = self.form if self.form is not None and here else self._form(step)
+        anchor, label = form.named(place)
+        kind, _rest = task_at(self.document, place)
+        if label:
+            text = _("“%(field)s”") % {"field": label} + (f" ({_(TaskKind(kind).label)})" if kind else "")
+            if not here:
+                text = _("%(field)s on the page “%(page)s”") % {"field": text, "page": STEPS[step]}
+        else:
+            text = _("the page “%(page)s”") % {"page": STEPS[step]}
+            text = capfirst(text) if begins else text
+        if here and beside is not None and form.field_at(place) == beside:
+            return format_html("{}", text)
+        url = "" if here else reverse("setup_step", args=[self.name, step])
+        return format_html('<a href="{}#{}">{}</a>', url, anchor, text)
+
+    def _form(self, step: str) -> StepForm:
+        if step == "source":
+            return SourceForm(self.document, may_name_leads=self.may_name_leads)
+        return FORMS[step](self.document)
 
 
-def _key_of(problem: str) -> str:
-    """The key that a message about a study file begins with."""
-    found = re.match(
-        r"(?:there is no key |the table \[)?'?([a-z_][\w-]*(?:\[\d+\])?(?:\.[\w-]+(?:\[\d+\])?)*)", problem
-    )
-    return found.group(1) if found else ""
+def _step_of(place: str, document: Document) -> str:
+    """The page on which `place` is filled in."""
+    kind, rest = task_at(document, place)
+    if place.startswith(("consent", "care")) or _OF_CARE.match(place):
+        return "consent"
+    if place.startswith(("recruitment", "questions")):
+        return "recruitment"
+    if place.startswith("quality") or _CHECKS.match(rest):
+        return "checks"
+    if kind and rest.partition("[")[0].partition(".")[0] in _OF_TASKS:
+        return "tasks"
+    return "source"
 
 
-def placed(document: Document, problem: str) -> dict[str, str]:
-    """A problem and the page on which it is put right."""
-    key = _key_of(problem)
-    kind, rest = task_at(document, key)
-    step = ""
-    if key.startswith(("consent", "care")) or _OF_CARE.match(key):
-        step = "consent"
-    elif key.startswith(("recruitment", "questions")):
-        step = "recruitment"
-    elif key.startswith("quality") or _CHECKS.match(rest):
-        step = "checks"
-    elif kind:
-        step = "tasks" if rest.partition("[")[0].partition(".")[0] in _OF_TASKS else "source"
-    elif key.startswith(_OF_SOURCE):
-        step = "source"
-    return {"text": problem, "step": step, "label": str(STEPS[step]) if step else ""}
+def _typed(value: Any) -> str:
+    """A value of a study file as somebody would type it."""
+    if isinstance(value, list | tuple):
+        return shortened(", ".join(str(each) for each in value))
+    return shortened(str(value))
+
+
+__all__ = ["FORMS", "STEPS", "Pages", "problem_of"]

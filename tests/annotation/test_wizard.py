@@ -6,13 +6,14 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
+from django.utils.html import strip_tags
 
 from annotation.forms_setup_people import ConsentForm, RecruitmentForm
 from annotation.forms_setup_source import SourceForm
 from annotation.models import Study, StudyStatus, TaskKind, Unit
-from annotation.readers.study_file import read_study_text
+from annotation.readers.study_file import StudyFileError, read_study_text
 from annotation.services import setups, studies, study_files
-from annotation.views import wizard_checks
+from annotation.views.wizard_checks import Pages
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -179,33 +180,37 @@ def test_the_rule_of_visual_nature_is_one_of_three(begun, fill, client):
 
 
 def test_two_rules_in_an_uploaded_file_are_put_right_on_the_first_page():
-    problem = "visual_mean = 4 stands beside visual_rule = 2."
-    assert wizard_checks.placed({}, problem)["step"] == "source"
+    problem = StudyFileError("two rules", place="visual_mean")
+    assert Pages("a", {}).placed(problem)["step"] == "source"
     assert SourceForm({}).field_at("visual_mean") == "visual_mean"
 
 
 @pytest.mark.parametrize(
-    ("problem", "step", "form", "field"),
+    ("place", "step", "form", "field"),
     [
-        ("translations.es.title = '' is empty.", "source", SourceForm, "title_es"),
-        ("translations.ar.description = '' is empty.", "source", SourceForm, "description_ar"),
-        ("translations.es says nothing.", "source", SourceForm, None),
-        ("translations.fr.title = '' is empty.", "source", SourceForm, None),
-        ("translations.es.support_text = '' is empty.", "consent", ConsentForm, "support_text_es"),
-        ("questions[1].translations.es.label is missing.", "recruitment", RecruitmentForm, None),
+        ("translations.es.title", "source", SourceForm, "title_es"),
+        ("translations.ar.description", "source", SourceForm, "description_ar"),
+        ("translations.es", "source", SourceForm, None),
+        ("translations.fr.title", "source", SourceForm, None),
+        ("translations.es.support_text", "consent", ConsentForm, "support_text_es"),
+        ("questions[1].translations.es.label", "recruitment", RecruitmentForm, None),
     ],
 )
-def test_what_is_wrong_with_a_translation_is_put_right_where_it_is_asked_for(problem, step, form, field):
-    assert wizard_checks.placed({}, problem)["step"] == step
+def test_what_is_wrong_with_a_translation_is_put_right_where_it_is_asked_for(place, step, form, field):
+    problem = StudyFileError("This is empty.", place=place)
+    assert Pages("a", {}).placed(problem)["step"] == step
     shown = form({}, {})
-    wizard_checks.show(shown, problem)
-    assert problem in (shown.errors[field] if field else shown.non_field_errors())
+    Pages("a", {}, shown).show(problem)
+    said = shown.errors[field] if field else shown.non_field_errors()
+    assert said[-1].endswith("This is empty.")
 
 
 def test_the_last_page_says_what_is_missing_and_where(begun, fill, client):
     fill("source", SOURCE)
     shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
-    assert "consent" in shown.context["problem"]["text"]
+    assert strip_tags(shown.context["problem"]["text"]) == (
+        "Add “Consent text” on the page “Consent and care”."
+    )
     assert shown.context["problem"]["step"] == "consent"
     answer = fill("open", {"open": "1"})
     assert answer.status_code == 422
@@ -430,7 +435,7 @@ def test_what_a_language_that_is_not_offered_says_of_a_question_goes_with_its_ro
     fewer = {"question_field_0": "trade", "question_label_0": "Trade", "question_choices_0": "weaver"}
     answer = fill("recruitment", {**RECRUITMENT, **fewer})
     assert answer.status_code == 422
-    assert "questions[1].translations.fr.choices: there are 2, and in English 1." in answer.text
+    assert "Choices in fr: 2, in English: 1." in answer.text
 
 
 def test_a_question_without_its_words_is_pointed_at(begun, fill):

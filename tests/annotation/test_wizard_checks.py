@@ -1,6 +1,7 @@
 """Setting a study up in the browser: worked examples, training, gold and attention items, and their rules."""
 
 import tomllib
+from html import unescape
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -152,7 +153,7 @@ def test_the_browser_and_the_file_make_the_same_items(client, begun, lead):
                 "visual_nature_example_0_text_es": "á",
             },
             "example_0_answer_es",
-            "answer is missing",
+            "Add “Its answer”",
         ),
         ({"gold_rate": "60", **GOLD}, "gold_rate", "less than or equal to 50"),
         ({"gold_rate": "5"}, "gold_rate", "no task has any"),
@@ -222,7 +223,7 @@ def test_associations_and_images_are_chosen_from_the_study(client, lead):
     for name, (value, says, part) in wrong.items():
         answer = client.post(URL, {**checks, name: value})
         assert answer.status_code == 422
-        assert says in answer.context["form"].errors[f"{name.rpartition('_')[0]}_{part}"][0]
+        assert says in unescape(answer.context["form"].errors[f"{name.rpartition('_')[0]}_{part}"][0])
     assert client.post(URL, checks).status_code == 302
     made = client.post(reverse("setup_step", args=["whole", "open"]), {"make": "1"})
     assert made.status_code == 302, made.context["problem"]

@@ -111,11 +111,27 @@ def test_a_page_with_errors_is_accessible_and_names_them_beside_their_fields(
     page.goto(reverse("setup_step", args=["visual-2026", "tasks"]))
     strata = page.locator("#id_visual_nature_strata")
     strata.fill("origin Asia")
-    page.get_by_role("button", name="Keep and go on").click()
+    page.get_by_role("button", name="Save and continue").click()
     expect(strata).to_have_attribute("aria-invalid", "true")
     expect(page.locator("#id_visual_nature_strata_error")).to_contain_text("Line 1")
     expect(strata).to_have_value("origin Asia")
     accessible(page)
+
+
+def test_what_is_missing_leads_to_its_field_also_where_that_is_folded_away(new_page, accessible, lead):
+    spanish = {"es": {"wording": "¿Se ve?"}}
+    task = {"kind": "visual_nature", "attributes": ["hat"], "translations": spanish}
+    document = {"name": "odd", "title": "Odd", "contact": "-", "tasks": [task]}
+    setups.save(user=lead, name="odd", document=document)
+    page = new_page(lead, width=320)
+    page.goto(reverse("setup_step", args=["odd", "open"]))
+    accessible(page)
+    page.get_by_role("alert").get_by_role("link").click()
+    expect(page.locator('label[for="id_text"]')).to_be_in_viewport()
+    setups.save(user=lead, name="odd", document={**document, "consent": {"text": "-"}})
+    page.goto(reverse("setup_step", args=["odd", "open"]))
+    page.get_by_role("alert").get_by_role("link").click()
+    expect(page.locator('label[for="id_visual_nature_wording_es"]')).to_be_in_viewport()
 
 
 def test_the_wording_is_seen_as_annotators_see_it_while_it_is_typed(new_page, lead, filled):

@@ -18,6 +18,7 @@ from annotation.services.units.planned import (
     resolved,
     source_named,
 )
+from annotation.study_errors import gettext_noop
 
 # axis, name and region of the group, text of the attribute, id of the association
 Row = tuple[str, str, str, str, int]
@@ -29,7 +30,11 @@ def plan_associations(*, chosen: Associations, strata: Sequence[str], seed: int,
     if chosen.limit is not None:
         if chosen.limit > len(rows):
             raise StudyRefused(
-                f"{key}.limit = {chosen.limit}, but there are {len(rows)} associations in all. Lower it."
+                "%(it)s, but there are %(there)s associations in all. Lower it.",
+                on_page=gettext_noop("There are %(there)s associations in all. Lower the number."),
+                place=f"{key}.limit",
+                value=chosen.limit,
+                there=len(rows),
             )
         rows = random.Random(seed).sample(rows, chosen.limit)  # noqa: S311 - a draw to be repeated
         rows.sort()
@@ -38,7 +43,7 @@ def plan_associations(*, chosen: Associations, strata: Sequence[str], seed: int,
         strata,
         regions=regions,
         key=key.rpartition(".")[0],
-        leave_out=f"name the other groups in {key}.groups",
+        groups=f"{key}.groups",
     )
     random.Random(seed).shuffle(rows)  # noqa: S311 - an order to be repeated
     by_region = {region: resolved(strata, region=region) for region in set(regions.values())}
@@ -59,7 +64,12 @@ def _chosen(chosen: Associations, *, key: str) -> list[Row]:
         known = set(everything.values_list("group__name", flat=True).distinct())
         for name in chosen.groups:
             if name not in known:
-                raise StudyRefused(f"{key}.groups: '{chosen.source}' has no association of a group '{name}'.")
+                raise StudyRefused(
+                    gettext_noop("'%(source)s' has no association of a group '%(group)s'."),
+                    place=f"{key}.groups",
+                    source=chosen.source,
+                    group=name,
+                )
         everything = everything.filter(group__name__in=chosen.groups)
     fields = ("group__axis", "group__name", "group__region", "attribute__text", "pk")
     rows: Iterator[Row] = everything.values_list(*fields).iterator(chunk_size=10_000)
@@ -70,7 +80,11 @@ def _chosen(chosen: Associations, *, key: str) -> list[Row]:
         return kept
     ordered = sorted(rows)
     if not ordered:
-        raise StudyRefused(f"{key}.source: '{chosen.source}' has no associations. Import it first.")
+        raise StudyRefused(
+            gettext_noop("'%(source)s' has no associations. Import it first."),
+            place=f"{key}.source",
+            source=chosen.source,
+        )
     return ordered
 
 
@@ -79,12 +93,19 @@ def _refuse_unless_each_once(chosen: Associations, kept: Sequence[Row], *, key: 
     missing = sorted(set(chosen.pairs) - set(there))
     if missing:
         raise StudyRefused(
-            f"{key}.pairs: '{chosen.source}' has no association "
-            f"{listed([f'{group}: {text}' for group, text in missing])}."
+            gettext_noop("'%(source)s' has no association %(pairs)s."),
+            place=f"{key}.pairs",
+            source=chosen.source,
+            pairs=listed([f"{group}: {text}" for group, text in missing]),
         )
     if len(there) > len(set(there)):
         twice = Counter(there).most_common(1)[0][0]
         raise StudyRefused(
-            f"{key}.pairs: '{chosen.source}' has two groups of the name '{twice[0]}' on different axes. "
-            "Rename one of them in the administration."
+            gettext_noop(
+                "'%(source)s' has two groups of the name '%(group)s' on different axes. Rename one of them "
+                "in the administration."
+            ),
+            place=f"{key}.pairs",
+            source=chosen.source,
+            group=twice[0],
         )

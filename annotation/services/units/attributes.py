@@ -15,6 +15,7 @@ from annotation.services.units.planned import (
     source_named,
 )
 from annotation.services.units.write import make_units
+from annotation.study_errors import gettext_noop as _
 
 
 def shuffled(texts: Sequence[str], *, seed: int) -> list[str]:
@@ -52,11 +53,18 @@ def _drawn(drawn: FromSource, *, seed: int, key: str) -> list[str]:
     # sorted here and not in the database: databases differ in how they order texts
     ordered = sorted(texts.values_list("text", flat=True).distinct())
     if not ordered:
-        raise StudyRefused(f"{key}.source: '{drawn.source}' has no attributes. Import it first.")
+        raise StudyRefused(
+            _("'%(source)s' has no attributes. Import it first."), place=f"{key}.source", source=drawn.source
+        )
     if drawn.limit is None:
         return ordered
     if drawn.limit > len(ordered):
         raise StudyRefused(
-            f"{key}.limit = {drawn.limit}, but '{drawn.source}' has {len(ordered)} attributes. Lower it."
+            "%(it)s, but '%(source)s' has %(there)s attributes. Lower it.",
+            on_page=_("'%(source)s' has %(there)s attributes in all. Lower the number."),
+            place=f"{key}.limit",
+            value=drawn.limit,
+            source=drawn.source,
+            there=len(ordered),
         )
     return random.Random(seed).sample(ordered, drawn.limit)  # noqa: S311 - a draw to be repeated

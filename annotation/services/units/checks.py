@@ -12,6 +12,7 @@ from annotation.models import Association, Image, ImageSet
 from annotation.readers.study_file_checks import CheckItem
 from annotation.services.units.depiction import page_options
 from annotation.services.units.planned import Plan, PlannedOption, PlannedUnit, StudyRefused, source_named
+from annotation.study_errors import gettext_noop as _
 
 
 def with_checks(plan: Plan, checks: Sequence[CheckItem], *, kind: str, source: str | None, key: str) -> Plan:
@@ -60,8 +61,16 @@ def _item(check: CheckItem, *, kind: str, source: str | None, key: str) -> Plann
     ids = list(rows.values_list("pk", flat=True)[:2])
     if len(ids) != 1:
         raise StudyRefused(
-            f"{key}: '{source}' has {'no' if not ids else 'more than one'} association of '{check.group}' "
-            f"with '{check.attribute}'. Choose another."
+            _(
+                "'%(source)s' has more than one association of '%(group)s' with '%(attribute)s'. "
+                "Choose another."
+            )
+            if ids
+            else _("'%(source)s' has no association of '%(group)s' with '%(attribute)s'. Choose another."),
+            place=key,
+            source=source,
+            group=check.group,
+            attribute=check.attribute,
         )
     return replace(unit, association_id=ids[0])
 
@@ -71,7 +80,11 @@ def _page(check: CheckItem, *, images: ImageSet, key: str) -> PlannedUnit:
     ids = list(rows.values_list("pk", flat=True)[:1])
     if not ids:
         raise StudyRefused(
-            f"{key}: '{images.name}' has no image {check.image} of a group '{check.group}'. Choose another."
+            _("'%(set)s' has no image %(number)s of a group '%(group)s'. Choose another."),
+            place=key,
+            set=images.name,
+            number=check.image,
+            group=check.group,
         )
     options = tuple(
         replace(option, expected=(_right(option.attribute, check),))
@@ -96,8 +109,11 @@ def _values(check: CheckItem, *, kind: str, key: str) -> tuple[int, ...]:
         value = by_name.get(each.strip().lower()) if isinstance(each, str) else each
         if value not in known or value is None:
             raise StudyRefused(
-                f"{key}.expected: '{each}' is no answer of a {kind} task. "
-                f"Choose from: {', '.join(label.name for label in labels)}."
+                f"'%(answer)s' is no answer of a {kind} task. Choose from: %(labels)s.",
+                place=f"{key}.expected",
+                on_page=_("'%(answer)s' is no answer here. Choose from: %(labels)s."),
+                answer=each,
+                labels=", ".join(label.name for label in labels),
             )
         values.append(value)
     return tuple(sorted(set(values)))

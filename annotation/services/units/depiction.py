@@ -20,6 +20,10 @@ from annotation.services.units.planned import (
     refuse_without_region,
     resolved,
 )
+from annotation.study_errors import Place
+from annotation.study_errors import gettext_noop as _
+
+_RULE = "stereotypes.source"
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ def plan_pages(
         strata,
         regions={group.name: group.region for group, _ in chosen.values()},
         key=key,
-        leave_out=f"name the other groups in {key}.attributes.groups",
+        groups=f"{key}.attributes.groups",
     )
     rows = sorted(
         (chosen[group][0].key, index, group, pk)
@@ -117,12 +121,19 @@ def _groups(images: ImageSet, *, key: str) -> dict[str, Group]:
         group = Group(*row)
         if group.name in groups:
             raise StudyRefused(
-                f"{key}.image_set: '{images.name}' shows two groups of the name '{group.name}' on different "
-                "axes. Rename one of them in the administration."
+                _(
+                    "'%(set)s' shows two groups of the name '%(group)s' on different axes. Rename one of "
+                    "them in the administration."
+                ),
+                place=f"{key}.image_set",
+                set=images.name,
+                group=group.name,
             )
         groups[group.name] = group
     if not groups:
-        raise StudyRefused(f"{key}.image_set: '{images.name}' holds no image. Add images to it first.")
+        raise StudyRefused(
+            _("'%(set)s' holds no image. Add images to it first."), place=f"{key}.image_set", set=images.name
+        )
     return groups
 
 
@@ -137,7 +148,12 @@ def _drawn(
 ) -> dict[str, Drawn]:
     _refuse_unknown(pages.groups, groups=groups, key=f"{key}.groups")
     if rule.source is None:
-        raise StudyRefused(f"{key}: stereotypes are drawn from a source. Set stereotypes.source.")
+        raise StudyRefused(
+            f"stereotypes are drawn from a source. Set {_RULE}.",
+            place=key,
+            on_page=_("Stereotypes are drawn from a resource. Fill in %(rule)s."),
+            rule=Place(_RULE),
+        )
     visual = _visual(pages.visual, source=rule.source, key=f"{key}.visual")
     known = draws.resources(source=rule.source, pool=rule.pool, threshold=rule.threshold)
     nothing = draws.Resource(stereotypes=frozenset(), associated=frozenset())
@@ -155,16 +171,34 @@ def _drawn(
     shown = {name: each for name, each in drawn.items() if each.stereotypical}
     if not shown:
         raise StudyRefused(
-            f"{key}: no group of the image set has a visual stereotype in '{rule.source.name}' with at least "
-            f"{rule.threshold} votes of the {Pool(rule.pool).label} annotators. Lower stereotypes.threshold, "
-            "or use another source."
+            f"no group of the image set has a visual stereotype in '%(source)s' with at least %(votes)s "
+            f"votes of the {Pool(rule.pool).label} annotators. Lower %(threshold)s, or use another source.",
+            place=key,
+            on_page=_(
+                "No group of the image set has a visual stereotype in '%(source)s' with at least %(votes)s "
+                "votes. Lower %(threshold)s, or choose another resource in %(rule)s."
+            ),
+            source=rule.source.name,
+            votes=rule.threshold,
+            threshold=Place("stereotypes.threshold"),
+            rule=Place(_RULE),
         )
     lacking = draws.lacking(shown)
     if lacking and not pages.allow_fewer:
         raise StudyRefused(
-            f"{key}: too few visual attributes that are not associated with the group to draw as many random "
-            f"ones as it has stereotypes: {'; '.join(lacking)}. Widen {key}.visual, leave those groups out "
-            "with groups = [...], or write allow_fewer = true."
+            "too few visual attributes that are not associated with the group to draw as many random ones as "
+            "it has stereotypes: %(lacking)s. Widen %(visual)s, leave those groups out with groups = [...], "
+            "or write allow_fewer = true.",
+            place=key,
+            on_page=_(
+                "There are too few visual attributes that are not associated with the group to draw as many "
+                "random ones as it has stereotypes: %(lacking)s. Widen %(visual)s, leave those groups out in "
+                "%(groups)s, or choose %(fewer)s."
+            ),
+            lacking="; ".join(lacking),
+            visual=Place(f"{key}.visual"),
+            groups=Place(f"{key}.groups"),
+            fewer=Place(f"{key}.allow_fewer"),
         )
     if lacking:
         notes.append(f"Fewer random attributes than stereotypes: {'; '.join(lacking)}.")
@@ -182,12 +216,17 @@ def _visual(visual: str | tuple[str, ...] | None, *, source: Source, key: str) -
     study = found(Study.objects.filter(name=visual), "name", [visual], key)[0]
     if not study.tasks.filter(kind=TaskKind.VISUAL_NATURE).exists():
         raise StudyRefused(
-            f"{key}: the study '{visual}' has not asked which attributes are visual. "
-            "Name one with a visual_nature task."
+            "the study '%(study)s' has not asked which attributes are visual. "
+            "Name one with a visual_nature task.",
+            place=key,
+            on_page=_("The study '%(study)s' has not asked which attributes are visual. Choose another."),
+            study=visual,
         )
     attributes = draws.visual_attributes(study=study)
     if not attributes:
-        raise StudyRefused(f"{key}: the study '{visual}' has found no attribute visual yet.")
+        raise StudyRefused(
+            _("the study '%(study)s' has found no attribute visual yet."), place=key, study=visual
+        )
     return attributes
 
 
@@ -197,5 +236,8 @@ def _refuse_unknown(
     for name in names:
         if name not in groups:
             raise StudyRefused(
-                f"{key}: the image set shows no group '{name}'. It shows: {listed(sorted(groups))}."
+                _("the image set shows no group '%(group)s'. It shows: %(groups)s."),
+                place=key,
+                group=name,
+                groups=listed(sorted(groups)),
             )

@@ -10,11 +10,13 @@ from django.db import models
 
 from annotation import strata
 from annotation.models import ImageSet, OptionRole, Purpose, Source
+from annotation.study_errors import Place, StudyError
+from annotation.study_errors import gettext_noop as _
 
 Row = TypeVar("Row", bound=models.Model)
 
 
-class StudyRefused(ValueError):
+class StudyRefused(StudyError):
     """A study that cannot be made, or a status it cannot have. The message says why and what to do."""
 
 
@@ -64,12 +66,15 @@ def found(rows: models.QuerySet[Row], field: str, wanted: Sequence[str], key: st
         if name not in names:
             known = rows.model._default_manager.order_by(field).values_list(field, flat=True)[:10]
             raise StudyRefused(
-                f"{key}: there is no {rows.model._meta.verbose_name} '{name}'. "
-                + (
-                    f"There are: {', '.join(known)}."
-                    if known
-                    else "There is none at all yet: import or add it first."
-                )
+                "there is no %(kind)s '%(name)s'. "
+                + ("There are: %(known)s." if known else "There is none at all yet: import or add it first."),
+                place=key,
+                on_page=_("There is no '%(name)s'. There are: %(known)s.")
+                if known
+                else _("There is no '%(name)s', and no other to choose. Import or add it first."),
+                kind=rows.model._meta.verbose_name,
+                name=name,
+                known=", ".join(known),
             )
     return there
 
@@ -79,18 +84,23 @@ def resolved(texts: Sequence[str], *, region: str) -> tuple[str, ...]:
     return tuple(strata.resolve(text, region=region) for text in texts)
 
 
-def refuse_without_region(texts: Sequence[str], *, regions: dict[str, str], key: str, leave_out: str) -> None:
+def refuse_without_region(texts: Sequence[str], *, regions: dict[str, str], key: str, groups: str) -> None:
     """StudyRefused if `texts` ask for in- or out-region annotators of a group whose region is unknown.
 
-    `regions`: group -> region, '' where it is not known; `leave_out`: how to do without those groups.
+    `regions`: group -> region, '' where it is not known; `groups`: the key that chooses among the groups.
     """
     if not any(strata.by_group(text) for text in texts):
         return
     lacking = sorted(name for name, region in regions.items() if not region)
     if lacking:
         raise StudyRefused(
-            f"{key}.strata asks for in-region or out-region annotators, but the region of "
-            f"{listed(lacking)} is not known. Set it in the administration, or {leave_out}."
+            _(
+                "%(it)s asks for in-region or out-region annotators, but the region of %(lacking)s is not "
+                "known. Set it in the administration, or name the other groups in %(groups)s."
+            ),
+            place=f"{key}.strata",
+            lacking=listed(lacking),
+            groups=Place(groups),
         )
 
 
