@@ -1,30 +1,37 @@
 """ViSAGe's published numbers against those computed from its released annotations, one by one.
 
-Published numbers are facts copied from the paper (metrics/published/, with citation). They are never
-filled in from computed ones: where a published number is not at hand, the row says so.
+Published numbers are facts copied from the paper (metrics/published/, with citation), never filled in from
+computed ones.
 """
 
 from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from importlib import resources
 
-from annotation.models import Association, Study
+from annotation.models import Study
 from metrics import frames, scoring
 from metrics.scoring import visual_rule
 
 EQUAL, TRUNCATED, DIFFERS = "equal", "equal when cut off, not rounded", "differs"
-NOT_HELD = "published: not in this table"
+WITHIN_ROUNDING = "equal within the rounding of the three"
+NOT_RELEASED = "not in the release: it has no embeddings"
+PULL = ("s_d_s", "s_d_ns", "s_s_ns", "s_mean")
+# Tables 3 to 5 spell one group otherwise than tables 1 and 2 and the release do.
+_RELEASED_AS = {"United Kingdom": "United KingdomUK"}
+# Three printed numbers and the mean of them that is printed too: each is at most this far off.
+_PRINTED_STEP = Decimal("0.0001")
 
 CANNOT = (
     "the images themselves: the release names them and does not contain them",
     "captions, and what share of stereotypes they find (44.69 %): neither captions nor images are released",
     "salience scores: they are computed from the captions",
-    "the stereotypical pull, S(d,s), S(d,ns), S(s,ns), and figure 5: they need the images' embeddings",
+    "S(d,s), S(d,ns) and S(s,ns) of tables 3 to 5, and figure 5: they need the images' embeddings; what "
+    "follows from the printed numbers alone is compared",
     "agreement of the image annotators as individuals: worker_id names the page, not the person",
     "whether each page had an annotator who does not identify as male: the release holds no demographics",
     "which attributes were drawn as random for a group: the release does not say; what is not a stereotype "
@@ -46,12 +53,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """All comparisons, and `held` / `equal` rows of tables 1 and 2 out of `groups` computed ones."""
+    """All comparisons; of tables 1 and 2 how many rows are `published`, come out `equal` (the digits of
+    `cut_off` of them by cutting off), and are computed (`groups`)."""
 
     rows: tuple[Comparison, ...]
     groups: int
-    held: int
+    published: int
     equal: int
+    cut_off: int
 
     @property
     def differing(self) -> tuple[Comparison, ...]:
@@ -62,6 +71,34 @@ def published_rows(name: str) -> list[dict[str, str]]:
     """The rows of a file of metrics/published/."""
     text = resources.files("metrics.published").joinpath(name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
+
+
+@dataclass(frozen=True)
+class PublishedPull:
+    """A row of ViSAGe's tables 3 to 5, under the name that the group has in the release."""
+
+    group: str
+    s_d_s: Decimal
+    s_d_ns: Decimal
+    s_s_ns: Decimal
+    s_mean: Decimal
+
+    @property
+    def x(self) -> Decimal:
+        return self.s_d_s - self.s_d_ns
+
+    @property
+    def pulled(self) -> bool:
+        return self.x > 0
+
+
+def published_pull() -> dict[str, PublishedPull]:
+    """{group: its row of tables 3 to 5}."""
+    rows = {}
+    for row in published_rows("visage_tables_3_5.csv"):
+        group = _RELEASED_AS.get(row["identity"], row["identity"])
+        rows[group] = PublishedPull(group, *(Decimal(row[name]) for name in PULL))
+    return rows
 
 
 def compare(printed: str, computed: float | None) -> tuple[str, str]:
@@ -91,11 +128,25 @@ def reproduce(*, study: Study) -> Reproduction:
     """Compare everything that can be; `study` is the imported release."""
     with frames.snapshot():
         tables = _tables(study)
-        rows = (*tables, *_single_numbers(study, len(tables) // 3), *_thrice(study), *_visual_counts(study))
-    held = {row.item for row in tables if row.published}
+        visual, number = _visual_stereotypes(study)
+        rows = (
+            *tables,
+            *_single_numbers(study, len(tables) // 3, visual, number),
+            *_thrice(study),
+            *_counts(visual),
+            *_pull(),
+        )
+    published = {row.item for row in tables if row.published}
     wrong = {row.item for row in tables if row.result == DIFFERS}
     groups = {row.item for row in tables if row.computed}
-    return Reproduction(rows=rows, groups=len(groups), held=len(held), equal=len(held - wrong))
+    cut_off = {row.item for row in tables if row.result == TRUNCATED} - wrong
+    return Reproduction(
+        rows=rows,
+        groups=len(groups),
+        published=len(published),
+        equal=len(published - wrong),
+        cut_off=len(cut_off),
+    )
 
 
 def _tables(study: Study) -> list[Comparison]:
@@ -107,14 +158,10 @@ def _tables(study: Study) -> list[Comparison]:
     for group in sorted({group for group, _ in computed} | set(published)):
         for name in ("l_stereo", "l_random", "theta"):
             printed = published.get(group, {}).get(name, "")
-            if (group, name) not in computed:
-                rows.append(Comparison("tables 1-2", group, name, printed, "", DIFFERS))
-                continue
-            value = computed[group, name]
-            if printed:
-                text, result = compare(printed, value)
-            else:
-                text, result = _two_decimals(value), NOT_HELD
+            text, result = "", DIFFERS
+            if (group, name) in computed:
+                value = computed[group, name]
+                text, result = compare(printed, value) if printed else (_two_decimals(value), DIFFERS)
             rows.append(Comparison("tables 1-2", group, name, printed, text, result))
     return rows
 
@@ -125,8 +172,11 @@ def _two_decimals(value: float | None) -> str:
     return "N/A" if value == float("inf") else f"{value:.2f}"
 
 
-def _single_numbers(study: Study, groups: int) -> list[Comparison]:
-    """Counts and percentages of the text (PROTOCOL §2, §13)."""
+def _single_numbers(
+    study: Study, groups: int, visual: Mapping[str, int], visual_attributes: int
+) -> list[Comparison]:
+    """Counts and percentages of the text (PROTOCOL §2, §9, §13)."""
+    pull = published_pull()
     shown = list(frames.depiction(study, by_response=False))
     consensus = scoring.evaluate(study=study, metric="consensus", variant="published", resamples=0, seed=0)
     computed: dict[str, float | None] = {row.name: row.value for row in consensus.rows}
@@ -135,6 +185,11 @@ def _single_numbers(study: Study, groups: int) -> list[Comparison]:
     # three annotators judged each pair, so the paper's count is a third of the judgements
     computed["image-attribute pairs"] = sum(int(frame.shown.sum()) for frame in shown) / 3
     computed["rows of tables 1 and 2"] = groups
+    computed["visual attributes"] = visual_attributes
+    computed["groups with visual stereotypes"] = len(visual)
+    computed["groups with one visual stereotype"] = sum(number == 1 for number in visual.values())
+    computed["rows of tables 3 to 5"] = len(pull)
+    computed["groups with S(d,s) > S(d,ns)"] = sum(row.pulled for row in pull.values())
     rows = []
     for fact in published_rows("visage_facts.csv"):
         if fact["quantity"] in computed:
@@ -183,22 +238,37 @@ def _quotient(top: float | None, bottom: float | None) -> float | None:
     return top / bottom if top is not None and bottom else None
 
 
-def _visual_counts(study: Study, most: int = 10) -> list[Comparison]:
-    """Visual attributes of the groups with the most of them, by two readings: those shown with its images
-    and stereotypical by the study's rule, and all of its associations with a visual attribute."""
-    shown = Counter(
-        {frame.group: int(frame.stereotypical.sum()) for frame in frames.depiction(study, by_response=False)}
-    )
+def _visual_stereotypes(study: Study) -> tuple[Counter[str], int]:
+    """How many visual stereotypes each group has, groups without one left out, and how many attributes are
+    visual; both by the study's rules (PROTOCOL §2, §3)."""
     frame = frames.visual_nature(study)
     passed = visual_rule.passed(study, frame.ratings)
     visual = {pk for pk, fits in zip(frame.attribute_ids, passed, strict=True) if fits}
-    associated: Counter[str] = Counter()
-    associations = Association.objects.filter(source=study.stereotype_source_id)
-    for group, attribute in associations.values_list("group__name", "attribute_id"):
-        associated[group] += attribute in visual
-    readings = (("stereotypical attributes shown", shown), ("associated visual attributes", associated))
-    return [
-        Comparison("visual attributes", group, quantity, "", str(number), NOT_HELD)
-        for quantity, counts in readings
-        for group, number in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]
-    ]
+    stereotypes = frames.stereotypes(study).values_list("group__name", "attribute_id")
+    return Counter(group for group, attribute in stereotypes if attribute in visual), len(visual)
+
+
+def _counts(visual: Mapping[str, int]) -> list[Comparison]:
+    """The groups whose number of visual stereotypes is printed."""
+    name = "visual stereotypes"
+    rows = []
+    for row in published_rows("visage_visual_stereotypes.csv"):
+        text, result = compare(row["visual_stereotypes"], visual.get(row["identity"], 0))
+        rows.append(Comparison(name, row["identity"], name, row["visual_stereotypes"], text, result))
+    return rows
+
+
+def _pull() -> list[Comparison]:
+    """Tables 3 to 5: of what is printed only the mean can be computed (PROTOCOL §9)."""
+    rows = []
+    for group, row in sorted(published_pull().items()):
+        three = row.s_d_s, row.s_d_ns, row.s_s_ns
+        for name, printed in zip(PULL, three, strict=False):
+            rows.append(Comparison("tables 3-5", group, name, str(printed), "", NOT_RELEASED))
+        mean = sum(three, Decimal(0)) / 3
+        shown = mean.quantize(_PRINTED_STEP, rounding=ROUND_HALF_UP)
+        result = EQUAL if shown == row.s_mean else DIFFERS
+        if result == DIFFERS and abs(mean - row.s_mean) <= _PRINTED_STEP:
+            result = WITHIN_ROUNDING
+        rows.append(Comparison("tables 3-5", group, "s_mean", str(row.s_mean), str(shown), result))
+    return rows

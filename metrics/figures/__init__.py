@@ -6,7 +6,7 @@ from metrics.figures.consensus import Bar, consensus
 from metrics.figures.dots import Dot, Plot, Unit, dots
 from metrics.figures.images import Drawn, annotated_image
 from metrics.figures.maps import Placed, Words, world_map
-from metrics.figures.pull import Pulled, Ranged, pull
+from metrics.figures.pull import Published, Pulled, Ranged, pull
 from metrics.figures.rankings import Panel, Ranked, Said, rankings
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Panel",
     "Placed",
     "Plot",
+    "Published",
     "Pulled",
     "Ranged",
     "Ranked",

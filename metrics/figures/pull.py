@@ -11,6 +11,7 @@ from metrics.figures.base import COLOURS, INK_SOFT, LINE_FAINT, SHAPES, Figure, 
 _WIDTH, _HEIGHT = 520, 380
 _ROOM = 0.08  # of the axis, beyond the outermost interval
 _NO_REGION = "no region"
+_OWN = "this study"
 # A stroke has no area: a point filled with a colour would not be seen.
 _SHAPES = (*(shape for shape in SHAPES if shape != "stroke"), "triangle-left")
 
@@ -31,28 +32,50 @@ class Ranged:
 
 @dataclass(frozen=True)
 class Pulled:
-    """One point: a region, or a group of one. `n` counts its groups, or its images; `pulled` of the groups
-    of a region are pulled."""
+    """One point: a region, or a group of one. `n` counts its groups, or its images, None where they were not
+    published; `pulled` of the groups of a region are pulled."""
 
     name: str
     region: str
     x: Ranged
     y: Ranged
-    n: int
+    n: int | None
     pulled: int | None = None
     link: str = ""
 
 
-def pull(points: Sequence[Pulled], *, by: str, study: str, notes: tuple[str, ...] = ()) -> Figure:
+@dataclass(frozen=True)
+class Published:
+    """Points that a paper prints, outlined beside those of a study. `name` says which paper, in a few words;
+    `notes` beneath the title what is shown, with the citation."""
+
+    points: Sequence[Pulled]
+    name: str
+    notes: tuple[str, ...]
+
+
+def pull(
+    points: Sequence[Pulled],
+    *,
+    by: str,
+    study: str,
+    notes: tuple[str, ...] = (),
+    published: Published | None = None,
+) -> Figure:
     """x = S(d,s) − S(d,ns) against y = S(s,ns) (PROTOCOL §9; ViSAGe, figure 5), at least one point.
 
     Right of the line at 0 default images are more like the stereotypical ones. `by` 'region' or 'group' says
-    what a point is. Colour and shape are those of the region; the tooltip names the point.
+    what a point is. Colour and shape are those of the region; the tooltip names the point. Published points
+    are outlined, and joined to the study's of the same name.
     """
     # altair takes most of a second to import: too long for every command to pay
     import altair as alt
 
-    regions = sorted({point.region or _NO_REGION for point in points})
+    beside = published.points if published else ()
+    both = [*points, *beside]
+    if published:
+        notes += published.notes
+    regions = sorted({point.region or _NO_REGION for point in both})
     data = [_datum(point, by) for point in points]
     colour = alt.Color(
         "region:N",
@@ -72,6 +95,7 @@ def pull(points: Sequence[Pulled], *, by: str, study: str, notes: tuple[str, ...
         ),
     )
     tooltip = [
+        *([alt.Tooltip("source:N", title="Source")] if published else []),
         alt.Tooltip("name:N", title="Region" if by == "region" else "Group"),
         *([] if by == "region" else [alt.Tooltip("region:N", title="Region")]),
         alt.Tooltip("x_shown:N", title="x = S(d, s) − S(d, ns)"),
@@ -82,26 +106,37 @@ def pull(points: Sequence[Pulled], *, by: str, study: str, notes: tuple[str, ...
         x=alt.X(
             "x:Q",
             title="x = S(d, s) − S(d, ns)   (right of 0: default images pulled to the stereotypical)",
-            scale=alt.Scale(domain=_domain([point.x for point in points], zero=True), nice=False, zero=False),
+            scale=alt.Scale(domain=_domain([point.x for point in both], zero=True), nice=False, zero=False),
             axis=alt.Axis(tickCount=7),
         ),
         y=alt.Y(
             "y:Q",
             title="y = S(s, ns)",
-            scale=alt.Scale(domain=_domain([point.y for point in points]), nice=False, zero=False),
+            scale=alt.Scale(domain=_domain([point.y for point in both]), nice=False, zero=False),
             axis=alt.Axis(tickCount=7),
         ),
         color=colour,
     )
     faint = 0.75 if by == "region" else 0.35
     zero = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(color=INK_SOFT, strokeDash=[4, 3])
+    size = 110 if by == "region" else 55
+    below, above = [], []
+    if published:
+        apart = base.properties(data=alt.Data(values=_joined(points, beside)))
+        below.append(apart.mark_rule(opacity=0.8, strokeDash=[1, 3]).encode(x2="x_own", y2="y_own"))
+        outlined = base.properties(
+            data=alt.Data(values=[_datum(point, by, published.name) for point in beside])
+        ).mark_point(filled=False, opacity=1, size=size, strokeWidth=1.6)
+        above.append(outlined.encode(shape=shape, tooltip=tooltip))
     chart = alt.layer(
         zero.encode(x=alt.X("zero:Q")),
+        *below,
         base.mark_rule(opacity=faint).encode(x=alt.X("x_low:Q"), x2="x_high:Q"),
         base.mark_rule(opacity=faint).encode(y=alt.Y("y_low:Q"), y2="y_high:Q"),
-        base.mark_point(
-            filled=True, opacity=1, size=110 if by == "region" else 55, stroke="white", strokeWidth=0.6
-        ).encode(shape=shape, tooltip=tooltip),
+        *above,
+        base.mark_point(filled=True, opacity=1, size=size, stroke="white", strokeWidth=0.6).encode(
+            shape=shape, tooltip=tooltip
+        ),
     ).properties(
         width=_WIDTH,
         height=_HEIGHT,
@@ -110,19 +145,46 @@ def pull(points: Sequence[Pulled], *, by: str, study: str, notes: tuple[str, ...
         title=alt.Title("Stereotypical pull", subtitle=[f"{study}; {_counted(points, by)}", *notes]),
     )
     right = sum(point.x.value > 0 for point in points)
-    said = "; ".join(f"{point.name}: x {point.x}, y {point.y}" for point in points)
+    columns: tuple[str, ...] = _COLUMNS[by]
+    rows = [_row(point, by) for point in points]
+    said = [_in_words(points)]
+    if published:
+        columns = (*columns, "source")
+        rows = [*((*row, _OWN) for row in rows), *((*_row(point, by), published.name) for point in beside)]
+        said.append(f"{published.name}: {_in_words(beside)}")
     return Figure(
         name="pull",
         title="Stereotypical pull",
         alt=(
             f"Scatter plot of {_counted(points, by)}: {right} of {len(points)} points lie right of 0, where "
-            f"default images are more like the stereotypical than the other described ones. {said}."
+            "default images are more like the stereotypical than the other described ones. "
+            f"{'. '.join(said)}."
         ),
-        columns=_COLUMNS[by],
-        rows=tuple(_row(point, by) for point in points),
+        columns=columns,
+        rows=tuple(rows),
         spec=_framed(styled(chart)),
         notes=notes,
     )
+
+
+def _in_words(points: Sequence[Pulled]) -> str:
+    return "; ".join(f"{point.name}: x {point.x}, y {point.y}" for point in points)
+
+
+def _joined(points: Sequence[Pulled], published: Sequence[Pulled]) -> list[dict[str, Any]]:
+    """From each published point to the study's of the same name."""
+    own = {(point.name, point.region): point for point in points}
+    return [
+        {
+            "region": point.region or _NO_REGION,
+            "x": point.x.value,
+            "y": point.y.value,
+            "x_own": own[point.name, point.region].x.value,
+            "y_own": own[point.name, point.region].y.value,
+        }
+        for point in published
+        if (point.name, point.region) in own
+    ]
 
 
 _NUMBERS = ("x", "x_low", "x_high", "y", "y_low", "y_high")
@@ -132,8 +194,8 @@ _COLUMNS = {
 }
 
 
-def _datum(point: Pulled, by: str) -> dict[str, Any]:
-    counted = f"{point.n} images"
+def _datum(point: Pulled, by: str, source: str = _OWN) -> dict[str, Any]:
+    counted = "not published" if point.n is None else f"{point.n} images"
     if by == "region":
         counted = f"{point.n} group{'s' if point.n != 1 else ''}, {point.pulled} pulled"
     said: dict[str, Any] = {
@@ -148,6 +210,7 @@ def _datum(point: Pulled, by: str) -> dict[str, Any]:
         "x_shown": str(point.x),
         "y_shown": str(point.y),
         "n_shown": counted,
+        "source": source,
     }
     return said | ({"link": point.link} if point.link else {})
 
@@ -164,7 +227,7 @@ def _row(point: Pulled, by: str) -> tuple[Any, ...]:
 
 def _counted(points: Sequence[Pulled], by: str) -> str:
     of = "regions" if by == "region" else "groups"
-    groups = f" of {sum(point.n for point in points)} groups" if by == "region" else ""
+    groups = f" of {sum(point.n or 0 for point in points)} groups" if by == "region" else ""
     return f"{len(points)} {of if len(points) != 1 else of[:-1]}{groups}"
 
 
@@ -186,4 +249,4 @@ def _number(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
 
 
-__all__ = ["Pulled", "Ranged", "pull"]
+__all__ = ["Published", "Pulled", "Ranged", "pull"]

@@ -23,8 +23,14 @@ _FOUND = (
     "as a phrase; hyphens part words"
 )
 _LEMMAS = (
-    "Lemmas join what English spells alike: 'glasses' are found in 'a glass of water', 'tanned' in 'tan'. A "
+    "Lemmas serve to find, and are never shown: each attribute is listed as the catalogue has it, and "
+    "several of the same lemmas ('hat', 'hats') are each found, counted and listed wherever one is. Lemmas "
+    "join what English spells alike: 'glasses' are found in 'a glass of water', 'tanned' in 'tan'. A "
     "negation ('no hat') is an occurrence too."
+)
+_AS_PRINTED = (
+    "Attributes are shown as their source prints them; the authors of SeeGULL v2 made lemmas of many ('good "
+    "at run', 'poorly educate')."
 )
 _IMAGES_ONLY = "The interval draws images, within each group; captions have no annotators."
 
@@ -144,7 +150,8 @@ METRICS: tuple[Metric, ...] = (
         caveats=(
             "The constants, and that a document is a group, are PROTOCOL's reading; they were not checked "
             "against values that SeeGULL prints. Groups without a region are compared among themselves. No "
-            "interval: counted from a published list, not sampled; it keeps how many voted, not who."
+            "interval: counted from a published list, not sampled; it keeps how many voted, not who. "
+            f"{_AS_PRINTED}"
         ),
     ),
 )

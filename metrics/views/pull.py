@@ -22,13 +22,13 @@ from metrics.models import RunState, ScoreRun, Variant
 from metrics.queries_pages import compare, contrast
 from metrics.queries_pages import pull as pages
 from metrics.queries_pages import pull_compare as comparisons
-from metrics.queries_pages.charts.pull import BY
+from metrics.queries_pages.charts.pull import BY, POINTS, published_groups
 from metrics.services import score_runs
 from metrics.views.access import whole_number
 from metrics.views.freshness import Freshness
 from metrics.views.tables import changed, first_direction, headings
 
-_CHOICES = ("sort", "dir", "region", "by", "run", "with", "number")
+_CHOICES = ("sort", "dir", "region", "by", "points", "run", "with", "number")
 
 
 @login_required
@@ -60,7 +60,6 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
     if sort not in pages.COLUMNS:
         sort = "x"
     descending = request.GET.get("dir", first_direction(sort, pages.WORDS)) == "desc"
-    by = request.GET.get("by", BY[0])
     page = pages.pull_page(run, embedded, sort=sort, descending=descending) if run is not None else None
     row = _row(request, page)
     region = request.GET.get("region", "")
@@ -75,9 +74,7 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
         "direction": "desc" if descending else "asc",
         "columns": headings(request, pages.COLUMNS, sort=sort, descending=descending, words=pages.WORDS),
         "names": pages.COLUMNS,
-        "by": by if by in BY else BY[0],
-        "views": [(each, changed(request, by=each)) for each in BY],
-        "figure_query": urlencode({"by": by if by in BY else BY[0], **asked}),
+        **_figure(request, page, asked),
         "kept": urlencode({key: request.GET[key] for key in _CHOICES if request.GET.get(key)}),
         "row": row,
         "behind": pages.images_behind(embedded, row, page=whole_number(request.GET.get("page", "1")))
@@ -131,6 +128,23 @@ def _other(request: HttpRequest, beside: list[Run]) -> Run | None:
         if str(run.pk) == asked:
             return run
     raise Http404("There is no such embedding run to compare with.")
+
+
+def _figure(request: HttpRequest, page: pages.PullPage | None, asked: Mapping[str, str]) -> dict[str, object]:
+    """What is chosen of the figure, and what can be. Published points are offered where they are of a group
+    that is reported here."""
+    by, points = request.GET.get("by", BY[0]), request.GET.get("points", POINTS[0])
+    reported = [row.group for row in page.rows if row.group is not None] if page else []
+    offered = POINTS if published_groups(reported) else POINTS[:1]
+    by, points = by if by in BY else BY[0], points if points in offered else POINTS[0]
+    drawn = {"by": by} if points == POINTS[0] else {"by": by, "points": points}
+    return {
+        "by": by,
+        "points": points,
+        "views": [(each, changed(request, by=each)) for each in BY],
+        "points_offered": [(each, changed(request, points=each)) for each in offered],
+        "figure_query": urlencode({**drawn, **asked}),
+    }
 
 
 def _compared(request: HttpRequest, found: Mapping[str, ScoreRun | None]) -> dict[str, object]:

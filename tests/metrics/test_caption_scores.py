@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Attribute, Image, ImageSet, Pool, TaskKind
 from generation.models import Caption, Run, RunState
-from metrics import frames, queries_pages, registry, scoring
+from metrics import figures, frames, queries_pages, registry, scoring
+from metrics.services import score_runs
 from tests import factories
 from tests.generation.plans.world import FAKE
 from tests.metrics import captions, cast
@@ -71,6 +73,58 @@ class TestFindings:
         assert (rows["poor"].low, rows["poor"].value, rows["poor"].high) == (0.0, 0.25, 0.5)
         again = {row.attribute: row for row in evaluate(study, "caption_findings", resamples=200).rows}
         assert rows == again
+
+
+class TestAttributesAsWritten:
+    """Lemmas serve to find attributes; what is shown is the catalogue's text (PROTOCOL §8)."""
+
+    WRITTEN = ("good at running", "hat", "hats", "less civilized", "poorly educated")
+    LEMMAS = ("good at run", "less civilize", "poorly educate")
+
+    @pytest.fixture
+    def study(self):
+        study = cast.depiction_study(name="written", leads=[factories.user()])
+        task = factories.task(study)
+        for text in self.WRITTEN:
+            factories.attribute_unit(task, text)
+        told = ["They run and are good at running in hats", "poorly educated, less civilized"]
+        captions.of_study(study, {("Mexican", 1): told})
+        return study
+
+    @pytest.mark.parametrize("metric", ["caption_findings", "salience"])
+    def test_each_attribute_of_the_same_lemmas_has_a_score_under_its_own_text(self, study, metric):
+        found = scored(study, metric)
+        assert tuple(sorted(attribute for _, attribute, _ in found)) == self.WRITTEN
+        hat, hats = (found["Mexican", text, ""] for text in ("hat", "hats"))
+        assert hat == hats
+
+    def test_no_lemma_reaches_a_figure_a_file_a_page_or_a_program(self, study, client):
+        run = score_runs.request(study=study, metric="salience", variant="corrected", parameters={})
+        score_runs.compute(run_id=run.pk)
+        out = io.StringIO()
+        call_command("scores", "written", "--metric", "salience", "--format", "csv", stdout=out)
+        figure = queries_pages.figure(study, "top-attributes", {"group": "Mexican", "top": "20"})
+        client.force_login(study.leads.get())
+        shown = {
+            "command": out.getvalue(),
+            "specification": json.dumps(figure.spec),
+            "words of the figure": figure.alt,
+            "file": figures.render(figure, "csv").decode(),
+            "page": client.get(
+                "/studies/written/figures/top-attributes/?group=Mexican&top=20"
+            ).content.decode(),
+            "program": client.get("/api/v1/studies/written/scores?metric=salience").content.decode(),
+        }
+        for where, text in shown.items():
+            for attribute in self.WRITTEN:
+                assert attribute in text, where
+            for lemma in self.LEMMAS:
+                assert not re.search(rf"\b{lemma}\b", text), where
+
+    def test_the_methods_say_what_becomes_of_lemmas_and_which_were_there_before(self):
+        for metric in ("caption_findings", "salience", "caption_agreement"):
+            assert "Lemmas serve to find, and are never shown" in registry.get(metric).caveats
+        assert "authors of SeeGULL v2 made lemmas of many" in registry.get("salience_seegull").caveats
 
 
 class TestSalience:

@@ -306,6 +306,73 @@ def test_without_a_stored_run_the_figure_has_no_intervals_and_says_so(study):
     assert "no intervals yet" in drawing.notes[0]
 
 
+def test_published_points_of_regions_are_the_means_of_all_their_groups_in_the_paper(study):
+    computed(study)
+    drawing = queries_pages.figure(study, "pull", {"points": "with-published"})
+    own = [row for row in drawing.rows if row[-1] == "this study"]
+    published = {row[0]: row for row in drawing.rows if row[-1] == "ViSAGe, published"}
+    assert [row[0] for row in own] == ["Latin America", "South Asia"]
+    assert len(published) == 8
+    assert sum(row[1] for row in published.values()) == 135
+    assert sum(row[2] for row in published.values()) == 121
+    # Canadian and United States: (0.1315 + 0.0394) / 2 and (0.8355 + 0.8004) / 2
+    x, y = published["North America"][3], published["North America"][6]
+    assert published["North America"][1:] == (2, 2, x, None, None, y, None, None, "ViSAGe, published")
+    assert (x, y) == pytest.approx((0.08545, 0.81795))
+
+
+def test_published_points_of_groups_are_those_that_the_study_has_too(study):
+    run = Run.objects.get()
+    for name in ("Atlantean", "United KingdomUK"):
+        pulled.group_images(run, name, region="Europe", attributes=1, each=1, default_each=1)
+    computed(study)
+    drawing = queries_pages.figure(study, "pull", {"by": "group", "points": "with-published"})
+    published = {row[0]: row[1:] for row in drawing.rows if row[-1] == "ViSAGe, published"}
+    assert published == {
+        "Mexican": ("Latin America", None, 0.0095, None, None, 0.8558, None, None, "ViSAGe, published"),
+        "Nepali": ("South Asia", None, 0.0223, None, None, 0.937, None, None, "ViSAGe, published"),
+        "Peruvian": ("Latin America", None, -0.0045, None, None, 0.8919, None, None, "ViSAGe, published"),
+        "United KingdomUK": ("Europe", None, 0.0418, None, None, 0.778, None, None, "ViSAGe, published"),
+    }
+    assert len([row for row in drawing.rows if row[-1] == "this study"]) == 5
+    joined = [layer for layer in drawing.spec["layer"] if "x_own" in str(layer["encoding"])]
+    assert len(joined) == 1
+
+
+@pytest.mark.parametrize("by", ["region", "group"])
+def test_published_points_are_labelled_with_their_citation_in_every_export(study, by):
+    computed(study)
+    drawing = queries_pages.figure(study, "pull", {"by": by, "points": "with-published"})
+    assert drawing.notes[-2].startswith("Filled: this study. Outlined: as published, ")
+    assert "tables 3 to 5 of Jha et al. (2024), ViSAGe, ACL 2024, doi:" in drawing.notes[-1]
+    assert "ViSAGe, published: " in drawing.alt
+    drawn = figures.render(drawing, "svg").decode()
+    for words in ("Outlined: as published, ", "doi:10.18653/v1/2024.acl-long.667", "Filled: this study. "):
+        assert words in drawn
+    lines = figures.render(drawing, "csv").decode().splitlines()
+    assert lines[0].endswith(",source")
+    assert lines[-1].endswith(',"ViSAGe, published"')
+
+
+def test_the_page_offers_published_points_and_keeps_the_choice(client, study, lead):
+    computed(study)
+    assert "with ViSAGe’s published points" in text_of(get(client, study, lead))
+    page = text_of(get(client, study, lead, by="group", points="with-published"))
+    assert "/studies/pulls/figures/pull/?by=group&amp;points=with-published" in page
+    assert "by=region&amp;points=with-published" in page
+    assert '<input type="hidden" name="points" value="with-published">' in page
+
+
+def test_a_study_of_other_groups_is_not_offered_published_points(client, study, lead):
+    IdentityGroup.objects.update(axis="other")
+    computed(study)
+    page = text_of(get(client, study, lead, points="with-published"))
+    assert "published points" not in page
+    assert 'hx-get="/studies/pulls/figures/pull/?by=region"' in page
+    with pytest.raises(ValueError, match=r"hold no group of 'pulls'\. Choose points=own"):
+        queries_pages.figure(study, "pull", {"points": "with-published"})
+
+
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf", "csv"])
 def test_the_command_writes_the_figure(study, tmp_path, ending):
     computed(study)
@@ -318,6 +385,7 @@ def test_the_command_writes_the_figure(study, tmp_path, ending):
     ("chosen", "message"),
     [
         ({"by": "colour"}, "by=colour: choose one of region, group"),
+        ({"points": "all"}, "points=all: choose one of own, with-published"),
         ({"run": "77"}, "Embedding run 77 has no scores in 'pulls' yet"),
         ({"odd": "1"}, "has no option 'odd'. It has: by, run"),
     ],

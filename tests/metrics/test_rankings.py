@@ -238,6 +238,20 @@ class TestSalientStereotypes:
             queries_pages.figure(study, "salience-regions")
 
     @pytest.mark.parametrize("name", ["salient", "salience-regions"])
+    def test_attributes_that_the_source_prints_as_lemmas_stay_so_and_the_figure_says_whose_they_are(
+        self, study, name
+    ):
+        factories.association(
+            group_name="Indian",
+            text="poorly educate",
+            out_votes=(3, 0, 0),
+            from_source=study.stereotype_source,
+        )
+        figure = queries_pages.figure(study, name)
+        assert "poorly educate" in [row["attribute"] for row in table(figure)]
+        assert figure.notes[-1] == "Attributes as the source prints them."
+
+    @pytest.mark.parametrize("name", ["salient", "salience-regions"])
     def test_a_study_without_a_source_says_what_is_missing(self, name):
         with pytest.raises(NothingToDraw, match="no stereotype source is set"):
             queries_pages.figure(factories.study("bare"), name)

@@ -113,7 +113,7 @@ def test_a_new_rule_makes_new_scores_and_no_mean_leaves_the_digest_as_it_was():
 def test_the_reproduction_counts_by_the_studys_rule():
     study = visual_study({"hat": [5, 5, 2], "kind": [1, 1, 5]}, stereotype_source=factories.source())
     for text in ("hat", "kind"):
-        factories.association(text=text, from_source=study.stereotype_source)
-    for rule, number in (({}, "0"), ({"visual_mean": 4.0}, "1"), ({"visual_mean": 2.33}, "2")):
-        said = reproduction._visual_counts(with_rule(study, **rule))
-        assert [row.computed for row in said if row.quantity == "associated visual attributes"] == [number]
+        factories.association(text=text, out_votes=(2, 1, 0), from_source=study.stereotype_source)
+    for rule, number in (({}, 0), ({"visual_mean": 4.0}, 1), ({"visual_mean": 2.33}, 2)):
+        by_group, visual = reproduction._visual_stereotypes(with_rule(study, **rule))
+        assert (by_group.total(), visual) == (number, number)

@@ -14,7 +14,16 @@ from metrics.management import output
 from metrics.registry import VISAGE, nearest
 
 KNOWN = ("visage",)
-HEADINGS = ("identity", "published: L(stereo), L(random), θ", "computed", "comparison")
+TABLES = {
+    "tables 1-2": (
+        "Tables 1 and 2, as published (none of the above counts as random)",
+        ("identity", "published: L(stereo), L(random), θ", "computed", "comparison"),
+    ),
+    "tables 3-5": (
+        "Tables 3 to 5, as published; computed is the mean of the three printed",
+        ("identity", "published: S(d,s), S(d,ns), S(s,ns), mean", "computed", "comparison of the mean"),
+    ),
+}
 
 
 class Command(BaseCommand):
@@ -27,7 +36,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if options["study"] not in KNOWN:
             raise CommandError(
-                f"Nothing published is at hand for '{options['study']}'."
+                f"There are no published numbers of '{options['study']}'."
                 f"{nearest(options['study'], list(KNOWN))} There is: {', '.join(KNOWN)}."
             )
         study = output.study_named(options["study"])
@@ -44,8 +53,9 @@ class Command(BaseCommand):
             about = {
                 "source": VISAGE,
                 "groups": found.groups,
-                "compared": found.held,
+                "compared": found.published,
                 "equal": found.equal,
+                "cut_off": found.cut_off,
                 "not_reproducible": list(reproduction.CANNOT),
             }
             self.stdout.write(output.as_json(about, rows), ending="")
@@ -56,34 +66,45 @@ class Command(BaseCommand):
             self._table(found)
         if found.differing:
             named = "; ".join(
-                f"{row.item}, {row.quantity}: published {row.published}, computed {row.computed or 'nothing'}"
+                f"{row.item}, {row.quantity}: published {row.published or 'nothing'}, "
+                f"computed {row.computed or 'nothing'}"
                 for row in found.differing
             )
             raise CommandError(f"{len(found.differing)} published numbers do not come out: {named}")
 
     def _table(self, found: reproduction.Reproduction) -> None:
-        self.stdout.write(f"{VISAGE}\n\nTables 1 and 2, as published (none of the above counts as random)\n")
-        groups: dict[str, list[reproduction.Comparison]] = {}
-        for row in found.rows:
-            if row.section == "tables 1-2":
-                groups.setdefault(row.item, []).append(row)
-        wide = [
-            dict(zip(HEADINGS, _side_by_side(group, three), strict=True)) for group, three in groups.items()
-        ]
-        self.stdout.write(output.as_table(HEADINGS, wide))
-        self.stdout.write(
-            f"{found.groups} groups computed; {found.held} published rows at hand and compared, "
-            f"{found.equal} equal to every printed digit.\n\nOther numbers\n"
-        )
+        self.stdout.write(f"{VISAGE}\n\n", ending="")
+        for section in TABLES:
+            self._side_by_side(found, section)
+            if section == "tables 1-2":
+                self.stdout.write(
+                    f"{found.groups} groups computed; {found.published} published, "
+                    f"{found.equal} of them equal to every printed digit"
+                    f"{f' ({found.cut_off} where cut off, not rounded)' if found.cut_off else ''}.\n\n",
+                    ending="",
+                )
+        self.stdout.write("\nOther numbers\n", ending="")
         columns = [field.name for field in fields(reproduction.Comparison)]
-        others = [asdict(row) for row in found.rows if row.section != "tables 1-2"]
+        others = [asdict(row) for row in found.rows if row.section not in TABLES]
         self.stdout.write(output.as_table(columns, others))
         self.stdout.write("What the release does not allow to reproduce\n")
         self.stdout.write("".join(f"- {line}\n" for line in reproduction.CANNOT))
 
+    def _side_by_side(self, found: reproduction.Reproduction, section: str) -> None:
+        """A line for each group of a table."""
+        title, headings = TABLES[section]
+        groups: dict[str, list[reproduction.Comparison]] = {}
+        for row in found.rows:
+            if row.section == section:
+                groups.setdefault(row.item, []).append(row)
+        lines = [
+            dict(zip(headings, _line(group, of_group), strict=True)) for group, of_group in groups.items()
+        ]
+        self.stdout.write(f"{title}\n{output.as_table(headings, lines)}", ending="")
 
-def _side_by_side(group: str, three: list[reproduction.Comparison]) -> tuple[str, str, str, str]:
-    published = "  ".join(f"{row.published:>5}" for row in three)
-    computed = "  ".join(f"{row.computed:>5}" for row in three)
-    results = sorted({row.result for row in three})
-    return group, published.rstrip(), computed, ", ".join(results)
+
+def _line(group: str, of_group: list[reproduction.Comparison]) -> tuple[str, str, str, str]:
+    published = "  ".join(f"{row.published:>6}" for row in of_group)
+    computed = [row for row in of_group if row.computed]
+    results = sorted({row.result for row in computed or of_group})
+    return group, published.rstrip(), "  ".join(f"{row.computed:>6}" for row in computed), ", ".join(results)

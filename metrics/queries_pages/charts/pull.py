@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from statistics import mean
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from annotation.models import IdentityGroup, Study
-from metrics import figures, queries
+from annotation.models import Axis, IdentityGroup, Study
+from annotation.readers.identities import known_identities
+from metrics import figures, queries, reproduction
 from metrics.figures import Pulled, Ranged
 from metrics.frames.embeddings import NEWEST
 from metrics.models import Score, Variant
+from metrics.queries_pages.charts import options as reading
 from metrics.queries_pages.charts.sources import NothingToDraw, Source, evaluated
+from metrics.registry import VISAGE
 from metrics.scoring import ScoreRow
 
 BY = ("region", "group")
+POINTS = ("own", "with-published")
+_PUBLISHED = "ViSAGe, published"
 _REGION = "region: "
 
 
@@ -33,9 +39,8 @@ class _Number:
 
 
 def _pull(study: Study, options: Mapping[str, str]) -> figures.Figure:
-    by, run = options.get("by", BY[0]), options.get("run", NEWEST)
-    if by not in BY:
-        raise ValueError(f"by={by}: choose one of {', '.join(BY)}.")
+    by, shown = reading.choice(options, "by", BY), reading.choice(options, "points", POINTS)
+    run = options.get("run", NEWEST)
     numbers, notes = _numbers(study, run)
     explorer = reverse("pull", args=[study.name])
     chosen = {} if run == NEWEST else {"run": run}
@@ -60,7 +65,54 @@ def _pull(study: Study, options: Mapping[str, str]) -> figures.Figure:
             f"manage.py generate {study.name} --prompts pull"
         )
     points.sort(key=lambda point: (point.name, point.region))
-    return figures.pull(points, by=by, study=study.title, notes=notes)
+    published = _published(study, groups.values(), by) if shown != POINTS[0] else None
+    return figures.pull(points, by=by, study=study.title, notes=notes, published=published)
+
+
+def published_groups(groups: Iterable[IdentityGroup]) -> dict[str, IdentityGroup]:
+    """Those groups that have a row in ViSAGe's tables of pull, by name."""
+    published = reproduction.published_pull()
+    return {
+        group.name: group for group in groups if group.axis == Axis.NATIONALITY and group.name in published
+    }
+
+
+def _published(study: Study, groups: Iterable[IdentityGroup], by: str) -> figures.Published:
+    """ViSAGe's points: of all regions, each the mean of its groups in the tables; or of those groups that the
+    study has too."""
+    shared = published_groups(groups)
+    if not shared:
+        raise ValueError(
+            f"points={POINTS[1]}: ViSAGe's tables 3 to 5 are of nationalities, and hold no group of "
+            f"'{study.name}'. Choose points={POINTS[0]}."
+        )
+    rows = reproduction.published_pull()
+    if by == "group":
+        of = f"{len(shared)} of {len(rows)} groups"
+        points = [
+            Pulled(name, shared[name].region, Ranged(float(row.x)), Ranged(float(row.s_s_ns)), None)
+            for name, row in sorted(rows.items())
+            if name in shared
+        ]
+    else:
+        of = f"means of {len(rows)} groups"
+        known = known_identities()
+        by_region: dict[str, list[reproduction.PublishedPull]] = {}
+        for name, row in rows.items():
+            by_region.setdefault(known[Axis.NATIONALITY, name].region, []).append(row)
+        points = [
+            Pulled(
+                name=region,
+                region=region,
+                x=Ranged(float(mean(row.x for row in of_region))),
+                y=Ranged(float(mean(row.s_s_ns for row in of_region))),
+                n=len(of_region),
+                pulled=sum(row.pulled for row in of_region),
+            )
+            for region, of_region in sorted(by_region.items())
+        ]
+    shown = f"Filled: this study. Outlined: as published, {of}, without intervals"
+    return figures.Published(points, _PUBLISHED, (shown, f"Published: tables 3 to 5 of {VISAGE}"))
 
 
 def _numbers(study: Study, run: str) -> tuple[list[_Number], tuple[str, ...]]:
@@ -95,8 +147,9 @@ FIGURES = {
         {
             "by": "a point a region, or a point a group",
             "run": "number of the embedding run to read, or the newest",
+            "points": "the study's own points, or with those that ViSAGe published (outlined) beside them",
         },
-        {"by": BY},
+        {"by": BY, "points": POINTS},
         counterpart="ViSAGe, figure 5",
     )
 }

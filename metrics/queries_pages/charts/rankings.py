@@ -172,7 +172,10 @@ def _salience_regions(study: Study, options: Mapping[str, str]) -> figures.Figur
 
 def _voted(evaluation: scoring.Evaluation, of: str) -> tuple[str, ...]:
     rule = evaluation.rule
-    return (f"{rule[:1].upper()}{rule[1:]}. Beside each bar: (votes for it / of the {of}).",)
+    return (
+        f"{rule[:1].upper()}{rule[1:]}. Beside each bar: (votes for it / of the {of}).",
+        "Attributes as the source prints them.",
+    )
 
 
 def _scores(study: Study, metric: str, parameters: Mapping[str, str] | None = None) -> _Scores:
