@@ -27,7 +27,7 @@ logconfig_dict = logs.configured()
 worker_class = "visage_app.gunicorn_hooks.Worker"
 
 
-class Worker(ThreadWorker):  # type: ignore[misc]
+class Worker(ThreadWorker):
     """A thread a request. What gunicorn refuses for its length never reaches Django, and its path is not
     known: the answer is a problem of the API (docs/api.md), whichever page was asked for."""
 
