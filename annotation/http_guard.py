@@ -25,8 +25,13 @@ ANSWER_SECONDS = 10.0
 PORTS = frozenset({443, 8443})
 HTTP_PORTS = frozenset({80, 8080})
 # Counted as public, and yet a way inside: protocol assignments (a metadata service among them), the anycast
-# of 6to4, Azure's metadata service.
-_INSIDE = tuple(map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")))
+# of 6to4, Azure's metadata service, site-local addresses, and those of examples, which networks use inside.
+_INSIDE = tuple(
+    map(
+        ipaddress.ip_network,
+        ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "fec0::/10", "3fff::/20"),
+    )
+)
 _LOOKUPS = ThreadPoolExecutor(4, thread_name_prefix="lookup")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 

@@ -66,7 +66,7 @@ class Supervisor:
             *(sys.executable, "-m", "gunicorn", "visage_app.wsgi:application"),
             *("--config", "python:visage_app.gunicorn_hooks"),
             *("--bind", bind, "--workers", str(workers)),
-            *("--worker-class", "gthread", "--threads", str(threads)),
+            *("--threads", str(threads)),
             *("--graceful-timeout", "20", "--no-control-socket"),
         ]
         # With a broker, what needs a model is done by Celery's workers, on machines that have the memory.

@@ -25,9 +25,11 @@ _TYPES = {
     409: "conflict",
     412: "changed-meanwhile",
     413: "too-large",
+    414: "too-long",
     415: "unsupported-media-type",
     422: "refused",
     429: "throttled",
+    431: "too-long",
     500: "server-error",
     503: "busy",
     507: "no-room",
@@ -124,7 +126,7 @@ class ProblemSerializer(serializers.Serializer):
     title = serializers.CharField(help_text="The kind in words.")
     status = serializers.IntegerField(help_text="The HTTP status.")
     detail = serializers.CharField(help_text="What happened here, and what to do.")
-    instance = serializers.CharField(help_text="The path that was asked.")
+    instance = serializers.CharField(help_text="The path that was asked; empty with 414 and 431.")
     errors = FieldErrorSerializer(many=True, required=False, help_text="What is wrong, one by one.")
     state = serializers.CharField(required=False, help_text="In which state it is, where a program asks.")
 

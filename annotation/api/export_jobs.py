@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 from django.http import FileResponse, Http404
 from django.shortcuts import get_object_or_404
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -16,7 +15,7 @@ from annotation import policies, tasks
 from annotation.api.errors import Conflict, Unreachable, refusals
 from annotation.api.exports import EXPORT_SCOPES, TAGS, filter_fields
 from annotation.api.pages import listing, page, page_of
-from annotation.api.resource import AnyFile, Body, Resource
+from annotation.api.resource import Body, FileResource, Resource, file_of
 from annotation.api.studied import exported_study
 from annotation.models import ExportJob, ExportState
 from annotation.services import export_jobs, exports
@@ -149,16 +148,15 @@ class Retry(Resource):
         return Response(ExportJobSerializer(job).data, status=202)
 
 
-class ExportFile(Resource):
+class ExportFile(FileResource):
     """The file of an export."""
 
     scopes: ClassVar = EXPORT_SCOPES
-    renderer_classes = (AnyFile,)
 
     @extend_schema(
         operation_id="exports_file",
         responses={
-            (200, "application/zip"): OpenApiTypes.BINARY,
+            **file_of("application/zip"),
             409: OpenApiResponse(description="There is no file yet, or no more."),
             503: OpenApiResponse(description="Where exports are kept does not answer."),
         },

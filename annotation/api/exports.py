@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django.http import StreamingHttpResponse
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -15,7 +14,7 @@ from rest_framework.response import Response
 
 from annotation.api.errors import Busy, Refused
 from annotation.api.pages import listing, page, page_of
-from annotation.api.resource import AnyFile, Query, Resource
+from annotation.api.resource import FileResource, Query, Resource, file_of
 from annotation.api.studied import exported_study
 from annotation.models import Judgement, OptionRole, Pool, Purpose, Scope, TaskKind
 from annotation.services import exports, judgements
@@ -130,16 +129,15 @@ class Formats(Resource):
         return Response(FormatsSerializer({"formats": list(exports.FORMATS.values())}).data)
 
 
-class Download(Resource):
+class Download(FileResource):
     """An export at once."""
 
     scopes: ClassVar = EXPORT_SCOPES
-    renderer_classes = (AnyFile,)
 
     @extend_schema(
         operation_id="export_download",
         parameters=[ExportQuery],
-        responses={(200, "application/zip"): OpenApiTypes.BINARY},
+        responses=file_of("application/zip"),
         tags=TAGS,
     )
     def get(self, request: Request, name: str) -> StreamingHttpResponse:

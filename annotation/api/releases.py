@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from django.http import Http404, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -18,7 +17,7 @@ from annotation import policies
 from annotation.api.errors import refusals
 from annotation.api.exports import EXPORT_SCOPES
 from annotation.api.pages import listing, page, page_of
-from annotation.api.resource import AnyFile, Body, Query, Resource
+from annotation.api.resource import Body, FileResource, Query, Resource, file_of
 from annotation.models import AuditEvent, Study
 from annotation.services import releases
 from annotation.services.releases.asked import LEAST_K
@@ -195,16 +194,15 @@ class Report(Resource):
         return Response(ReportSerializer(said).data)
 
 
-class Release(Resource):
+class Release(FileResource):
     """A release."""
 
     scopes: ClassVar = EXPORT_SCOPES
-    renderer_classes = (AnyFile,)
 
     @extend_schema(
         operation_id="releases_create",
         request=ReleaseBody,
-        responses={(200, "application/zip"): OpenApiTypes.BINARY, **_REFUSED},
+        responses={**file_of("application/zip"), **_REFUSED},
         tags=TAGS,
     )
     def post(self, request: Request, name: str) -> StreamingHttpResponse:

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.http import Http404
+from django.utils.cache import patch_vary_headers
+from drf_spectacular.types import OpenApiTypes
 from rest_framework import exceptions, parsers, serializers
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
@@ -75,6 +77,9 @@ class Passed(BaseRenderer):
 
     def render(self, data: Any, accepted_media_type: Any = None, renderer_context: Any = None) -> bytes:
         return data if isinstance(data, bytes) else JSONRenderer().render(data)
+
+
+BYTES = "application/octet-stream"
 
 
 class AnyFile(Passed):
@@ -148,6 +153,27 @@ class Resource(APIView):
         serializer.is_valid(raise_exception=True)
         found: dict[str, Any] = serializer.validated_data
         return found
+
+
+class FileResource(Resource):
+    """A view that answers with a file: as what it is, or as plain bytes to a client that accepts those
+    and not what it is. Many that are made from the schema know no other file."""
+
+    renderer_classes = (AnyFile,)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        if response.status_code == 200:
+            patch_vary_headers(response, ["Accept"])
+            kind = response["Content-Type"].partition(";")[0]
+            if request.accepts(BYTES) and not request.accepts(kind):
+                response["Content-Type"] = BYTES
+        return response
+
+
+def file_of(*kinds: str) -> dict[tuple[int, str], Any]:
+    """What the schema says of a FileResource's answer, of one of these kinds."""
+    return {(200, kind): OpenApiTypes.BINARY for kind in (BYTES, *kinds)}
 
 
 class Nothing(Resource):

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -17,7 +16,7 @@ from rest_framework.response import Response
 from annotation import policies
 from annotation.api.errors import Unreachable
 from annotation.api.pages import listing, page, page_of
-from annotation.api.resource import AnyFile, Resource
+from annotation.api.resource import FileResource, Resource, file_of
 from annotation.models import Image, ImageSet
 from annotation.views.images import CONTENT_TYPES
 from generation import queries_pages
@@ -123,20 +122,16 @@ class Captions(Resource):
         return page(request, rows, query=query, kind=CaptionsQuery, row=CaptionSerializer)
 
 
-class ImageFile(Resource):
+class ImageFile(FileResource):
     """The picture, for whoever may see it: who makes images, leads a study that shows it, or takes part in
     one. Any token does."""
 
     scopes: ClassVar = {"GET": None}
-    renderer_classes = (AnyFile,)
 
     @extend_schema(
         operation_id="images_file",
         responses={
-            **{
-                (200, kind): OpenApiResponse(OpenApiTypes.BINARY)
-                for kind in sorted(set(CONTENT_TYPES.values()))
-            },
+            **file_of(*sorted(set(CONTENT_TYPES.values()))),
             503: OpenApiResponse(description="Where images are kept does not answer."),
         },
         tags=TAGS,

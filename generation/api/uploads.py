@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from annotation import policies, upload_spool
 from annotation.api.errors import NoRoom, Refused, TooLarge, refusals
-from annotation.api.resource import Query, Resource
+from annotation.api.resource import BYTES, Query, Resource
 from annotation.models import Axis
 from annotation.readers.oddities import FileRefused
 from generation.readers import bundles
@@ -59,6 +59,12 @@ class ZipBody(parsers.BaseParser):
         return kept
 
 
+class PlainBody(ZipBody):
+    """The same from clients that call no file by its kind."""
+
+    media_type = BYTES
+
+
 class UploadQuery(Query):
     title = serializers.CharField(required=False, max_length=200, help_text="Of a new set.")
     licence = serializers.CharField(required=False, max_length=80, help_text="Of a new set.")
@@ -86,12 +92,12 @@ class ImportedSerializer(serializers.Serializer[Any]):
 class Bundle(Resource):
     """A ZIP of finished pictures with the table that tells what each shows."""
 
-    parser_classes = (ZipBody,)
+    parser_classes = (ZipBody, PlainBody)
 
     @extend_schema(
         operation_id="image_sets_bring_in",
         parameters=[UploadQuery],
-        request={"application/zip": OpenApiTypes.BINARY},
+        request={kind.media_type: OpenApiTypes.BINARY for kind in (ZipBody, PlainBody)},
         responses={
             200: ImportedSerializer,
             422: OpenApiResponse(description="What stands in the way of all of it; nothing was brought in."),

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import Conflict, Refused
-from annotation.api.resource import AnyFile, Resource
+from annotation.api.resource import FileResource, Resource, file_of
 from metrics import figures, queries_pages
 from metrics.api.asked import FigureQuery
 from metrics.api.numbers import finite
@@ -80,19 +79,14 @@ class OneFigure(Resource):
         return Response(FigureSerializer(said).data)
 
 
-class FigureFile(Resource):
+class FigureFile(FileResource):
     """A figure as a file for a paper, or its numbers as CSV."""
-
-    renderer_classes = (AnyFile,)
 
     @extend_schema(
         operation_id="figures_file",
         parameters=[_NAME, _FORMAT, FigureQuery],
         responses={
-            **{
-                (200, kind.partition(";")[0]): OpenApiResponse(OpenApiTypes.BINARY)
-                for kind in figures.CONTENT_TYPES.values()
-            },
+            **file_of(*(kind.partition(";")[0] for kind in figures.CONTENT_TYPES.values())),
             **_REFUSED,
         },
         tags=TAGS,

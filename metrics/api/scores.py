@@ -150,7 +150,7 @@ class ScoreRuns(Resource):
             200: OpenApiResponse(ScoreRunSerializer, "The scores of these very answers are there."),
             202: OpenApiResponse(ScoreRunSerializer, "It waits, or is being computed."),
             409: OpenApiResponse(description="It failed for these very answers: retry that run."),
-            422: OpenApiResponse(description="The metric has no such parameter."),
+            422: OpenApiResponse(description="It has no such parameter, or nothing is embedded."),
         },
         tags=TAGS,
     )
@@ -207,12 +207,17 @@ class RetryScoreRun(Resource):
         responses={
             202: ScoreRunSerializer,
             409: OpenApiResponse(description="It has not failed."),
+            422: OpenApiResponse(description="The embeddings that it read are not there any more."),
         },
         tags=TAGS,
     )
     def post(self, request: Request, name: str, number: int) -> Response:
         run = _run(request, name, number)
-        if not score_runs.retry(run_id=run.pk):
+        try:
+            retried = score_runs.retry(run_id=run.pk)
+        except ValueError as error:
+            raise Refused(str(error)) from error
+        if not retried:
             raise Conflict(f"Run {run.pk} is {run.state}; only one that failed is retried.")
         run.refresh_from_db()
         tasks.ring(run)

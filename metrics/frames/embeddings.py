@@ -26,6 +26,10 @@ PULL_SETS = (PromptSet.DEFAULT, PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYP
 _AT_ONCE = 2000
 
 
+class NothingEmbedded(ValueError):
+    """There are no embeddings to compute from. The message says how to make them."""
+
+
 @dataclass(frozen=True)
 class Embedded:
     """The images of one prompt set: `vectors` (n, dim) of float32, in the order of the images' numbers, so
@@ -96,14 +100,14 @@ def embedding_run(study: Study, run: str = NEWEST) -> Run | None:
     """The embedding run to read: the one numbered `run`, of whichever set, or the study's newest; None where
     it has none.
 
-    Raises ValueError for a `run` that is no such run, naming those of the study.
+    Raises NothingEmbedded for a `run` that is no such run, naming those of the study.
     """
     if run == NEWEST:
         return embedding_runs(study).first()
     chosen = finished_runs().filter(pk=run).first() if run.isdecimal() and len(run) < 19 else None
     if chosen is None:
         known = ", ".join(str(pk) for pk in embedding_runs(study).values_list("pk", flat=True))
-        raise ValueError(
+        raise NothingEmbedded(
             f"'{run}' is no finished run that embedded pictures of default prompts. The study "
             f"'{study.name}' has {known or 'none'}; all runs are listed by: manage.py runs"
         )
@@ -119,9 +123,9 @@ def runs_compared(study: Study, parameters: Mapping[str, str]) -> tuple[Run, Run
     """
     asked = compared.asked(parameters, by=SPLITS)
     if asked.other is not None:
-        sides = [_newest_of(one) for one in (study, asked.other)]
+        sides = [chosen_run(one) for one in (study, asked.other)]
     elif asked.by == "run":
-        sides = [embedding_run(study, number) or _newest_of(study) for number in (asked.first, asked.second)]
+        sides = [chosen_run(study, number) for number in (asked.first, asked.second)]
     else:
         sides = [_newest_of_set(name) for name in (asked.first, asked.second)]
     first, second = sides
@@ -141,25 +145,21 @@ def encoder_of(run: Run) -> tuple[str, ...]:
     return (run.backend, *(str(run.recipe.get(key) or "") for key in ("model", "pretrained")))
 
 
-def _newest_of(study: Study) -> Run:
-    run = embedding_run(study)
-    if run is None:
-        raise ValueError(nothing_embedded(study))
-    return run
-
-
-def nothing_embedded(study: Study) -> str:
-    """What is missing where a study has no run to read, and how to make it."""
-    return (
-        f"No pictures for pull of '{study.name}' are embedded yet. Make them: manage.py generate "
-        f"{study.name} --prompts pull; then embed the set it names: manage.py embed SET"
-    )
+def chosen_run(study: Study, run: str = NEWEST) -> Run:
+    """As `embedding_run`, but raises NothingEmbedded where the study has none."""
+    chosen = embedding_run(study, run)
+    if chosen is None:
+        raise NothingEmbedded(
+            f"No pictures for pull of '{study.name}' are embedded yet. Make them: manage.py generate "
+            f"{study.name} --prompts pull; then embed the set it names: manage.py embed SET"
+        )
+    return chosen
 
 
 def _newest_of_set(name: str) -> Run:
     run = finished_runs().filter(image_set__name=name).first()
     if run is None:
-        raise ValueError(
+        raise NothingEmbedded(
             f"No pictures for pull of an image set '{name}' are embedded. Embed them: manage.py embed "
             f"set:{name}"
         )

@@ -51,10 +51,8 @@ def _pull(inputs: Inputs) -> list[ScoreRow]:
 
 def drawn_groups(inputs: Inputs) -> list[Group]:
     """The groups that have images of all three sets, by name, each with the resamples that all metrics of the
-    same embeddings share. Raises ValueError where nothing is embedded."""
-    run = frames.embedding_run(inputs.study, inputs.parameters["run"])
-    if run is None:
-        raise ValueError(frames.nothing_embedded(inputs.study))
+    same embeddings share. Raises NothingEmbedded."""
+    run = frames.chosen_run(inputs.study, inputs.parameters["run"])
     if not sharing.shared(inputs):
         return _draw(inputs, run)
     digest = frames.inputs_digest(inputs.study, registry.get("pull"), inputs.parameters)

@@ -38,11 +38,13 @@ def request(
     A run that failed for these very inputs is returned as it is: `retry` gives it another chance. One that
     is finished, but not the newest, is noted as right again, and so comes before runs that were made since,
     of other answers.
-    Raises ValueError for an unknown metric, variant or parameter. Ring metrics.tasks.ring(run) afterwards.
+    Raises ValueError for an unknown metric, variant or parameter, and for embeddings that there are not. Ring
+    metrics.tasks.ring(run) afterwards.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
     chosen = registry.parameters(entry, parameters)
+    _check_embedded(study, chosen)
     wanted = settings.BOOTSTRAP_RESAMPLES if resamples is None else resamples
     run, made = ScoreRun.objects.get_or_create(
         study=study,
@@ -62,11 +64,25 @@ def request(
 
 
 def retry(*, run_id: int) -> bool:
-    """Put a failed run back in the queue; says whether there was one to put back."""
+    """Put a failed run back in the queue; says whether there was one to put back.
+
+    Raises ValueError for one of embeddings that there are not.
+    """
+    failed = ScoreRun.objects.filter(pk=run_id, state=RunState.FAILED).select_related("study").first()
+    if failed is None:
+        return False
+    _check_embedded(failed.study, json.loads(failed.parameters))
     moved = ScoreRun.objects.filter(pk=run_id, state=RunState.FAILED).update(
         state=RunState.PENDING, attempts=0, error="", finished_at=None
     )
     return moved == 1
+
+
+def _check_embedded(study: Study, parameters: Mapping[str, str]) -> None:
+    """Raises ValueError for a metric of an embedding run that is not there: no worker could compute it. Those
+    that compare two runs need both for their digest."""
+    if "run" in parameters:
+        frames.chosen_run(study, parameters["run"])
 
 
 def _claim(run_id: int, now: datetime) -> ScoreRun | None:
@@ -97,7 +113,8 @@ def compute(*, run_id: int, now: datetime | None = None) -> ScoreRun | None:
 
     Not to be had: it is finished, somebody else holds it, or the answers have changed since it was asked
     for and another run already stands for them. A try that fails leaves the error on the run, which is
-    pending again until its third try. Never raises for a failed computation: the row tells.
+    pending again until its third try; where the embeddings are gone by now, no other try is made. Never
+    raises for a failed computation: the row tells.
     """
     run = _claim(run_id, now or timezone.now())
     if run is None:
@@ -115,8 +132,11 @@ def compute(*, run_id: int, now: datetime | None = None) -> ScoreRun | None:
                 parameters=json.loads(run.parameters),
             )
     except Exception as error:
-        log.exception("score run %s failed (try %s of %s)", run.pk, run.attempts, TRIES)
-        last = run.attempts >= TRIES
+        last = run.attempts >= TRIES or isinstance(error, frames.NothingEmbedded)
+        if isinstance(error, frames.NothingEmbedded):
+            log.info("score run %s has nothing to be computed from", run.pk)
+        else:
+            log.exception("score run %s failed (try %s of %s)", run.pk, run.attempts, TRIES)
         mine.update(
             state=RunState.FAILED if last else RunState.PENDING,
             error=f"{type(error).__name__}: {error}",

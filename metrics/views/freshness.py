@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -33,13 +34,15 @@ _MOST = 8  # runs that one page can wait for
 
 @dataclass(frozen=True)
 class Freshness:
-    """What a page is told: runs on their way, runs that failed, and whether there is something new to show.
+    """What a page is told: runs on their way, runs that failed, why others cannot be asked for, and whether
+    there is something new to show.
 
     `stale`: what the page shows is of other answers than today's.
     """
 
     waiting: tuple[ScoreRun, ...] = ()
     failed: tuple[ScoreRun, ...] = ()
+    refused: tuple[str, ...] = ()
     stale: bool = False
     ready: bool = False
 
@@ -73,21 +76,27 @@ def question(wanted: Sequence[Wanted], *, more: Sequence[tuple[str, str]] = ()) 
 def check(study: Study, wanted: Sequence[Wanted]) -> Freshness:
     """Compare what is stored with today's answers, and ask for what is missing."""
     found: list[ScoreRun] = []
+    refused: list[str] = []
     ready = False
     for metric, variant, parameters in wanted:
         shown = queries.newest_run(study, metric, variant, parameters)
         if shown is not None and not queries.is_stale(shown):
             continue
-        run = score_runs.request(study=study, metric=metric, variant=variant, parameters=parameters)
+        try:
+            run = score_runs.request(study=study, metric=metric, variant=variant, parameters=parameters)
+        except ValueError as why:  # nothing is embedded, or not said what to compare
+            refused.append(str(why))
+            continue
         tasks.ring(run)
         found.append(run)
         # answers that were scored before: taken back, and given again
         ready = ready or run.state == RunState.DONE
-    return _told(found, ready=ready, stale=bool(found))
+    return _told(found, ready=ready, stale=bool(found), refused=refused)
 
 
-def _told(runs: Sequence[ScoreRun], *, ready: bool, stale: bool) -> Freshness:
+def _told(runs: Sequence[ScoreRun], *, ready: bool, stale: bool, refused: Sequence[str] = ()) -> Freshness:
     return Freshness(
+        refused=tuple(refused),
         waiting=tuple(run for run in runs if run.state in {RunState.PENDING, RunState.CLAIMED}),
         failed=tuple(run for run in runs if run.state == RunState.FAILED),
         stale=stale,
@@ -163,9 +172,12 @@ def retry_scores(request: HttpRequest, name: str, run_id: int) -> HttpResponse:
     """Give a failed run another chance, and go back to where that was asked for."""
     study = led_study(request, name)
     run = get_object_or_404(ScoreRun, pk=run_id, study=study)
-    if score_runs.retry(run_id=run.pk):
-        run.refresh_from_db()
-        tasks.ring(run)
+    try:
+        if score_runs.retry(run_id=run.pk):
+            run.refresh_from_db()
+            tasks.ring(run)
+    except ValueError as why:
+        messages.error(request, str(why))
     back = request.POST.get("next", "")
     if url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}):
         return redirect(back)

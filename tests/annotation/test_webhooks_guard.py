@@ -74,9 +74,13 @@ INSIDE = [
     *("169.254.169.254", "fe80::1", "fe80::1%eth0", "fd00:ec2::254", "fc00::1", "100.64.0.1"),
     *("100.100.100.200", "192.0.0.192", "168.63.129.16", "192.88.99.1", "198.18.0.1", "203.0.113.9"),
     *("224.0.0.1", "239.1.1.1", "ff02::1", "ff0e::1", "240.0.0.1", "255.255.255.255", "2001:db8::1"),
+    # once site-local, and set aside for examples: Python counts both as public
+    *("fec0::1", "feff:ffff::1", "3fff::1", "3fff:fff:ffff::1"),
     # an IPv4 address in the clothes of an IPv6 one
     *("::ffff:127.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe"),
     *("2002:7f00:1::", "2002:a00:1::1", "2001:0:4136:e378:8000:63bf:80ff:fffe"),
+    # translated by a network of one's own, and translated without an address of its own (RFC 8215, 2765)
+    *("64:ff9b:1::a00:1", "64:ff9b:1::808:808", "::ffff:0:10.0.0.1"),
     *("nonsense", "", "127.1"),
 ]
 

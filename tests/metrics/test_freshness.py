@@ -8,7 +8,7 @@ from django.urls import reverse
 from metrics.models import RunState, ScoreRun
 from metrics.services import score_runs
 from tests import factories
-from tests.metrics import cast
+from tests.metrics import cast, pulled
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_resamples")]
 
@@ -139,3 +139,24 @@ def test_without_scripts_the_page_itself_checks(client, study):
     assert "being computed" in page
     assert "Reload this page in a moment." in page
     assert ScoreRun.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "cure"), [("pull", "manage.py generate pictures"), ("pull_difference", "Say what to compare")]
+)
+def test_what_cannot_be_computed_is_said_with_the_cure_and_not_asked_for(client, study, metric, cure):
+    page = ask(client, f"{metric}:corrected").text
+    assert "could not be computed" in page
+    assert cure in page
+    assert not ScoreRun.objects.exists()
+
+
+def test_a_failed_run_without_embeddings_is_not_tried_again(client, study):
+    embedded = pulled.embedding_run(study)
+    pulled.group_images(embedded, "Mexican")
+    run = score_runs.request(study=study, metric="pull", variant="corrected")
+    embedded.delete()
+    ScoreRun.objects.update(state=RunState.FAILED, error="gone", finished_at=run.created_at)
+    page = client.post(reverse("retry_scores", args=["pictures", run.pk]), follow=True).text
+    assert "manage.py generate pictures --prompts pull" in page
+    assert ScoreRun.objects.get(pk=run.pk).state == RunState.FAILED

@@ -11,6 +11,7 @@ from metrics import frames, queries, tasks
 from metrics.models import RunState, Score, ScoreRun
 from metrics.services import score_runs
 from tests import factories
+from tests.metrics import pulled
 from tests.metrics.cast import depiction_study
 
 pytestmark = pytest.mark.django_db
@@ -224,6 +225,17 @@ def test_a_run_that_fails_is_tried_three_times_and_keeps_the_error(monkeypatch, 
     monkeypatch.undo()
     assert score_runs.retry(run_id=run.pk)
     assert score_runs.compute(run_id=run.pk).state == RunState.DONE
+
+
+def test_a_run_whose_embeddings_are_gone_is_tried_once_and_is_no_error_of_the_program(caplog):
+    study, embedded = pulled.pull_study()
+    run = score_runs.request(study=study, metric="pull", variant="corrected", resamples=100)
+    embedded.delete()
+    assert score_runs.compute(run_id=run.pk).state == RunState.FAILED
+    run.refresh_from_db()
+    assert run.attempts == 1
+    assert "manage.py embed" in run.error
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
 def test_a_run_whose_workers_were_killed_three_times_is_closed_with_a_reason():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import re
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.processes
 HOST = "studies.example.org"
 PATIENCE = 120
+GUNICORN = (sys.executable, "-m", "gunicorn", "--config", "python:visage_app.gunicorn_hooks")
 ACCOUNT = (
     "import django; django.setup()\n"
     "from django.contrib.auth.models import User\n"
@@ -40,7 +42,7 @@ def port(installation: Installation):
         probe.bind(("127.0.0.1", 0))
         number = probe.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", "gunicorn", "visage_app.wsgi", "--bind", f"127.0.0.1:{number}"],
+        [*GUNICORN, "visage_app.wsgi", "--bind", f"127.0.0.1:{number}"],
         cwd=ROOT,
         env=installation.env,
         stdout=subprocess.DEVNULL,
@@ -118,3 +120,18 @@ def test_cookies_headers_and_hosts_of_real_answers(port: int):
         status, headers, text = ask(port, "GET", "/accounts/login/", host="evil.example", proto=proto)
         assert status == 400
         assert "evil" not in text + str(headers)
+
+
+def test_a_request_whose_head_is_too_long_is_refused_in_the_api_s_form(port: int):
+    long = "x" * 20_000
+    for path, sent, expected in (
+        (f"/api/v1/studies?name={long}", {}, 414),
+        ("/api/v1/studies", {"X-Long": long}, 431),
+        ("/api/v1/studies", {f"X-{number}": "" for number in range(200)}, 431),
+    ):
+        status, headers, text = ask(port, "GET", path, **sent)
+        problem = json.loads(text)
+        assert (status, dict(headers)["Content-Type"]) == (expected, "application/problem+json")
+        assert (problem["status"], problem["type"]) == (expected, "urn:visage:problem:too-long")
+        assert "shorter" in problem["detail"]
+    assert ask(port, "GET", "/api/v1/studies")[0] == 401

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.models import AuditEvent, ExportJob, Judgement, Response
 from annotation.services import export_jobs
 from tests import factories
-from tests.annotation.api.calls import Program, is_problem
+from tests.annotation.api.calls import Program, documented, is_problem
 
 pytestmark = pytest.mark.django_db
 STUDY = "studies/words"
@@ -160,3 +160,32 @@ def test_formats_say_what_they_are_for(program):
     formats = {one["name"]: one for one in program.get("export-formats").json()["formats"]}
     assert formats["crowdkit"]["use"]
     assert formats["parquet"]["media_type"] == "application/vnd.apache.parquet"
+
+
+def test_a_file_comes_as_what_it_is_and_as_plain_bytes_to_who_knows_no_other(program):
+    asked = f"{STUDY}/export?format=crowdkit"
+    for accepted, kind in (
+        ("*/*", "application/zip"),
+        ("application/octet-stream, application/zip", "application/zip"),
+        ("application/octet-stream", "application/octet-stream"),
+        ("application/octet-stream, application/problem+json", "application/octet-stream"),
+    ):
+        answer = program.get(asked, Accept=accepted)
+        assert (answer.status_code, answer["Content-Type"]) == (200, kind)
+        assert "Accept" in answer["Vary"]
+        assert zipfile.ZipFile(io.BytesIO(b"".join(answer.streaming_content))).testzip() is None
+    is_problem(program.get(f"{STUDY}/export?format=nothing", Accept="application/octet-stream"), 400)
+
+
+def test_the_schema_names_plain_bytes_wherever_a_file_is_sent_or_comes():
+    """Clients made from it leave out what has no kind that they know, or read a picture as text."""
+    files = 0
+    for address, methods in documented()["paths"].items():
+        for method, operation in methods.items():
+            contents = [each.get("content", {}) for each in operation["responses"].values()]
+            contents.append(operation.get("requestBody", {}).get("content", {}))
+            for content in contents:
+                binary = [kind for kind, one in content.items() if one["schema"].get("format") == "binary"]
+                assert not binary or "application/octet-stream" in binary, f"{method} {address}"
+                files += bool(binary)
+    assert files == 6

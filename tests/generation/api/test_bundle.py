@@ -18,11 +18,11 @@ def program():
     return Program(factories.user("admin", admin=True), "manage")
 
 
-def send(program, body: bytes, query: str = ""):
+def send(program, body: bytes, query: str = "", kind: str = "application/zip"):
     return program.client.post(
         f"/api/v1/image-sets/brought/bundle{query}",
         body,
-        content_type="application/zip",
+        content_type=kind,
         headers={"Authorization": f"Bearer {program.secret}"},
     )
 
@@ -34,6 +34,11 @@ def test_a_zip_becomes_an_image_set_once(program):
     assert send(program, body).json()["unchanged"] == 1
     assert Image.objects.get().image_set.licence == "CC0"
     assert AuditEvent.objects.filter(what="finished images imported").exists()
+
+
+def test_a_client_that_calls_no_file_by_its_kind_sends_plain_bytes(program):
+    made = send(program, zipped(FILES).getvalue(), "?title=Brought", "application/octet-stream")
+    assert made.json()["created"] == 1
 
 
 @pytest.mark.parametrize(

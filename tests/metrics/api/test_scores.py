@@ -198,6 +198,24 @@ def test_what_cannot_be_computed_is_refused_and_leaves_nothing(program, study, b
     assert not ScoreRun.objects.exists()
 
 
+@pytest.mark.parametrize("metric", ["pull", "pull_contrast"])
+def test_pull_without_embeddings_is_refused_with_what_to_do(program, study, metric):
+    """Asked for, and tried again after the embeddings were deleted."""
+    said = is_problem(program.post("studies/hats/score-runs", {"metric": metric}), 422)
+    assert "manage.py generate hats --prompts pull" in said["detail"]
+    said = is_problem(
+        program.post("studies/hats/score-runs", {"metric": metric, "parameters": {"run": "7"}}), 422
+    )
+    assert "manage.py runs" in said["detail"]
+    assert not ScoreRun.objects.exists()
+    embedded = pulled.embedding_run(study)
+    pulled.group_images(embedded, "Mexican")
+    run = score_runs.request(study=study, metric=metric, variant="corrected")
+    embedded.delete()
+    ScoreRun.objects.update(state=RunState.FAILED, error="gone", finished_at=run.created_at)
+    is_problem(program.post(f"studies/hats/score-runs/{run.pk}/retry"), 422)
+
+
 @pytest.mark.parametrize("metric", ["tendency_difference", "offensiveness_difference"])
 def test_another_teams_study_is_nothing_to_compare_with(program, study, lead, metric):
     """What is asked for is of one's own study; what it is compared with must be one's own as well."""
