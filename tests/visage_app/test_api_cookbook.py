@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import threading
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import close_old_connections, connections
 
-from annotation.models import Response, Study
+from annotation.models import Response, Scope, Study
 from annotation.services import deliveries, export_jobs, tokens
 from generation.services import work
 from metrics.services import score_runs
@@ -54,6 +55,23 @@ def worker():
     thread.join()
 
 
+def test_what_the_examples_take_from_outside_is_said_before_the_first():
+    text, code = PAGE.read_text(encoding="utf-8").partition("```python")[0], "\n".join(BLOCKS)
+    imported = {name.partition(".")[0] for name in re.findall(r"^(?:import|from) (\S+)", code, re.MULTILINE)}
+    needed = {
+        *re.findall(r'environ\["(\w+)"\]', code.replace("'", '"')),
+        *(imported - sys.stdlib_module_names),
+        *re.findall(r'"accounts", text="(\S+)"', code),
+        *re.findall(r"(?:studies|leads|image-sets)/([a-z-]+)", code),
+        *re.findall(r'"(Mexican|Indian)"', code),
+        *re.findall(r'\["name"\] == "(\w+)"', code),
+        *re.findall(r'Path\(f?"([a-z-]+\.)', code),
+        *(f"`{scope}`" for scope in Scope.values),
+    }
+    assert {"httpx", "VISAGE_URL", "FOUND_TOKEN", "person@example.org", "leaked"} <= needed
+    assert sorted(one for one in needed if one not in text) == []
+
+
 def test_every_block_runs_from_top_to_bottom(live_server, worker, monkeypatch, tmp_path):
     monkeypatch.setattr(settings, "BOOTSTRAP_RESAMPLES", 100)
     admin = factories.user("admin", admin=True)
@@ -66,7 +84,7 @@ def test_every_block_runs_from_top_to_bottom(live_server, worker, monkeypatch, t
     monkeypatch.setenv("ANNOTATOR_TOKEN", Program(person, "annotate").secret)
     monkeypatch.setenv("FOUND_TOKEN", Program(admin, "read").secret)
     leaked = tokens.create(user=admin, name="leaked", scopes=["read"], by=admin)
-    cast.depiction_study(name="pictures", leads=[admin])
+    cast.depiction_study(name="demo", leads=[admin])
     monkeypatch.chdir(tmp_path)
     told: dict[str, object] = {}
     for number, block in enumerate(BLOCKS, 1):
