@@ -54,7 +54,11 @@ def linkage(
     domains = puzzle.start({*first, *(one for one in people if one in told)})
     puzzle.narrow(domains, range(len(units)))
     puzzle.try_all(domains)
-    return Linkage(hidden=len(hidden), found=sum(domains[one].bit_count() == 1 for one in hidden))
+    found = {one for one in hidden if domains[one].bit_count() == 1}
+    # of the people of the first unit that was assumed, not found
+    return Linkage(
+        hidden=len(hidden), found=len(found) if found - set(first) or len(found) == len(hidden) else 0
+    )
 
 
 def _sorted(unit: Reserved) -> Reserved:
