@@ -10,6 +10,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, requires
+from itertools import chain, product
 from pathlib import Path
 
 import pytest
@@ -138,6 +142,27 @@ def stages() -> dict[str, tuple[str, str]]:
     }
 
 
+@pytest.mark.processes
+def test_without_a_registry_each_image_is_built_on_bases_under_the_names_of_the_official_ones(tmp_path):
+    """By programs that only note how they were called, instead of those that make images."""
+    calls = tmp_path / "calls"
+    for name, does in {
+        "debootstrap": 'mkdir -p "$4/etc/apt" && touch "$4/etc/apt/sources.list"',
+        "chroot": "true",
+        "buildah": f'echo "$@" >> {calls}',
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / name).chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "CODE_REVISION": "abc"}
+    subprocess.run([ROOT / "deploy" / "build_without_registry.sh"], env=env, capture_output=True, check=True)
+    built = [tuple(re.findall(r"--(?:target|tag) (\S+)", call)) for call in calls.read_text().splitlines()]
+    bases = {made_from for made_from, _ in stages().values() if made_from not in stages()}
+    assert {tag for _, tag in built[:2]} == {f"docker.io/library/{base}" for base in bases}
+    ours = {(each["build"]["target"], each["image"]) for each in SERVICES.values() if "build" in each}
+    assert set(built[2:]) == ours
+    assert calls.read_text().count("--build-arg CODE_REVISION=abc .") == len(ours)
+
+
 def user_of(stage: str) -> str | None:
     """Who runs what is made from a stage; None where it is whoever the image from elsewhere says: root."""
     made_from, done = stages()[stage]
@@ -186,6 +211,35 @@ def test_every_dependency_is_pinned_within_what_the_project_allows(extra):
     command = [sys.executable, ROOT / "deploy" / "requirements.py", ROOT / "pyproject.toml"]
     told = subprocess.run([*command, *filter(None, [extra])], capture_output=True, text=True, check=True)
     assert told.stdout.split("\n")[:-1] == wanted
+
+
+def needed_by(requirement: Requirement) -> Iterator[Requirement]:
+    """What a dependency needs itself, by the first and the newest release of Python 3.11."""
+    with suppress(PackageNotFoundError):
+        for each in map(Requirement, requires(requirement.name) or ()):
+            for version, extra in product(("3.11.0", "3.11.14"), ("", *requirement.extras)):
+                here = {"python_full_version": version, "python_version": "3.11", "extra": extra}
+                if each.marker is None or each.marker.evaluate(here):
+                    yield each
+                    break
+
+
+# Known to torch for NVIDIA cards alone; these were installed in the image of the GPU worker.
+OF_CUDA = {"cuda-bindings", "cuda-toolkit", "nvidia-cudnn-cu13", "nvidia-nvjitlink", "triton"}
+
+
+def test_what_the_dependencies_need_themselves_is_pinned_too():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = (project["optional-dependencies"][name] for name in ("errors", "models", "s3"))
+    left = [Requirement(each) for each in chain(project["dependencies"], *extras)]
+    seen: set[str] = set()
+    while left:
+        requirement = left.pop()
+        if str(requirement) not in seen:
+            seen.add(str(requirement))
+            left += needed_by(requirement)
+    names = {canonicalize_name(Requirement(each).name) for each in seen} | OF_CUDA
+    assert names - PINNED.keys() == set()
 
 
 def test_secrets_and_data_stay_out_of_images():
@@ -238,4 +292,6 @@ def test_the_proxy_understands_what_it_is_told(tmp_path):
     caddy("validate")
     understood = json.loads(caddy("adapt"))
     assert '"max_size": 5000000000' in json.dumps(understood)
-    assert understood["logging"]["logs"]["default"]["encoder"]["fields"]["request"] == {"filter": "delete"}
+    log = understood["logging"]["logs"]["default"]
+    assert log["encoder"]["fields"]["request"] == {"filter": "delete"}
+    assert log["exclude"] == ["admin.api"], "a line for each health check"
