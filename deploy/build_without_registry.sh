@@ -88,8 +88,8 @@ WORKDIR /srv
 EXPOSE 80 443 443/udp
 CMD ["caddy", "run", "--config", "/etc/caddy/Caddyfile", "--adapter", "caddyfile"]
 END
-build python "docker.io/library/$python" "$folder"
-[[ " $* " != *" proxy "* ]] || build caddy "docker.io/library/$caddy" "$folder"
+build python "$python" "$folder"
+[[ " $* " != *" proxy "* ]] || build caddy "$caddy" "$folder"
 rm "$folder/root.tar"
 
 for target; do

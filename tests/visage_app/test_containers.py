@@ -157,7 +157,7 @@ def test_without_a_registry_each_image_is_built_on_bases_under_the_names_of_the_
     subprocess.run([ROOT / "deploy" / "build_without_registry.sh"], env=env, capture_output=True, check=True)
     built = [tuple(re.findall(r"--(?:target|tag) (\S+)", call)) for call in calls.read_text().splitlines()]
     bases = {made_from for made_from, _ in stages().values() if made_from not in stages()}
-    assert {tag for _, tag in built[:2]} == {f"docker.io/library/{base}" for base in bases}
+    assert {tag for _, tag in built[:2]} == set(bases)
     ours = {(each["build"]["target"], each["image"]) for each in SERVICES.values() if "build" in each}
     assert set(built[2:]) == ours
     assert calls.read_text().count("--build-arg CODE_REVISION=abc .") == len(ours)
