@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from annotation import strata
+from annotation.feasibility import match
 
 MOST_TRIES = 2_000_000
 """How often units are looked at while possibilities are tried one by one."""
@@ -142,27 +143,10 @@ def _usable(free: tuple[int, ...]) -> tuple[int, ...]:
         sum(
             slot
             for slot in _bits(mine)
-            if _seated(tuple(other & ~slot for other in (*free[:at], *free[at + 1 :])))
+            if None not in match([_bits(other & ~slot) for other in (*free[:at], *free[at + 1 :])])
         )
         for at, mine in enumerate(free)
     )
-
-
-def _seated(free: Sequence[int]) -> bool:
-    """Whether each person can have a slot of their own (augmenting paths)."""
-    holder: dict[int, int] = {}
-
-    def seat(person: int, tried: set[int]) -> bool:
-        for slot in _bits(free[person]):
-            if slot in tried:
-                continue
-            tried.add(slot)
-            if slot not in holder or seat(holder[slot], tried):
-                holder[slot] = person
-                return True
-        return False
-
-    return all(seat(person, set()) for person in range(len(free)))
 
 
 __all__ = ["Linkage", "Reserved", "linkage"]
