@@ -98,7 +98,9 @@ class LinkageSerializer(serializers.Serializer):
         help_text="People who judged units with reserved places without all of that being told of them."
     )
     found = serializers.IntegerField(help_text="Of how many of them, at least, it can be worked out.")
-    determined = serializers.BooleanField(help_text="Whether it can be worked out of all of them.")
+    determined = serializers.BooleanField(
+        help_text="Whether, of units of one design, it can be worked out of all who judged them."
+    )
 
 
 class ReportSerializer(serializers.Serializer):

@@ -17,6 +17,7 @@ from tests.annotation.release_world import about, person, released, rows
 
 ORIGINS = ("Africa", "Asia", "Europe")
 STRATA = tuple(f"origin: {origin}" for origin in ORIGINS)
+EVERY = frozenset(STRATA)
 
 
 def drawn(people, units, *, seed):
@@ -32,8 +33,8 @@ def drawn(people, units, *, seed):
 def test_one_annotator_of_each_origin_gives_all_origins_away(people, units):
     for seed in range(10):
         who, matched = drawn(people, units, seed=seed)
-        found = linkage([(each, STRATA) for each in who], matched, told=())
-        assert (found, found.determined) == (Linkage(people, people), True)
+        found = linkage([(each, STRATA) for each in who], matched, told={})
+        assert found == Linkage(people, people, determined=True)
 
 
 @settings(max_examples=40, deadline=None)
@@ -43,7 +44,7 @@ def test_what_is_said_to_be_found_has_no_other_solution(seed, units, told):
     given_out, matched = drawn(7, units, seed=seed)
     who = sorted({tuple(sorted(each)) for each in given_out})
     people = sorted({one for each in who for one in each})
-    found = linkage([(each, STRATA) for each in who], matched, told)
+    found = linkage([(each, STRATA) for each in who], matched, dict.fromkeys(told, EVERY))
     degree = {one: sum(one in each for each in who) for one in people}
     first = max(who, key=lambda each: sum(map(degree.get, each)))
     known = {one: matched[one] for one in people if one in told or one in first}
@@ -65,19 +66,34 @@ def test_what_is_said_to_be_found_has_no_other_solution(seed, units, told):
 
 def test_places_for_everybody_tell_nothing_and_what_is_told_is_not_hidden():
     who, matched = drawn(12, 40, seed=1)
-    assert linkage([(each, ("any",) * 3) for each in who], matched, told=()) == Linkage()
-    assert linkage([(each, STRATA) for each in who], matched, told=range(12)) == Linkage()
-    few = linkage([(each, STRATA) for each in who], matched, told=range(11))
-    assert (few.hidden, few.found) == (1, 1)
+    assert linkage([(each, ("any",) * 3) for each in who], matched, told={}) == Linkage()
+    everybody = dict.fromkeys(range(12), EVERY)
+    assert linkage([(each, STRATA) for each in who], matched, everybody) == Linkage()
+    del everybody[11]
+    assert linkage([(each, STRATA) for each in who], matched, everybody) == Linkage(1, 1, determined=True)
 
 
 def test_a_place_for_anybody_but_men_leaves_most_open():
     matched = {one: frozenset({"gender: not male"} if one % 2 else ()) for one in range(8)}
     slots = ("any", "any", "gender: not male")
-    found = linkage([((0, 1, 2), slots), ((3, 4, 5), slots), ((6, 7, 1), slots)], matched, told=())
+    found = linkage([((0, 1, 2), slots), ((3, 4, 5), slots), ((6, 7, 1), slots)], matched, told={})
     assert (found.hidden, found.found) == (8, 0)
     # two who are known not to be women leave it to the third
-    assert linkage([((0, 2, 1), slots)], matched, told=(0, 2)) == Linkage(1, 1)
+    men = dict.fromkeys((0, 2), frozenset({"gender: not male"}))
+    assert linkage([((0, 2, 1), slots)], matched, men) == Linkage(1, 1, determined=True)
+
+
+def test_another_design_hides_nothing_of_this_one():
+    """Origins follow from one task, and what another reserves for women stays open."""
+    who, matched = drawn(12, 40, seed=2)
+    women = {one: texts | ({"gender: not male"} if one % 2 else set()) for one, texts in matched.items()}
+    units = [(each, STRATA) for each in who]
+    units += [(tuple(sorted(each)), ("any", "any", "gender: not male")) for each in ((0, 1, 2), (3, 4, 5))]
+    assert linkage(units, women, told={}) == Linkage(12, 12, determined=True)
+    genders = dict.fromkeys(range(12), frozenset({"gender: not male"}))
+    assert linkage(units, women, genders) == Linkage(12, 12, determined=True)
+    origins = dict.fromkeys(range(12), EVERY)
+    assert linkage(units, women, origins) == Linkage(6, 0)
 
 
 @pytest.fixture
@@ -119,7 +135,7 @@ def test_the_report_the_card_and_the_page_say_so_and_the_cure_works(study, tmp_p
     assert "can be worked out for all 12 people" in page
     linked = released(study, tmp_path / "linked")
     assert "**Who judged the same unit says more.**" in (linked / "README.md").read_text()
-    assert about(linked)["strata_worked_out"] == {"hidden": 12, "found": 12}
+    assert about(linked)["strata_worked_out"] == {"hidden": 12, "found": 12, "determined": True}
     assert coloured(linked) == (3, 12)
 
     cured = released(study, tmp_path / "cured", without_pseudonyms=True)

@@ -197,11 +197,11 @@ def _annotators(about: About) -> str:
 def _linkage(about: About) -> Iterator[str]:
     """What the columns of annotators.csv cannot hide."""
     found = about.people.linkage
-    if not found.hidden:
+    if not found.found:
         return
     yield "**Who judged the same unit says more.** Places were reserved for different people, and for whom is"
     yield "withheld. Yet whoever knows how the study was designed, and looks at who judged the same unit, can"
-    if found.determined:
+    if found.found == found.hidden:
         yield f"work it out for all {found.hidden:,} people of whom it is not told, but for groups' names."
     else:
         yield f"work it out for at least {found.found:,} of {found.hidden:,} people of whom it is not told."

@@ -25,41 +25,47 @@ Reserved = tuple[tuple[int, ...], tuple[str, ...]]
 @dataclass(frozen=True)
 class Linkage:
     """`hidden`: how many people judged units with reserved places without all of that being told of them.
-    `found`: for how many of them, at least, it follows from who judged the same unit."""
+    `found`: for how many of them, at least, it follows from who judged the same unit. `determined`: whether
+    for units of one design it follows for all, so that nothing but the groups' names is left to guess."""
 
     hidden: int = 0
     found: int = 0
-
-    @property
-    def determined(self) -> bool:
-        """Whether nothing is left to guess but, perhaps, the names of the groups."""
-        return 0 < self.hidden == self.found
+    determined: bool = False
 
 
 def linkage(
-    reserved: Iterable[Reserved], matched: Mapping[int, frozenset[str]], told: Collection[int]
+    reserved: Iterable[Reserved], matched: Mapping[int, frozenset[str]], told: Mapping[int, frozenset[str]]
 ) -> Linkage:
     """What somebody finds who knows the strata of the study and who judged what.
 
-    `matched`: the strata that each person matches. Known from the start are the people in `told`, and those
-    of one unit, which names the groups. What is found is a lower bound: not every way to go on is tried.
+    `matched`: the strata that each person matches; `told`: those of which it is told whether they do. Of each
+    set of strata that units have, the people of one unit are known from the start, which names the groups.
+    What is found is a lower bound: not every way to go on is tried.
     """
     units = sorted({_sorted(unit) for unit in reserved if any(text != strata.ANY for text in unit[1])})
-    people = sorted({one for who, _ in units for one in who})
-    hidden = [one for one in people if one not in told]
-    if not hidden:
-        return Linkage()
-    puzzle = _Puzzle(units, {one: matched[one] for one in people})
-    degree = {one: len(puzzle.units_of[one]) for one in people}
-    first = max(units, key=lambda unit: sum(degree[one] for one in unit[0]))[0]
-    domains = puzzle.start({*first, *(one for one in people if one in told)})
-    puzzle.narrow(domains, range(len(units)))
-    puzzle.try_all(domains)
-    found = {one for one in hidden if domains[one].bit_count() == 1}
-    # of the people of the first unit that was assumed, not found
-    return Linkage(
-        hidden=len(hidden), found=len(found) if found - set(first) or len(found) == len(hidden) else 0
-    )
+    puzzle = _Puzzle(units, {one: matched[one] for who, _ in units for one in who})
+    designs: dict[tuple[str, ...], list[tuple[int, ...]]] = defaultdict(list)
+    for who, slots in units:
+        designs[slots].append(who)
+    hidden: set[int] = set()
+    found: set[int] = set()
+    determined = False
+    nothing: frozenset[str] = frozenset()
+    for design, of_design in designs.items():
+        texts = frozenset(design) - {strata.ANY}
+        untold = {one for who in of_design for one in who if not texts <= told.get(one, nothing)}
+        first = max(of_design, key=lambda who: sum(len(puzzle.units_of[one]) for one in who))
+        assumed = dict.fromkeys(first, texts)
+        domains = puzzle.solved(
+            {one: told.get(one, nothing) | assumed.get(one, nothing) for one in puzzle.units_of}
+        )
+        sure = {one for one in untold if puzzle.agree(domains[one], texts)}
+        hidden |= untold
+        if sure - set(first) or sure == untold:
+            # otherwise nothing followed of what was assumed of one unit
+            found |= sure
+        determined |= bool(untold) and sure == untold
+    return Linkage(len(hidden), len(found), determined)
 
 
 def _sorted(unit: Reserved) -> Reserved:
@@ -74,21 +80,34 @@ class _Puzzle:
     def __init__(self, units: Sequence[Reserved], matched: Mapping[int, frozenset[str]]) -> None:
         types = sorted(set(matched.values()), key=sorted)
         self._all = (1 << len(types)) - 1
-        self._type_of = {one: 1 << types.index(texts) for one, texts in matched.items()}
-        fits = {
+        self._matched = matched
+        self._fits = {
             text: sum(1 << place for place, texts in enumerate(types) if text in texts)
-            for _, slots in units
-            for text in slots
+            for text in {text for _, slots in units for text in slots}
         }
-        fits[strata.ANY] = self._all
-        self._units = [(who, tuple(fits[text] for text in slots)) for who, slots in units]
+        self._fits[strata.ANY] = self._all
+        self._units = [(who, tuple(self._fits[text] for text in slots)) for who, slots in units]
         self.units_of: dict[int, list[int]] = defaultdict(list)
         for place, (who, _) in enumerate(self._units):
             for one in who:
                 self.units_of[one].append(place)
 
-    def start(self, known: Collection[int]) -> dict[int, int]:
-        return {one: kind if one in known else self._all for one, kind in self._type_of.items()}
+    def solved(self, known: Mapping[int, Collection[str]]) -> dict[int, int]:
+        """Which types are left for each person. `known`: strata of which it is known whether they match."""
+        domains = {}
+        for one, texts in self._matched.items():
+            domains[one] = self._all
+            for text in texts & self._fits.keys() & set(known[one]):
+                domains[one] &= self._fits[text]
+            for text in self._fits.keys() & set(known[one]) - texts:
+                domains[one] &= ~self._fits[text]
+        self.narrow(domains, range(len(self._units)))
+        self._try_all(domains)
+        return domains
+
+    def agree(self, types: int, texts: Collection[str]) -> bool:
+        """Whether all of these types match the same of these strata."""
+        return all(types & self._fits[text] in (0, types) for text in texts)
 
     def narrow(self, domains: dict[int, int], places: Iterable[int]) -> bool:
         """Take away what no unit leaves room for; False where somebody is left without any type."""
@@ -116,7 +135,7 @@ class _Puzzle:
                     queued.update(more)
         return True
 
-    def try_all(self, domains: dict[int, int]) -> None:
+    def _try_all(self, domains: dict[int, int]) -> None:
         """Rule out each type of somebody that leads nowhere, until nothing more follows."""
         left, went_on = MOST_TRIES, True
         while went_on:

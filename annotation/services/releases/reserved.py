@@ -50,8 +50,10 @@ def linkage_of(study: Study, profiles: Mapping[int, Mapping[str, str]], told: To
         one: frozenset({text for text in texts if strata.parse(text).matches(profiles.get(one, {}))} | mine)
         for one, mine in filled.items()
     }
-    fields = {clause.field for text in texts for clause in strata.parse(text).clauses}
-    known = {one for one in matched if fields <= told.get(one, {}).keys()}
+    fields = {text: {clause.field for clause in strata.parse(text).clauses} for text in texts}
+    known = {
+        one: frozenset(text for text in texts if fields[text] <= told.get(one, {}).keys()) for one in matched
+    }
     return linkage(((tuple(who[unit]), tuple(slots[unit])) for unit in who), matched, known)
 
 
