@@ -44,7 +44,7 @@ def request(
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
     chosen = registry.parameters(entry, parameters)
-    _check_embedded(study, chosen)
+    _check_embedded(study, entry, chosen)
     wanted = settings.BOOTSTRAP_RESAMPLES if resamples is None else resamples
     run, made = ScoreRun.objects.get_or_create(
         study=study,
@@ -71,17 +71,17 @@ def retry(*, run_id: int) -> bool:
     failed = ScoreRun.objects.filter(pk=run_id, state=RunState.FAILED).select_related("study").first()
     if failed is None:
         return False
-    _check_embedded(failed.study, json.loads(failed.parameters))
+    _check_embedded(failed.study, registry.get(failed.metric), json.loads(failed.parameters))
     moved = ScoreRun.objects.filter(pk=run_id, state=RunState.FAILED).update(
         state=RunState.PENDING, attempts=0, error="", finished_at=None
     )
     return moved == 1
 
 
-def _check_embedded(study: Study, parameters: Mapping[str, str]) -> None:
+def _check_embedded(study: Study, entry: registry.Metric, parameters: Mapping[str, str]) -> None:
     """Raises ValueError for a metric of an embedding run that is not there: no worker could compute it. Those
     that compare two runs need both for their digest."""
-    if "run" in parameters:
+    if entry.source == "embeddings" and "run" in parameters:
         frames.chosen_run(study, parameters["run"])
 
 
