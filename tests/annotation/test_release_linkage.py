@@ -13,7 +13,7 @@ from annotation.services import releases
 from annotation.services.releases.linkage import Linkage, linkage
 from tests import factories
 from tests.annotation.api.calls import Program
-from tests.annotation.release_world import about, person, released, rows
+from tests.annotation.release_world import about, answered, person, released, rows
 
 ORIGINS = ("Africa", "Asia", "Europe")
 STRATA = tuple(f"origin: {origin}" for origin in ORIGINS)
@@ -159,6 +159,16 @@ def test_nobody_who_has_two_releases_without_pseudonyms_finds_the_order_of_peopl
     assert "With --without-pseudonyms" not in capsys.readouterr().out
     assert sorted(orders[0]) == sorted(orders[1])
     assert orders[0] != orders[1]
+
+
+@pytest.mark.django_db
+def test_without_pseudonyms_not_even_those_who_let_it_be_published_are_told_of(tmp_path):
+    who = [person({"origin": ORIGINS[place % 3]}) for place in range(15)]
+    study = answered(who, units=2, strata=[f"origin: {ORIGINS[place % 3]}" for place in range(15)])
+    assert {row["stratum"] for row in rows(released(study, tmp_path / "r"), "annotations.csv")} == set(STRATA)
+    folder = released(study, tmp_path / "without", without_pseudonyms=True)
+    assert (folder / "annotators.csv").read_text().strip() == "annotator,simulated"
+    assert {row["stratum"] for row in rows(folder, "annotations.csv")} == {""}
 
 
 @pytest.mark.django_db

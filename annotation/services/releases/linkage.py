@@ -15,9 +15,6 @@ from functools import lru_cache
 from annotation import strata
 from annotation.feasibility import match
 
-MOST_TRIES = 2_000_000
-"""How often units are looked at while possibilities are tried one by one."""
-
 Reserved = tuple[tuple[int, ...], tuple[str, ...]]
 """The people who judged a unit, and the strata of all its slots."""
 
@@ -40,7 +37,7 @@ def linkage(
 
     `matched`: the strata that each person matches; `told`: those of which it is told whether they do. Of each
     set of strata that units have, the people of one unit are known from the start, which names the groups.
-    What is found is a lower bound: not every way to go on is tried.
+    What is found is a lower bound: nothing is tried out, only what no unit leaves room for is ruled out.
     """
     units = sorted({_sorted(unit) for unit in reserved if any(text != strata.ANY for text in unit[1])})
     puzzle = _Puzzle(units, {one: matched[one] for who, _ in units for one in who})
@@ -101,17 +98,16 @@ class _Puzzle:
                 domains[one] &= self._fits[text]
             for text in self._fits.keys() & set(known[one]) - texts:
                 domains[one] &= ~self._fits[text]
-        self.narrow(domains, range(len(self._units)))
-        self._try_all(domains)
+        self._narrow(domains)
         return domains
 
     def agree(self, types: int, texts: Collection[str]) -> bool:
         """Whether all of these types match the same of these strata."""
         return all(types & self._fits[text] in (0, types) for text in texts)
 
-    def narrow(self, domains: dict[int, int], places: Iterable[int]) -> bool:
-        """Take away what no unit leaves room for; False where somebody is left without any type."""
-        waiting = deque(places)
+    def _narrow(self, domains: dict[int, int]) -> None:
+        """Take away what no unit leaves room for, until nothing more follows."""
+        waiting = deque(range(len(self._units)))
         queued = set(waiting)
         while waiting:
             place = waiting.popleft()
@@ -125,30 +121,11 @@ class _Puzzle:
                 for slot, kinds in enumerate(slots):
                     if usable >> slot & 1:
                         left |= kinds
-                left &= domains[one]
-                if not left:
-                    return False
-                if left != domains[one]:
-                    domains[one] = left
+                if domains[one] & left != domains[one]:
+                    domains[one] &= left
                     more = [each for each in self.units_of[one] if each not in queued]
                     waiting += more
                     queued.update(more)
-        return True
-
-    def _try_all(self, domains: dict[int, int]) -> None:
-        """Rule out each type of somebody that leads nowhere, until nothing more follows."""
-        left, went_on = MOST_TRIES, True
-        while went_on:
-            went_on = False
-            for one in [each for each, kinds in domains.items() if kinds.bit_count() > 1]:
-                for kind in _bits(domains[one]):
-                    left -= len(self._units)
-                    if left < 0:
-                        return
-                    if not self.narrow({**domains, one: kind}, self.units_of[one]):
-                        domains[one] &= ~kind
-                        self.narrow(domains, self.units_of[one])
-                        went_on = True
 
 
 def _bits(number: int) -> list[int]:
