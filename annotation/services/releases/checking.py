@@ -75,8 +75,11 @@ def _people(folder: Path) -> dict[str, _Annotator]:
 
 def _from_csv(path: Path) -> Iterator[tuple[str, str]]:
     with path.open(encoding="utf-8", newline="") as text:
-        for row in csv.DictReader(text):
-            yield row["annotator"], columns.read(row["stratum"])
+        rows = csv.reader(text)
+        annotator, stratum = map(next(rows).index, _OF_WHOM)
+        # of each row a list and no dict: there are millions
+        for row in rows:
+            yield row[annotator], columns.read(row[stratum])
 
 
 def _from_parquet(path: Path) -> Iterator[tuple[str, str]]:
