@@ -6,6 +6,7 @@ import itertools
 from uuid import uuid4
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from annotation import scales
@@ -38,11 +39,15 @@ from annotation.models import (
 _numbers = itertools.count(1)
 
 
-def user(username: str | None = None, *, admin: bool = False):
+def user(username: str | None = None, *, admin: bool = False, lead: bool = False):
+    """An account; a `lead` may set studies up."""
     username = username or f"user{next(_numbers)}"
-    return get_user_model().objects.create_user(
+    made = get_user_model().objects.create_user(
         username, password="a-long-password", is_superuser=admin, is_staff=admin
     )
+    if lead:
+        made.user_permissions.add(Permission.objects.get(codename="add_study"))
+    return made
 
 
 def source(name: str = "test-source") -> Source:

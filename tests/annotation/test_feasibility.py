@@ -4,7 +4,6 @@ from io import StringIO
 from itertools import product
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 from hypothesis import example, given
@@ -269,8 +268,7 @@ strata = ["in-region"]
 
 def test_what_runs_out_is_said_by_the_command_and_on_the_page(client, db, tmp_path):
     study = checked(words=30, golds=2)
-    lead = factories.user("lead")
-    lead.user_permissions.add(Permission.objects.get(codename="add_study"))
+    lead = factories.user("lead", lead=True)
     study.leads.add(lead)
     client.force_login(lead)
     for page in ("/setup/checked/open/", reverse("fill_rates", args=["checked"])):

@@ -3,7 +3,6 @@
 import tomllib
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils.html import strip_tags
@@ -43,8 +42,7 @@ TASKS = {
 
 
 def creator(name: str = "lead"):
-    made = factories.user(name)
-    made.user_permissions.add(Permission.objects.get(codename="add_study"))
+    made = factories.user(name, lead=True)
     return made
 
 

@@ -4,7 +4,6 @@ import tomllib
 from html import unescape
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.urls import reverse
 
 from annotation.forms_setup_checks import ChecksForm
@@ -45,8 +44,7 @@ EXAMPLE = {
 
 @pytest.fixture
 def lead(client):
-    made = factories.user("maria")
-    made.user_permissions.add(Permission.objects.get(codename="add_study"))
+    made = factories.user("maria", lead=True)
     client.force_login(made)
     return made
 

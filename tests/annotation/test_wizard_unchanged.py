@@ -5,7 +5,6 @@ import tomllib
 from html import unescape
 
 import pytest
-from django.contrib.auth.models import Permission
 
 from annotation.forms_setup_people import ConsentForm, RecruitmentForm
 from annotation.forms_setup_rules import RulesForm
@@ -85,7 +84,6 @@ def lead(client):
     made = factories.user("maria")
     made.is_superuser = True
     made.save()
-    made.user_permissions.add(Permission.objects.get(codename="add_study"))
     factories.user("noor")
     study_world.resource()
     study_world.pictures()

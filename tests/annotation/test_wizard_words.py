@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.contrib.auth.models import Permission
 from django.utils.html import strip_tags
 
 import annotation
@@ -33,8 +32,7 @@ RATING = {"kind": "visual_nature", "attributes": ["hat", "kind"]}
 
 @pytest.fixture
 def lead(client):
-    made = factories.user("lead")
-    made.user_permissions.add(Permission.objects.get(codename="add_study"))
+    made = factories.user("lead", lead=True)
     client.force_login(made)
     return made
 

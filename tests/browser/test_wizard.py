@@ -1,7 +1,6 @@
 """The lead's pages for setting up and for people, in a real browser, by keyboard and without scripts."""
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.urls import reverse
 from playwright.sync_api import expect
 
@@ -49,8 +48,7 @@ def _three_languages(settings):
 
 @pytest.fixture
 def lead():
-    made = factories.user("lead")
-    made.user_permissions.add(Permission.objects.get(codename="add_study"))
+    made = factories.user("lead", lead=True)
     return made
 
 

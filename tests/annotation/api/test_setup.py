@@ -6,7 +6,6 @@ import json
 import tomllib
 
 import pytest
-from django.contrib.auth.models import Permission
 
 from annotation.models import AuditEvent, Study, StudyStatus
 from annotation.services import setups
@@ -27,8 +26,7 @@ DOCUMENT = {
 
 @pytest.fixture
 def maker():
-    user = factories.user("maker")
-    user.user_permissions.add(Permission.objects.get(codename="add_study"))
+    user = factories.user("maker", lead=True)
     return type(user).objects.get(pk=user.pk)
 
 

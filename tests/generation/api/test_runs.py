@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -32,8 +31,7 @@ PLAN = {
 
 @pytest.fixture
 def maker():
-    user = factories.user("maker")
-    user.user_permissions.add(Permission.objects.get(codename="add_study"))
+    user = factories.user("maker", lead=True)
     for name in ("Mexican", "Indian"):
         factories.group(name)
     return type(user).objects.get(pk=user.pk)

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -34,8 +33,7 @@ WANTED = {
 @pytest.fixture
 def maker():
     """A lead who may set up studies."""
-    made = factories.user("maker")
-    made.user_permissions.add(Permission.objects.get(codename="add_study"))
+    made = factories.user("maker", lead=True)
     return made
 
 

@@ -1,7 +1,6 @@
 """Finished images sent in the browser: the same as with the command, and no way around its refusals."""
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
@@ -16,8 +15,7 @@ FILES = {"1.png": encoded(), "t.csv": table({"file": "1.png", "group": "Mexican"
 
 @pytest.fixture
 def maker():
-    made = factories.user("maker")
-    made.user_permissions.add(Permission.objects.get(codename="add_study"))
+    made = factories.user("maker", lead=True)
     return made
 
 
