@@ -22,6 +22,7 @@ from django_otp.plugins.otp_static.admin import StaticDevice
 from django_otp.plugins.otp_totp.admin import TOTPDevice
 
 from annotation import policies
+from annotation.accounts.services import accounts
 from annotation.models import (
     Association,
     Attribute,
@@ -33,7 +34,6 @@ from annotation.models import (
     Study,
     StudyStatus,
 )
-from annotation.services import accounts
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

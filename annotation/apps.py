@@ -7,6 +7,6 @@ class AnnotationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from annotation.prepared import plan_once
+        from annotation.core.prepared import plan_once
 
         connection_created.connect(plan_once)

@@ -1,6 +1,10 @@
 from django.urls import include, path
 
-from annotation.views import accounts, annotate, care, exports, images, join, studies, tokens, work
+from annotation.accounts.views import accounts, tokens
+from annotation.annotate.views import endpoints, page
+from annotation.exports import views as exports_views
+from annotation.images import views as images_views
+from annotation.participation.views import care, join, studies
 
 urlpatterns: list = [
     path("people/", accounts.people, name="accounts"),
@@ -13,28 +17,38 @@ urlpatterns: list = [
     path("studies/<slug:name>/", studies.study, name="study"),
     path("studies/<slug:name>/consent/", studies.consent, name="consent"),
     path("studies/<slug:name>/profile/", studies.profile, name="study_profile"),
-    path("studies/<slug:name>/annotate/", annotate.annotate, name="annotate"),
-    path("studies/<slug:name>/stop/", annotate.stop, name="stop"),
+    path("studies/<slug:name>/annotate/", page.annotate, name="annotate"),
+    path("studies/<slug:name>/stop/", page.stop, name="stop"),
     path("studies/<slug:name>/thanks/", care.thanks, name="thanks"),
     path("studies/<slug:name>/withdraw/", care.withdraw, name="withdraw"),
     path("studies/<slug:name>/come-back/", care.come_back, name="come_back"),
     path("studies/<slug:name>/enter/", join.enter, name="enter"),
     path("join/<slug:code>/", join.join, name="join"),
-    path("studies/<slug:name>/desk/items/", work.next_items, name="work_items"),
-    path("studies/<slug:name>/desk/answers/", work.answers, name="work_answers"),
-    path("studies/<slug:name>/desk/skips/", work.skips, name="work_skips"),
-    path("studies/<slug:name>/desk/last/", work.last, name="work_last"),
-    path("studies/<slug:name>/desk/corrections/", work.corrections, name="work_corrections"),
-    path("studies/<slug:name>/desk/token/", work.token, name="work_token"),
+    path("studies/<slug:name>/desk/items/", endpoints.next_items, name="work_items"),
+    path("studies/<slug:name>/desk/answers/", endpoints.answers, name="work_answers"),
+    path("studies/<slug:name>/desk/skips/", endpoints.skips, name="work_skips"),
+    path("studies/<slug:name>/desk/last/", endpoints.last, name="work_last"),
+    path("studies/<slug:name>/desk/corrections/", endpoints.corrections, name="work_corrections"),
+    path("studies/<slug:name>/desk/token/", endpoints.token, name="work_token"),
     path("", include("annotation.urls_lead")),
-    path("studies/<slug:name>/export/", exports.export_page, name="export_page"),
-    path("studies/<slug:name>/export/download/", exports.export_download, name="export_download"),
-    path("studies/<slug:name>/export/list/", exports.export_list, name="export_list"),
-    path("studies/<slug:name>/export/<int:pk>/file/", exports.export_file, name="export_file"),
-    path("studies/<slug:name>/export/<int:pk>/<slug:action>/", exports.export_action, name="export_action"),
-    path("studies/<slug:name>/export/annotations.csv", exports.export_annotations, name="export_annotations"),
+    path("studies/<slug:name>/export/", exports_views.export_page, name="export_page"),
+    path("studies/<slug:name>/export/download/", exports_views.export_download, name="export_download"),
+    path("studies/<slug:name>/export/list/", exports_views.export_list, name="export_list"),
+    path("studies/<slug:name>/export/<int:pk>/file/", exports_views.export_file, name="export_file"),
     path(
-        "studies/<slug:name>/export/annotations.csv.columns.md", exports.export_columns, name="export_columns"
+        "studies/<slug:name>/export/<int:pk>/<slug:action>/",
+        exports_views.export_action,
+        name="export_action",
     ),
-    path("images/<int:pk>/", images.image_file, name="image_file"),
+    path(
+        "studies/<slug:name>/export/annotations.csv",
+        exports_views.export_annotations,
+        name="export_annotations",
+    ),
+    path(
+        "studies/<slug:name>/export/annotations.csv.columns.md",
+        exports_views.export_columns,
+        name="export_columns",
+    ),
+    path("images/<int:pk>/", images_views.image_file, name="image_file"),
 ]

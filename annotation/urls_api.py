@@ -2,26 +2,17 @@
 
 from django.urls import path
 
-from annotation.api import (
-    account,
-    accounts,
-    catalogue,
-    consent,
-    export_jobs,
-    exports,
-    hours,
-    invitations,
-    leaving,
-    own,
-    own_tokens,
-    people,
-    releases,
-    setup,
-    studies,
-    tasks,
-    webhooks,
-    work,
-)
+from annotation.accounts.api import accounts, me, merging, tokens
+from annotation.annotate import api as annotate_api
+from annotation.audit.api import hours
+from annotation.catalogue import api as catalogue_api
+from annotation.exports.api import exports, jobs
+from annotation.participation.api import consent, invitations, own, people
+from annotation.releases import api as releases_api
+from annotation.setup import api as setup_api
+from annotation.studies.api import studies
+from annotation.studies.api import tasks as api_tasks
+from annotation.webhooks import api as webhooks_api
 
 STUDY = "studies/<slug:name>"
 WEBHOOK = f"{STUDY}/webhooks/<int:number>"
@@ -30,8 +21,8 @@ EXPORT = f"{STUDY}/exports/<int:number>"
 ACCOUNT = "accounts/<slug:who>"
 
 urlpatterns = [
-    path("account", account.Account.as_view(), name="account"),
-    path("account/token", own_tokens.TokenInUse.as_view(), name="token_in_use"),
+    path("account", me.Account.as_view(), name="account"),
+    path("account/token", tokens.TokenInUse.as_view(), name="token_in_use"),
     path("accounts", accounts.Accounts.as_view(), name="accounts"),
     path(ACCOUNT, accounts.OneAccount.as_view(), name="account_of"),
     path(f"{ACCOUNT}/leads/<slug:name>", accounts.Led.as_view(), name="account_leads"),
@@ -39,28 +30,28 @@ urlpatterns = [
     path(f"{ACCOUNT}/second-factor", accounts.SecondFactor.as_view(), name="account_second_factor"),
     path(f"{ACCOUNT}/block", accounts.BlockEverywhere.as_view(), name="account_block"),
     path(f"{ACCOUNT}/release", accounts.ReleaseEverywhere.as_view(), name="account_release"),
-    path(f"{ACCOUNT}/merge", leaving.Merge.as_view(), name="account_merge"),
-    path(f"{ACCOUNT}/erasure", leaving.Erasure.as_view(), name="account_erasure"),
-    path("tokens", own_tokens.OwnTokens.as_view(), name="own_tokens"),
-    path("tokens/<int:number>", own_tokens.OneOwnToken.as_view(), name="own_token"),
-    path("audit-events", account.AuditEvents.as_view(), name="audit_events"),
-    path("identity-groups", catalogue.IdentityGroups.as_view(), name="identity_groups"),
-    path("identity-groups/<int:number>", catalogue.OneIdentityGroup.as_view(), name="identity_group"),
-    path("attributes", catalogue.Attributes.as_view(), name="attributes"),
-    path("associations", catalogue.Associations.as_view(), name="associations"),
-    path("sources", catalogue.Sources.as_view(), name="sources"),
+    path(f"{ACCOUNT}/merge", merging.Merge.as_view(), name="account_merge"),
+    path(f"{ACCOUNT}/erasure", merging.Erasure.as_view(), name="account_erasure"),
+    path("tokens", tokens.OwnTokens.as_view(), name="own_tokens"),
+    path("tokens/<int:number>", tokens.OneOwnToken.as_view(), name="own_token"),
+    path("audit-events", me.AuditEvents.as_view(), name="audit_events"),
+    path("identity-groups", catalogue_api.IdentityGroups.as_view(), name="identity_groups"),
+    path("identity-groups/<int:number>", catalogue_api.OneIdentityGroup.as_view(), name="identity_group"),
+    path("attributes", catalogue_api.Attributes.as_view(), name="attributes"),
+    path("associations", catalogue_api.Associations.as_view(), name="associations"),
+    path("sources", catalogue_api.Sources.as_view(), name="sources"),
     path("export-formats", exports.Formats.as_view(), name="export_formats"),
     path("own-studies", consent.OwnStudies.as_view(), name="own_studies"),
-    path("studies", setup.StudiesAndNew.as_view(), name="studies"),
+    path("studies", setup_api.StudiesAndNew.as_view(), name="studies"),
     path(STUDY, studies.OneStudy.as_view(), name="study"),
     path(f"{STUDY}/status", studies.StudyState.as_view(), name="study_status"),
     path(f"{STUDY}/feasibility", studies.Feasibility.as_view(), name="feasibility"),
-    path(f"{STUDY}/setup", setup.Setup.as_view(), name="setup"),
-    path(f"{STUDY}/setup.toml", setup.SetupFile.as_view(), name="setup_file"),
-    path(f"{STUDY}/tasks", tasks.Tasks.as_view(), name="tasks"),
-    path(f"{STUDY}/tasks/<int:number>", tasks.OneTask.as_view(), name="task"),
-    path(f"{STUDY}/units", tasks.Units.as_view(), name="units"),
-    path(f"{STUDY}/units/<int:number>", tasks.OneUnit.as_view(), name="unit"),
+    path(f"{STUDY}/setup", setup_api.Setup.as_view(), name="setup"),
+    path(f"{STUDY}/setup.toml", setup_api.SetupFile.as_view(), name="setup_file"),
+    path(f"{STUDY}/tasks", api_tasks.Tasks.as_view(), name="tasks"),
+    path(f"{STUDY}/tasks/<int:number>", api_tasks.OneTask.as_view(), name="task"),
+    path(f"{STUDY}/units", api_tasks.Units.as_view(), name="units"),
+    path(f"{STUDY}/units/<int:number>", api_tasks.OneUnit.as_view(), name="unit"),
     path(f"{STUDY}/people", people.People.as_view(), name="people"),
     path(PERSON, people.OnePerson.as_view(), name="person"),
     path(f"{PERSON}/block", people.Block.as_view(), name="block"),
@@ -69,14 +60,14 @@ urlpatterns = [
     path(f"{STUDY}/invitations", invitations.Invitations.as_view(), name="invitations"),
     path(f"{STUDY}/invitations/<int:number>", invitations.OneInvitation.as_view(), name="invitation"),
     path(f"{STUDY}/export", exports.Download.as_view(), name="export"),
-    path(f"{STUDY}/exports", export_jobs.Exports.as_view(), name="exports"),
-    path(EXPORT, export_jobs.OneExport.as_view(), name="export_job"),
-    path(f"{EXPORT}/retry", export_jobs.Retry.as_view(), name="export_retry"),
-    path(f"{EXPORT}/file", export_jobs.ExportFile.as_view(), name="export_file"),
+    path(f"{STUDY}/exports", jobs.Exports.as_view(), name="exports"),
+    path(EXPORT, jobs.OneExport.as_view(), name="export_job"),
+    path(f"{EXPORT}/retry", jobs.Retry.as_view(), name="export_retry"),
+    path(f"{EXPORT}/file", jobs.ExportFile.as_view(), name="export_file"),
     path(f"{STUDY}/judgements", exports.Judgements.as_view(), name="judgements"),
-    path(f"{STUDY}/releases", releases.Releases.as_view(), name="releases"),
-    path(f"{STUDY}/release-report", releases.Report.as_view(), name="release_report"),
-    path(f"{STUDY}/release", releases.Release.as_view(), name="release_bundle"),
+    path(f"{STUDY}/releases", releases_api.Releases.as_view(), name="releases"),
+    path(f"{STUDY}/release-report", releases_api.Report.as_view(), name="release_report"),
+    path(f"{STUDY}/release", releases_api.Release.as_view(), name="release_bundle"),
     path("own-profile", own.OwnProfile.as_view(), name="own_profile"),
     path(f"{STUDY}/profile", own.StudyProfile.as_view(), name="study_profile"),
     path(f"{STUDY}/part", own.OwnPart.as_view(), name="own_part"),
@@ -84,20 +75,20 @@ urlpatterns = [
     path(f"{STUDY}/part/come-back", own.ComeBack.as_view(), name="own_part_come_back"),
     path(f"{STUDY}/part/withdraw", own.Withdraw.as_view(), name="own_part_withdraw"),
     path(f"{STUDY}/consent", consent.ConsentView.as_view(), name="consent"),
-    path(f"{STUDY}/next", work.Next.as_view(), name="next"),
-    path(f"{STUDY}/answers", work.Answers.as_view(), name="answers"),
-    path(f"{STUDY}/corrections", work.Corrections.as_view(), name="corrections"),
-    path(f"{STUDY}/skips", work.Skips.as_view(), name="skips"),
+    path(f"{STUDY}/next", annotate_api.Next.as_view(), name="next"),
+    path(f"{STUDY}/answers", annotate_api.Answers.as_view(), name="answers"),
+    path(f"{STUDY}/corrections", annotate_api.Corrections.as_view(), name="corrections"),
+    path(f"{STUDY}/skips", annotate_api.Skips.as_view(), name="skips"),
     path("hours", hours.AllHours.as_view(), name="all_hours"),
     path(f"{STUDY}/hours", hours.StudyHours.as_view(), name="hours"),
-    path(f"{STUDY}/webhooks", webhooks.Webhooks.as_view(), name="webhooks"),
-    path(WEBHOOK, webhooks.OneWebhook.as_view(), name="webhook"),
-    path(f"{WEBHOOK}/secret", webhooks.Secret.as_view(), name="webhook_secret"),
-    path(f"{WEBHOOK}/ping", webhooks.Ping.as_view(), name="webhook_ping"),
-    path(f"{WEBHOOK}/deliveries", webhooks.Deliveries.as_view(), name="webhook_deliveries"),
+    path(f"{STUDY}/webhooks", webhooks_api.Webhooks.as_view(), name="webhooks"),
+    path(WEBHOOK, webhooks_api.OneWebhook.as_view(), name="webhook"),
+    path(f"{WEBHOOK}/secret", webhooks_api.Secret.as_view(), name="webhook_secret"),
+    path(f"{WEBHOOK}/ping", webhooks_api.Ping.as_view(), name="webhook_ping"),
+    path(f"{WEBHOOK}/deliveries", webhooks_api.Deliveries.as_view(), name="webhook_deliveries"),
     path(
         f"{WEBHOOK}/deliveries/<int:delivery>/redeliver",
-        webhooks.Redelivery.as_view(),
+        webhooks_api.Redelivery.as_view(),
         name="webhook_redeliver",
     ),
 ]

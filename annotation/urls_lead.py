@@ -2,7 +2,11 @@
 
 from django.urls import path
 
-from annotation.views import audit, exposure, people, releases, webhooks, wizard
+from annotation.audit.views import events, exposure
+from annotation.participation.views import people
+from annotation.releases import views as releases_views
+from annotation.setup.views import wizard
+from annotation.webhooks import views as webhooks_views
 
 urlpatterns = [
     path("setup/", wizard.setup, name="setup"),
@@ -11,26 +15,26 @@ urlpatterns = [
     path("setup/<slug:name>/<slug:step>/", wizard.setup_step, name="setup_step"),
     path("studies/<slug:name>/people/", people.people, name="people"),
     path("studies/<slug:name>/people/<int:pk>/<slug:action>/", people.person_action, name="person_action"),
-    path("studies/<slug:name>/release/", releases.release_page, name="release_page"),
-    path("studies/<slug:name>/release/download/", releases.release_download, name="release_download"),
+    path("studies/<slug:name>/release/", releases_views.release_page, name="release_page"),
+    path("studies/<slug:name>/release/download/", releases_views.release_download, name="release_download"),
     path("studies/<slug:name>/fill-rates/", people.fill_rates, name="fill_rates"),
     path("studies/<slug:name>/status/", people.study_status, name="study_status"),
     path("studies/<slug:name>/invitations/", people.invitation_list, name="invitations"),
     path(
         "studies/<slug:name>/invitations/<int:pk>/revoke/", people.revoke_invitation, name="revoke_invitation"
     ),
-    path("studies/<slug:name>/webhooks/", webhooks.webhook_list, name="webhooks"),
-    path("studies/<slug:name>/webhooks/<int:pk>/", webhooks.webhook, name="webhook"),
-    path("studies/<slug:name>/webhooks/<int:pk>/<slug:action>/", webhooks.act, name="webhook_action"),
+    path("studies/<slug:name>/webhooks/", webhooks_views.webhook_list, name="webhooks"),
+    path("studies/<slug:name>/webhooks/<int:pk>/", webhooks_views.webhook, name="webhook"),
+    path("studies/<slug:name>/webhooks/<int:pk>/<slug:action>/", webhooks_views.act, name="webhook_action"),
     path(
         "studies/<slug:name>/webhooks/<int:pk>/messages/<int:delivery>/",
-        webhooks.redeliver,
+        webhooks_views.redeliver,
         name="webhook_redeliver",
     ),
     path("studies/<slug:name>/hours/", exposure.exposure, name="exposure"),
     path("studies/<slug:name>/hours.csv", exposure.exposure_csv, name="exposure_csv"),
     path("hours/", exposure.exposure, name="exposure_all"),
     path("hours.csv", exposure.exposure_csv, name="exposure_all_csv"),
-    path("audit/", audit.audit, name="audit"),
-    path("audit.<slug:fmt>", audit.audit_export, name="audit_export"),
+    path("audit/", events.audit, name="audit"),
+    path("audit.<slug:fmt>", events.audit_export, name="audit_export"),
 ]

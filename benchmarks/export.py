@@ -104,10 +104,10 @@ def side(which: str, name: str) -> None:
     django.setup()
     from django.db import connection
 
+    from annotation.exports.selection import Selection
+    from annotation.exports.services import writing
+    from annotation.exports.table import asked
     from annotation.models import Study
-    from annotation.services import exports
-    from annotation.services.exports.selection import Selection
-    from annotation.services.exports.table import asked
 
     study = Study.objects.get(name=name)
     rows = size = 0
@@ -126,7 +126,7 @@ def side(which: str, name: str) -> None:
                         file.write(piece)
                 rows = cursor.rowcount
         elif which != "start":
-            rows = exports.write(study=study, fmt=which, path=out, by=None).rows
+            rows = writing.write(study=study, fmt=which, path=out, by=None).rows
         seconds, busy = time.perf_counter() - started, time.process_time() - busy
         size = out.stat().st_size if out.exists() else 0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -157,8 +157,8 @@ def stored_images(number: int, name: str) -> list[Any]:
     import numpy as np
     from PIL import Image as PillowImage
 
+    from annotation.images import files as image_files
     from annotation.models import Image
-    from annotation.services import image_files
     from generation.services import png
     from tests import factories
 

@@ -92,7 +92,7 @@ def begin() -> subprocess.Popen[bytes]:
 
 def draw_and_keep(seed: int, number: int, size: int) -> None:
     """What a worker does with so many pictures, without a row: in batches, files in threads."""
-    from annotation.services import image_files
+    from annotation.images import files as image_files
     from generation.backends import load
     from generation.backends.base import Wanted
     from generation.recipes import ImageRecipe
@@ -161,8 +161,8 @@ def counted(run_id: int) -> str:
     """What became of a run; ends the program if a job was lost or doubled, or a file is not its row's."""
     from collections import Counter
 
+    from annotation.images import files as image_files
     from annotation.models import Image
-    from annotation.services import image_files
     from generation.models import Job, Provenance
 
     jobs = Job.objects.filter(run_id=run_id)

@@ -10,7 +10,7 @@ from celery.signals import worker_shutting_down
 from django.conf import settings
 from django.db import transaction
 
-from annotation import bells
+from annotation.core import broker
 from generation.models import Run, RunState
 from generation.services import work
 
@@ -65,7 +65,7 @@ def sweep() -> int:
 
 def waiting() -> int:
     """The messages in the queue that no worker has taken yet."""
-    return bells.messages(QUEUE)
+    return broker.messages(QUEUE)
 
 
 __all__ = ["ring", "sweep", "waiting", "work_slice"]

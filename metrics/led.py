@@ -6,7 +6,8 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from rest_framework.request import Request
 
-from annotation import policies, replica
+from annotation import policies
+from annotation.core import replica
 from annotation.models import Study, TaskKind
 
 

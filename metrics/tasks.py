@@ -6,7 +6,7 @@ from celery import shared_task
 from django.conf import settings
 from django.db import transaction
 
-from annotation import bells
+from annotation.core import broker
 from metrics.models import RunState, ScoreRun
 from metrics.services import score_runs
 
@@ -33,7 +33,9 @@ def ring(run: ScoreRun) -> None:
 def sweep() -> int:
     """Ring for the runs that wait, if no message does any more; returns how many were rung for. A try that
     failed is waiting, too, and nobody else rings for the next."""
-    return bells.ring_again(compute_score_run, score_runs.waiting().values_list("pk", flat=True), queue=QUEUE)
+    return broker.ring_again(
+        compute_score_run, score_runs.waiting().values_list("pk", flat=True), queue=QUEUE
+    )
 
 
 __all__ = ["compute_score_run", "ring", "sweep"]

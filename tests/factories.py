@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from annotation import scales
+from annotation.core import scales
 from annotation.models import (
     Annotator,
     Association,

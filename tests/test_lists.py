@@ -17,6 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.api import tokens
 from annotation.models import (
     AuditEvent,
     Delivery,
@@ -27,8 +28,8 @@ from annotation.models import (
     TaskKind,
     Webhook,
 )
-from annotation.services import setups, tokens
-from annotation.services.releases.bundle import WHAT as RELEASE
+from annotation.releases.services.bundle import WHAT as RELEASE
+from annotation.setup import services as setup_services
 from generation.models import Caption, Job, Run, RunKind, Worker
 from generation.recipes import CaptionRecipe, as_json
 from metrics.queries_pages.overview import wanted
@@ -153,7 +154,7 @@ class Growing(World):
         AuditEvent.objects.create(what="export", study=self.words, by=account)
         AuditEvent.objects.create(what=RELEASE, study=self.words, by=account, details=RELEASED)
         factories.source(f"source{number}")
-        setups.save(user=admin, name=f"draft{number}", document={"title": f"Draft {number}"})
+        setup_services.save(user=admin, name=f"draft{number}", document={"title": f"Draft {number}"})
         tokens.create(user=admin, name=f"program {number}", scopes=(Scope.READ,), by=admin)
         Worker.objects.create(name=f"w{number}", host="h", queue="default", started_at=now, seen_at=now)
 

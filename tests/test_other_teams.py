@@ -14,8 +14,8 @@ from django.apps import apps
 from django.core.files.base import ContentFile
 from django.urls import resolve
 
+from annotation.api import tokens
 from annotation.models import Delivery, ExportJob, Invitation, TaskKind, Webhook
-from annotation.services import tokens
 from generation.models import Run, RunKind
 from generation.recipes import CaptionRecipe, as_json
 from metrics.models import ScoreRun

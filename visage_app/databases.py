@@ -66,7 +66,7 @@ def _default(var_dir: Path) -> dict[str, Any]:
 def _fit_postgresql(config: dict[str, Any]) -> None:
     config["CONN_HEALTH_CHECKS"] = True
     options = config.setdefault("OPTIONS", {})
-    # What comes through annotation/prepared.py is planned once for each connection.
+    # What comes through annotation/core/prepared.py is planned once for each connection.
     options["prepare_threshold"] = 3 if env_bool("PREPARE_STATEMENTS", True) else None
     config["DISABLE_SERVER_SIDE_CURSORS"] = not env_bool("SERVER_SIDE_CURSORS", True)
     if pool := env_int("DATABASE_POOL", 0):

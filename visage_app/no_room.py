@@ -9,7 +9,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from annotation import upload_spool
+from annotation.images import upload_spool
 
 
 class NoRoom:

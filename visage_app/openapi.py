@@ -20,7 +20,7 @@ SPECTACULAR_SETTINGS = {
         "StudyStatus": "annotation.models.StudyStatus",
         "StudyMove": ["closed", "open", "paused"],
         "EnrolmentStatus": "annotation.models.EnrolmentStatus",
-        "PersonStatus": "annotation.api.people.STATUSES",
+        "PersonStatus": "annotation.participation.api.people.STATUSES",
         "TaskKind": "annotation.models.TaskKind",
         "RunKind": "generation.models.RunKind",
         "RunState": "generation.models.RunState",

@@ -18,7 +18,7 @@ from django.db.models import Count, F, Max, Min, Model, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from annotation.code_version import code_version
+from annotation.core.code_version import code_version
 from annotation.models import Delivery, ExportJob, Slot, SlotState
 from generation.models import Job, RunState, Worker
 from generation.services import jobs, workers

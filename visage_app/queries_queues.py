@@ -15,8 +15,9 @@ from django.conf import settings
 from django.db.models import Exists, Expression, F, Min, Model, OuterRef, QuerySet
 from django.db.models.functions import Coalesce, Greatest
 
+from annotation.exports.services import jobs as export_jobs
 from annotation.models import Delivery, ExportJob
-from annotation.services import deliveries, export_jobs
+from annotation.webhooks.services import deliveries
 from generation.models import Job, JobState, Run, RunState
 from generation.services import jobs
 from metrics.models import ScoreRun

@@ -14,7 +14,7 @@ from django.core.exceptions import MiddlewareNotUsed
 from django.db import InterfaceError, OperationalError, connections
 from django.http import Http404, HttpRequest, HttpResponse
 
-from annotation import replica
+from annotation.core import replica
 from visage_app.shared_cache import SharedCache
 
 # They read much and write nothing (with ?check they would). Every other page reads the primary.

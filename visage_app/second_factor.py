@@ -15,8 +15,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from annotation import policies
+from annotation.accounts.queries.accounts import has_second_factor
 from annotation.api import errors
-from annotation.queries_accounts import has_second_factor
 
 OPEN = frozenset({"second_factor", "login", "login_code", "logout", "set_language", "healthz", "readyz"})
 """Names of the URLs that are reached without it."""

@@ -134,7 +134,7 @@ TEMPLATES = [
 
 
 DATABASES = databases.configured(VAR_DIR)
-DATABASE_ROUTERS = ["annotation.replica.Router"] if "replica" in DATABASES else []
+DATABASE_ROUTERS = ["annotation.core.replica.Router"] if "replica" in DATABASES else []
 # By how much the replica may be behind; above it, the primary is read.
 DATABASE_REPLICA_LAG_SECONDS = env_int("DATABASE_REPLICA_LAG_SECONDS", 10, least=1)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -258,7 +258,7 @@ UPLOAD_MAX_MB = env_int("UPLOAD_MAX_MB", 500, least=1)
 UPLOADS_UNFINISHED = VAR_DIR / "uploads-unfinished"
 FILE_UPLOAD_HANDLERS = [
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
-    "annotation.upload_spool.Spool",
+    "annotation.images.upload_spool.Spool",
 ]
 # A job is somebody else's when its worker has not been heard of for so long.
 JOB_LEASE_SECONDS = env_int("JOB_LEASE_SECONDS", 120, least=5)

@@ -12,16 +12,16 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation import queries
-from annotation.services import slots
-from annotation.views.requests import LoggedIn
+from annotation.assignment.services import slots
+from annotation.core.requests import LoggedIn
+from annotation.participation.queries import enrolments
 from visage_app import readiness
 
 
 @login_required
 @require_safe
 def home(request: LoggedIn) -> HttpResponse:
-    context = {"studies": queries.study_cards(request.user), "led": queries.studies_led(request.user)}
+    context = {"studies": enrolments.study_cards(request.user), "led": enrolments.studies_led(request.user)}
     return render(request, "home.html", context)
 
 

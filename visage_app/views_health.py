@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation import policies
-from annotation.views.requests import LoggedIn
+from annotation.core.requests import LoggedIn
 from visage_app import queries_health
 
 KINDS = {

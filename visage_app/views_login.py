@@ -24,8 +24,8 @@ from django_otp import login as remember_device
 from django_otp.models import Device
 from django_otp.plugins.otp_static.models import StaticDevice
 
-from annotation.queries_accounts import has_second_factor
-from annotation.services import second_factor
+from annotation.accounts.queries.accounts import has_second_factor
+from annotation.accounts.services import second_factor
 
 PENDING = "login_half_done"
 PENDING_SECONDS = 600

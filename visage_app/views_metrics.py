@@ -15,7 +15,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Metric, ge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from annotation.code_version import code_version
+from annotation.core.code_version import code_version
 from visage_app import queries_metrics, request_metrics
 from visage_app.queries_metrics import Watched
 

@@ -17,9 +17,9 @@ from django.views.decorators.http import require_http_methods
 from django_otp import login as remember_device
 
 from annotation import policies
-from annotation.queries_accounts import has_second_factor
-from annotation.services import second_factor
-from annotation.views.requests import LoggedIn
+from annotation.accounts.queries.accounts import has_second_factor
+from annotation.accounts.services import second_factor
+from annotation.core.requests import LoggedIn
 from visage_app.views_login import WRONG, checked, codes_left
 
 KEY = "second_factor_key"

@@ -11,8 +11,8 @@ from rest_framework import authentication, exceptions
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
+from annotation.api import tokens
 from annotation.models import ApiToken, Scope
-from annotation.services import tokens
 
 _KEYWORDS = ("bearer", "token")
 

@@ -17,11 +17,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation import replica
 from annotation.api.auth import Scoped, SessionAuthentication, TokenAuthentication, default_scope
 from annotation.api.conditional import unless_known
 from annotation.api.errors import BadQuery, TooLarge
 from annotation.api.throttles import PerCaller
+from annotation.core import replica
 from annotation.models import Scope
 
 

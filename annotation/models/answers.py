@@ -92,7 +92,7 @@ class Skip(models.Model):
 
 
 class Judgement(models.Model):
-    """What a response says of one option: a value of the task's scale (annotation/scales.py)."""
+    """What a response says of one option: a value of the task's scale (annotation/core/scales.py)."""
 
     # begins an index below
     response = models.ForeignKey(

@@ -6,8 +6,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
+from annotation.core.translation import Told, text_of
 from annotation.models import Study
-from annotation.translated import Told, text_of
 
 register = template.Library()
 

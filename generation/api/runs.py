@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from annotation.api.errors import Refused, refusals
 from annotation.api.pages import page, page_of
 from annotation.api.resource import Resource
-from annotation.services.units import StudyRefused
+from annotation.studies.units.planned import StudyRefused
 from generation import queries, tasks
 from generation.api.access import runs_seen
 from generation.api.asked import BODIES, PlanQuery, RunsQuery, as_form

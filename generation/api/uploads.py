@@ -15,11 +15,12 @@ from rest_framework import parsers, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation import policies, upload_spool
+from annotation import policies
 from annotation.api.errors import NoRoom, Refused, TooLarge, refusals
 from annotation.api.resource import BYTES, Query, Resource
+from annotation.images import upload_spool
+from annotation.imports.readers.oddities import FileRefused
 from annotation.models import Axis
-from annotation.readers.oddities import FileRefused
 from generation.readers import bundles
 from generation.readers.finished import read_finished
 from generation.services import uploads

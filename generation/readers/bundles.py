@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol
 
-from annotation.readers.oddities import FileRefused
+from annotation.imports.readers.oddities import FileRefused
 
 MOST_FILES = 200_000
 MOST_BYTES = 50_000_000_000

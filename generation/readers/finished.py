@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from annotation.readers.oddities import FileRefused
+from annotation.imports.readers.oddities import FileRefused
 from generation.prompts import PromptSet
 from generation.readers.bundles import Bundle
 

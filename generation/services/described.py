@@ -18,10 +18,10 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.services import draws
-from annotation.services.draws import Drawn, Resource
-from annotation.services.study_plan import MADE
-from annotation.services.units import listed
+from annotation.studies.services.study_plan import MADE
+from annotation.studies.units import draws
+from annotation.studies.units.draws import Drawn, Resource
+from annotation.studies.units.planned import listed
 from generation.models import Job
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from uuid import UUID
 
-from annotation.pulse import Pulse
+from annotation.core.heartbeat import Pulse
 from generation.services import jobs
 from generation.services.jobs import Claimed
 

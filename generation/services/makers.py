@@ -15,7 +15,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.code_version import code_version
+from annotation.core.code_version import code_version
 from generation.backends.base import About, BackendError
 from generation.models import Run, RunKind
 from generation.recipes import CaptionRecipe, ImageRecipe, Recipe

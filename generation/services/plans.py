@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import IdentityGroup, Image, ImageSet, Study
-from annotation.services.draws import Drawn
-from annotation.services.units import listed
+from annotation.studies.units.draws import Drawn
+from annotation.studies.units.planned import listed
 from generation import backends, prompts
 from generation.backends.base import BackendError
 from generation.models import Job, JobState, Run, RunState

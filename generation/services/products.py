@@ -21,9 +21,9 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 from PIL import Image as PillowImage
 
-from annotation.code_version import code_version
+from annotation.core.code_version import code_version
+from annotation.images import files as image_files
 from annotation.models import Image
-from annotation.services import image_files
 from generation import vectors
 from generation.backends.base import About, Captioner, Encoder, Picture, TextToImage, Wanted, Written
 from generation.models import Caption, Embedding, Job, JobState, Provenance, Run, RunKind

@@ -19,7 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.models import Attribute, AuditEvent, Image, ImageSet, Study
-from annotation.services import studies
+from annotation.studies.services import studies
 from generation.models import Job, JobState, Run, RunState
 from generation.recipes import ImageRecipe, as_json, picture_seed
 from generation.services.image_sets import FAKE, check_set, model_name

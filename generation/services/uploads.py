@@ -16,10 +16,10 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.imports.readers.identities import known_identities
+from annotation.imports.readers.oddities import FileRefused
+from annotation.imports.services.catalogue import Progress, ensure_attributes, ensure_groups
 from annotation.models import AuditEvent, Axis, IdentityGroup, Image, ImageSet
-from annotation.readers.identities import known_identities
-from annotation.readers.oddities import FileRefused
-from annotation.services.imports_catalogue import Progress, ensure_attributes, ensure_groups
 from generation.models import Provenance, RunKind
 from generation.readers.bundles import Bundle
 from generation.readers.finished import Finished

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from annotation.images import files as image_files
+from annotation.imports.readers.oddities import FileRefused
 from annotation.models import IdentityGroup, Image
-from annotation.readers.oddities import FileRefused
-from annotation.services import image_files
 from generation.models import Provenance
 from generation.readers import pictures
 from generation.readers.bundles import Bundle

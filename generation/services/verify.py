@@ -10,8 +10,8 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.utils import timezone
 
+from annotation.images import files as image_files
 from annotation.models import AuditEvent, Image, ImageSet
-from annotation.services import image_files
 from generation.models import Job, JobState, Run, RunState
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from django.db import DatabaseError, connection
 from django.db.models import Q
 from django.utils import timezone
 
-from annotation.code_version import code_version
-from annotation.pulse import Pulse
+from annotation.core.code_version import code_version
+from annotation.core.heartbeat import Pulse
 from generation.backends.memory import device_memory
 from generation.models import Worker
 

@@ -15,8 +15,8 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotation.services.units import StudyRefused
-from annotation.views.requests import LoggedIn
+from annotation.core.requests import LoggedIn
+from annotation.studies.units.planned import StudyRefused
 from generation import recipes, tasks
 from generation.durations import duration
 from generation.forms import FORMS, RunForm, initial_like

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.views.requests import LoggedIn
+from annotation.core.requests import LoggedIn
 from generation import queries, queries_pages, tasks
 from generation.durations import duration
 from generation.models import Run, RunState

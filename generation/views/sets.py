@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from annotation import policies
-from annotation.views.requests import LoggedIn
+from annotation.core.requests import LoggedIn
 from generation import queries_pages
 from generation.models.runs import PROMPT_SET_CHOICES
 from generation.queries_history import history

@@ -11,8 +11,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation import policies
-from annotation.readers.oddities import FileRefused
-from annotation.views.requests import LoggedIn, takes_files
+from annotation.core.requests import LoggedIn, takes_files
+from annotation.imports.readers.oddities import FileRefused
 from generation.forms_upload import UploadForm
 from generation.readers import bundles
 from generation.readers.finished import COLUMNS, read_finished

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext_noop
 
-from annotation.scales import SCALES
+from annotation.core.scales import SCALES
 from metrics import frames
 from metrics.stats.checks import Ints
 from metrics.stats.coincidences import Level

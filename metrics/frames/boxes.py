@@ -10,7 +10,7 @@ from django.db import connections
 from django.db.models import F, Value
 from django.db.models.functions import Coalesce
 
-from annotation import replica
+from annotation.core import replica
 from annotation.models import Box, Study, TaskKind
 from metrics.frames.inputs import counted_judgements
 from metrics.stats.checks import Floats, Ints

@@ -13,7 +13,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db.models import Count, Exists, F, OuterRef, QuerySet, Sum
 from django.db.models.functions import Mod
 
-from annotation import snapshots
+from annotation.core import snapshots
 from annotation.models import (
     Annotator,
     Association,

@@ -10,7 +10,8 @@ import numpy as np
 from django.db.models import Case, Count, Q, QuerySet, Value, When
 from numpy.typing import NDArray
 
-from annotation import strata
+from annotation.core import strata
+from annotation.core.scales import SCALES
 from annotation.models import (
     IdentityGroup,
     Judgement,
@@ -21,7 +22,6 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.scales import SCALES
 from metrics.frames.columns import NONE, columns
 from metrics.frames.inputs import counted_judgements, counted_responses
 from metrics.frames.tallies import Tally, tallies

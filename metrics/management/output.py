@@ -13,8 +13,8 @@ from typing import Any
 from django.core.management.base import CommandError
 from rich.console import Console
 
+from annotation.exports.formats.text import safe_cell
 from annotation.models import Study
-from annotation.services.exports import safe_cell
 from metrics.registry import nearest
 
 FORMATS = ("table", "csv", "json")

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from django.db.models import Count, F, Q
 
-from annotation import strata
+from annotation.core import strata
 from annotation.models import Judgement, Response, Study, Task, TaskKind
-from annotation.queries_fill import profiles_of_enrolled
+from annotation.studies.queries.fill import profiles_of_enrolled
 from metrics.models import RunState, ScoreRun
 
 _UNSURE = Q(response__unit__task__kind=TaskKind.VISUAL_NATURE, value=3)

@@ -10,7 +10,7 @@ from django.db.models import Avg, Count, Max, Sum
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
-from annotation import scales
+from annotation.core import scales
 from annotation.models import Association, Attribute, IdentityGroup, Study, TaskKind
 from metrics import frames, queries, registry
 from metrics.frames.inputs import counted_judgements

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from annotation import strata
+from annotation.core import strata
 from annotation.models import IdentityGroup, ImageSet, ProfileField, Study, TaskKind
 from metrics import queries
 from metrics.models import Score, ScoreRun

@@ -15,7 +15,7 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.db.models import Count, F, Q, QuerySet
 
-from annotation import strata
+from annotation.core import strata
 from annotation.models import (
     Attribute,
     IdentityGroup,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from annotation import scales
+from annotation.core import scales
 from annotation.models import Study, TaskKind
 from metrics import figures, frames, queries, registry
 from metrics.models import Score, ScoreRun, Variant

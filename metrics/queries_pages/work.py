@@ -14,8 +14,8 @@ from datetime import datetime
 
 from django.core.cache import cache
 
-from annotation import queries_people
 from annotation.models import Response, Study, TaskKind
+from annotation.participation.queries import people
 from metrics import frames, registry
 from metrics.frames import quality as frame
 from metrics.queries_pages import progress
@@ -110,9 +110,7 @@ def counted(study: Study, *, now: datetime) -> Counted:
         return known
     begun = time.monotonic()
     with frames.snapshot():
-        checks = queries_people.checks(
-            Response.objects.filter(unit__task__study=study, annotator__isnull=False)
-        )
+        checks = people.checks(Response.objects.filter(unit__task__study=study, annotator__isnull=False))
         found = Counted(
             work=_measured(study),
             checks={who: (right.count(True), len(right)) for who, right in checks.items()},

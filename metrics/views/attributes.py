@@ -7,8 +7,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from annotation.core.requests import without_page
 from annotation.models import Attribute, Study, TaskKind
-from annotation.views.requests import without_page
 from metrics import frames
 from metrics.led import led_study
 from metrics.queries_pages import attributes as pages

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from annotation import policies
+from annotation.core.requests import LoggedIn
 from annotation.models import Study
-from annotation.views.requests import LoggedIn
 from generation.models import Run
 from metrics import frames, queries, tasks
 from metrics.led import led_study

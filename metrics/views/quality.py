@@ -13,9 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.core.requests import without_page
+from annotation.exports.formats.text import safe_cell
 from annotation.models import Study
-from annotation.services.exports import safe_cell
-from annotation.views.requests import without_page
 from metrics import frames
 from metrics.led import led_study
 from metrics.queries_pages import progress, work

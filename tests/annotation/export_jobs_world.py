@@ -3,13 +3,15 @@
 import io
 import zipfile
 
+from annotation.exports.selection import Filters
+from annotation.exports.services import files as services_files
+from annotation.exports.services import jobs as export_jobs
 from annotation.models import ExportJob
-from annotation.services import export_files, export_jobs, exports
 from tests import factories
 
 
 def asked(study, by, fmt="csv", **filters) -> ExportJob:
-    return export_jobs.request(study=study, fmt=fmt, filters=exports.Filters(**filters), by=by)
+    return export_jobs.request(study=study, fmt=fmt, filters=Filters(**filters), by=by)
 
 
 def made(job) -> ExportJob:
@@ -20,7 +22,7 @@ def made(job) -> ExportJob:
 
 def members(job) -> dict[str, bytes]:
     with (
-        export_files.storage().open(job.file) as file,
+        services_files.storage().open(job.file) as file,
         zipfile.ZipFile(io.BytesIO(file.read())) as archive,
     ):
         return {name: archive.read(name) for name in archive.namelist()}
@@ -35,9 +37,9 @@ def words():
 
 def lying_about() -> list[str]:
     """Every file of exports, finished or not."""
-    kept = export_files.storage()
+    kept = services_files.storage()
     finished = kept.listdir("")[1] if kept.exists("") else []
-    return sorted([*finished, *(path.name for path in export_files.workshop().iterdir())])
+    return sorted([*finished, *(path.name for path in services_files.workshop().iterdir())])
 
 
 def enrolled(study):

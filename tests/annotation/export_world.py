@@ -8,8 +8,9 @@ from pathlib import Path
 from django.core.files.base import ContentFile
 from PIL import Image as Picture
 
+from annotation.exports.selection import Filters
+from annotation.exports.services import writing
 from annotation.models import Box, Study, TaskKind
-from annotation.services import exports
 from tests import factories
 
 
@@ -49,7 +50,7 @@ def depiction(name: str = "live", *, files: bool = False, **fields) -> Study:
 
 def unpacked(study: Study, fmt: str, **filters) -> dict[str, bytes]:
     """The files of an export, by name."""
-    pieces = exports.stream_zip(study=study, fmt=fmt, by=None, filters=exports.Filters(**filters))
+    pieces = writing.stream_zip(study=study, fmt=fmt, by=None, filters=Filters(**filters))
     with zipfile.ZipFile(io.BytesIO(b"".join(pieces))) as archive:
         assert archive.testzip() is None
         names = archive.namelist()
@@ -58,7 +59,7 @@ def unpacked(study: Study, fmt: str, **filters) -> dict[str, bytes]:
 
 
 def written(study: Study, fmt: str, path: Path, **filters) -> Path:
-    exports.write(study=study, fmt=fmt, path=path, by=None, filters=exports.Filters(**filters))
+    writing.write(study=study, fmt=fmt, path=path, by=None, filters=Filters(**filters))
     return path
 
 

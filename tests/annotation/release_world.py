@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 
 from annotation.models import Annotator, ProfileAnswer, Study
-from annotation.services import releases
+from annotation.releases.request import Wanted
+from annotation.releases.services import bundle
 from tests import factories
 
 ASIAN_WOMAN = {"origin": "Asia", "gender": "woman", "age_band": "25-34"}
@@ -40,7 +41,7 @@ def answered(who: list[Annotator], *, name: str = "live", units: int = 20, strat
 
 
 def released(study: Study, folder: Path, **wanted) -> Path:
-    releases.write(study=study, path=folder, by=None, wanted=releases.Wanted(**wanted))
+    bundle.write(study=study, path=folder, by=None, wanted=Wanted(**wanted))
     return folder
 
 

@@ -8,9 +8,10 @@ from django.db import connections
 from django.utils import timezone
 
 from annotation import policies
+from annotation.accounts.services import accounts
+from annotation.accounts.services.accounts import AccountRefused
+from annotation.assignment.services import slots
 from annotation.models import ApiToken, AuditEvent, EnrolmentStatus, Slot, SlotState
-from annotation.services import accounts, slots
-from annotation.services.accounts import AccountRefused
 from tests import factories
 
 pytestmark = pytest.mark.django_db

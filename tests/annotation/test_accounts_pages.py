@@ -9,9 +9,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation import queries_accounts
+from annotation.accounts.queries import accounts as queries_accounts
+from annotation.accounts.services import accounts
+from annotation.assignment.services import slots
 from annotation.models import Annotator, AuditEvent, Enrolment, EnrolmentStatus, Slot, SlotState
-from annotation.services import accounts, invitations, people, slots
+from annotation.participation.services import annotators, invitations
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +65,7 @@ def test_search_and_filters(admin, study):
     accounts.set_active(user=gone, on=False, by=admin)
     blocked = factories.enrolment(study, user=factories.user("amal"), pseudonym="a-amal")
     Enrolment.objects.filter(pk=blocked.pk).update(status=EnrolmentStatus.BLOCKED)
-    crowd = factories.enrolment(study, who=people.newcomer())
+    crowd = factories.enrolment(study, who=annotators.newcomer())
     Enrolment.objects.filter(pk=crowd.pk).update(crowd_participant="5f9abc")
     factories.enrolment(study, pseudonym="a-lone")
     for text in ("LENA", "haddad", "Lena Haddad", "lh@exam"):
@@ -86,7 +88,7 @@ def test_search_and_filters(admin, study):
 
 
 def test_the_platforms_id_is_shown_nowhere(client, admin, study):
-    enrolment = factories.enrolment(study, who=people.newcomer())
+    enrolment = factories.enrolment(study, who=annotators.newcomer())
     Enrolment.objects.filter(pk=enrolment.pk).update(crowd_participant="5f9abc")
     for url in ("/people/", f"/people/u{enrolment.annotator.user_id}/"):
         assert "5f9abc" not in client.get(url).text
@@ -95,7 +97,7 @@ def test_the_platforms_id_is_shown_nowhere(client, admin, study):
 def test_pages_of_fifty_and_a_constant_number_of_queries(client, admin, study):
     def fill(number):
         for each in range(number):
-            who = people.newcomer() if each % 2 else factories.annotator()
+            who = annotators.newcomer() if each % 2 else factories.annotator()
             enrolment = factories.enrolment(study, who=who)
             study.leads.add(factories.user())
             if each == 0:

@@ -11,10 +11,10 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from annotation import lease_keys
+from annotation.annotate.views.page import scripts
+from annotation.assignment import lease_keys
+from annotation.assignment.services import slots
 from annotation.models import Judgement, Option, Response, Slot, SlotState, Study, StudyStatus, Unit
-from annotation.services import slots
-from annotation.views.annotate import scripts
 from tests import factories
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]

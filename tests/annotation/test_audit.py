@@ -11,9 +11,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import audit_words
+from annotation.audit import wordings
+from annotation.audit.services import events
 from annotation.models import AuditEvent
-from annotation.services import audit_log, enrolments, invitations, withdrawals
+from annotation.participation.services import enrolments, invitations, withdrawals
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -76,7 +77,7 @@ def test_every_kind_of_event_that_the_program_writes_has_a_sentence():
             written |= set(re.findall(r'what="([a-z _]+)"', source))
             written |= set(re.findall(r'^(?:WHAT|MADE|IMPORTED) = "([^"]+)"', source, re.MULTILINE))
     assert len(written) > 20
-    assert written - set(audit_words.SENTENCES) == set()
+    assert written - set(wordings.SENTENCES) == set()
 
 
 def test_an_event_of_before_or_of_a_kind_unknown_is_shown_all_the_same(page):
@@ -149,7 +150,7 @@ def test_it_is_taken_out_as_csv_with_the_taking_noted_first(client, admin):
     event("study shows images", study=study, by=admin, details={"image_set": "=1+1"})
     rows = list(csv.DictReader(io.StringIO(download(client, "csv"))))
     assert [row["what"] for row in rows] == ["audit log exported", "study shows images"]
-    assert list(rows[0]) == list(audit_log.COLUMNS)
+    assert list(rows[0]) == list(events.COLUMNS)
     assert rows[1]["by"] == "root"
     assert rows[1]["study"] == "words"
     assert json.loads(rows[1]["details"]) == {"image_set": "=1+1"}
@@ -172,7 +173,7 @@ def test_json_lines_hold_the_same_filtered_and_in_english(client, admin):
     said = json.loads(line)
     assert said["sentence"] == "Somebody withdrew: 3 answers left the data."
     assert said["details"] == {"responses": 3}
-    assert set(said) == set(audit_log.COLUMNS)
+    assert set(said) == set(events.COLUMNS)
     noted = AuditEvent.objects.get(what="audit log exported").details
     assert noted == {"format": "jsonl", "filters": {"what": "withdrawal"}}
 
@@ -180,7 +181,7 @@ def test_json_lines_hold_the_same_filtered_and_in_english(client, admin):
 def test_it_streams(admin, django_assert_max_num_queries):
     AuditEvent.objects.bulk_create(AuditEvent(what="export") for _ in range(3000))
     with django_assert_max_num_queries(5):
-        pieces = list(audit_log.stream(fmt="jsonl", filters=audit_log.queries_audit.Filters(), by=admin))
+        pieces = list(events.stream(fmt="jsonl", filters=events.queries_audit.Filters(), by=admin))
     assert len(pieces) >= 6
     assert sum(piece.count(b"\n") for piece in pieces) == 3001
 
@@ -189,7 +190,7 @@ def test_an_unknown_format_is_refused_before_anything_is_noted(client, admin):
     client.force_login(admin)
     assert client.get("/audit.xlsx").status_code == 404
     with pytest.raises(ValueError, match="csv, jsonl"):
-        audit_log.stream(fmt="xlsx", filters=audit_log.queries_audit.Filters(), by=admin)
+        events.stream(fmt="xlsx", filters=events.queries_audit.Filters(), by=admin)
     assert not AuditEvent.objects.exists()
 
 

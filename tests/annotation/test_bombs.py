@@ -11,8 +11,8 @@ import tomllib
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from annotation.readers import safe_toml
-from annotation.readers.study_file import StudyFileError, read_study_text
+from annotation.studies.study_file import safe_toml
+from annotation.studies.study_file.reading import StudyFileError, read_study_text
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 

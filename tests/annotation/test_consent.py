@@ -16,7 +16,7 @@ from annotation.models import (
     SlotState,
     StudyStatus,
 )
-from annotation.services import people, withdrawals
+from annotation.participation.services import annotators, withdrawals
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -91,16 +91,16 @@ def test_without_consent_there_is_no_item(client, amal, study):
 def test_somebody_blocked_stays_blocked(client, amal, study):
     enrolment = factories.enrolment(study, who=factories.annotator(user=amal), consented=True)
     Enrolment.objects.update(status=EnrolmentStatus.BLOCKED)
-    people.enrol(annotator=enrolment.annotator, study=study)
+    annotators.enrol(annotator=enrolment.annotator, study=study)
     ended = client.get("/studies/words/annotate/", follow=True)
     assert (ended.status_code, ended.redirect_chain) == (403, [("/studies/words/thanks/", 302)])
     assert "have ended your part" in ended.text
 
 
 def test_an_invited_annotator_is_in_once_they_agree(amal, study):
-    annotator = people.annotator_for(user=amal)
+    annotator = annotators.annotator_for(user=amal)
     Enrolment.objects.create(annotator=annotator, study=study, status=EnrolmentStatus.INVITED)
-    people.give_consent(annotator=annotator, study=study, text_id=study.consent_texts.get().pk)
+    annotators.give_consent(annotator=annotator, study=study, text_id=study.consent_texts.get().pk)
     assert Enrolment.objects.get().status == EnrolmentStatus.QUALIFIED
 
 
@@ -204,16 +204,16 @@ def test_who_declines_without_having_been_let_in_just_goes_home(client, amal, st
 
 def test_a_study_with_practice_items_begins_with_them(amal, study):
     factories.attribute_unit(study.tasks.get(), "moustache", purpose=Purpose.TRAINING)
-    annotator = people.annotator_for(user=amal)
-    people.give_consent(annotator=annotator, study=study, text_id=study.consent_texts.get().pk)
+    annotator = annotators.annotator_for(user=amal)
+    annotators.give_consent(annotator=annotator, study=study, text_id=study.consent_texts.get().pk)
     assert Enrolment.objects.get().status == EnrolmentStatus.TRAINING
 
 
 def test_somebody_who_withdrew_cannot_agree_anew(amal, study):
-    annotator = people.annotator_for(user=amal)
+    annotator = annotators.annotator_for(user=amal)
     Enrolment.objects.create(annotator=annotator, study=study, status=EnrolmentStatus.WITHDRAWN)
-    with pytest.raises(people.HasLeft, match="withdrew"):
-        people.give_consent(annotator=annotator, study=study, text_id=study.consent_texts.get().pk)
+    with pytest.raises(annotators.HasLeft, match="withdrew"):
+        annotators.give_consent(annotator=annotator, study=study, text_id=study.consent_texts.get().pk)
     assert not Consent.objects.exists()
 
 

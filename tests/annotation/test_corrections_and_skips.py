@@ -6,10 +6,11 @@ from uuid import uuid4
 
 import pytest
 
-from annotation import lease_keys
+from annotation.annotate.services import responses
+from annotation.annotate.services.responses import Answer, AnswerRefused, NotYours
+from annotation.assignment import lease_keys
+from annotation.assignment.services import slots
 from annotation.models import Judgement, Response, Skip, Slot, SlotState, Study, StudyStatus
-from annotation.services import responses, slots
-from annotation.services.responses import Answer, AnswerRefused, NotYours
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -5,6 +5,7 @@ import csv
 import pytest
 from django.contrib.auth import get_user_model
 
+from annotation.exports.services import writing
 from annotation.models import (
     Annotator,
     Consent,
@@ -14,7 +15,7 @@ from annotation.models import (
     SlotState,
     StudyStatus,
 )
-from annotation.services import crowd, exports, withdrawals
+from annotation.participation.services import crowd, withdrawals
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -257,7 +258,7 @@ def test_the_platforms_id_is_in_no_export_and_on_no_page(client, study):
     arrive(client)
     agree(client, study)
     rate(client, study, times=1)
-    rows = list(csv.reader("".join(exports.stream_csv(study=study, by=None)).splitlines()))
+    rows = list(csv.reader("".join(writing.stream_csv(study=study, by=None)).splitlines()))
     assert len(rows) == 2
     assert not any("5f8d0c1e" in cell or "77bb" in cell for row in rows for cell in row)
     for page in ("", "annotate/", "thanks/", "withdraw/", "profile/"):

@@ -5,8 +5,8 @@ from io import BytesIO
 import pytest
 from PIL import Image, ImageChops
 
-from annotation.services.demo import plan, scenario
-from annotation.services.demo.picture import ZONES, draw, fits
+from annotation.demo import plan, scenario
+from annotation.demo.picture import ZONES, draw, fits
 
 STORY = scenario.load()
 

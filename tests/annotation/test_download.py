@@ -9,10 +9,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.imports.readers import download
+from annotation.imports.readers.download import DownloadFailed, RemoteFile, fetch
 from annotation.management.commands import import_seegull, import_visage
 from annotation.models import Association, Axis, Study
-from annotation.readers import download
-from annotation.readers.download import DownloadFailed, RemoteFile, fetch
 from tests.annotation import release_files
 
 

@@ -18,9 +18,10 @@ from annotation.models import (
     Study,
     Unit,
 )
-from annotation.readers.study_file import read_study_text
-from annotation.services import draws, studies
-from annotation.services.draws import Drawn
+from annotation.studies.services import studies
+from annotation.studies.study_file.reading import read_study_text
+from annotation.studies.units import draws
+from annotation.studies.units.draws import Drawn
 from tests import factories
 from tests.annotation import study_world
 

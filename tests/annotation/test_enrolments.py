@@ -2,8 +2,10 @@
 
 import pytest
 
+from annotation.annotate.services import responses
+from annotation.assignment.services import slots
 from annotation.models import AuditEvent, EnrolmentStatus, Purpose, Slot, SlotState, Unit
-from annotation.services import enrolments, responses, slots
+from annotation.participation.services import enrolments
 from tests import factories
 
 pytestmark = pytest.mark.django_db

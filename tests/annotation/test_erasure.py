@@ -10,7 +10,12 @@ from django.contrib.sessions.models import Session
 from django.db import connection, connections
 from django.utils import timezone
 
-from annotation import lease_keys
+from annotation.accounts.services import erasure
+from annotation.accounts.services.erasure import ErasureRefused
+from annotation.annotate.services import responses
+from annotation.annotate.services.answer_rules import Answer, AnswerRefused
+from annotation.assignment import lease_keys
+from annotation.assignment.services import slots
 from annotation.models import (
     Annotator,
     ApiToken,
@@ -26,9 +31,7 @@ from annotation.models import (
     Slot,
     SlotState,
 )
-from annotation.services import erasure, invitations, responses, slots, withdrawals
-from annotation.services.answers import Answer, AnswerRefused
-from annotation.services.erasure import ErasureRefused
+from annotation.participation.services import invitations, withdrawals
 from tests import factories
 
 pytestmark = pytest.mark.django_db

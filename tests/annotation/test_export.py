@@ -11,10 +11,12 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.urls import reverse
 
+from annotation.exports import table
+from annotation.exports.formats.registry import FORMATS
+from annotation.exports.selection import Selection
+from annotation.exports.services import writing
+from annotation.exports.table import COLUMNS
 from annotation.models import AuditEvent, Box, Judgement, Option, OptionRole, Response, TaskKind, Unit
-from annotation.services import exports
-from annotation.services.exports import table
-from annotation.services.exports.selection import Selection
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def rows_of(study) -> list[dict[str, str]]:
-    text = "".join(exports.stream_csv(study=study, by=None))
+    text = "".join(writing.stream_csv(study=study, by=None))
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
@@ -114,7 +116,7 @@ def test_queries_grow_with_chunks_and_not_with_rows(monkeypatch, django_assert_n
     # which PostgreSQL gives in one COPY that is not counted here
     copied = connection.vendor == "postgresql"
     with django_assert_num_queries(3 if copied else 5):
-        list(exports.stream_csv(study=study, by=None))
+        list(writing.stream_csv(study=study, by=None))
     monkeypatch.setattr(table, "CHUNK", 2)
     with django_assert_num_queries(3 if copied else 7):
         assert len(rows_of(study)) == 5
@@ -126,7 +128,7 @@ def test_every_column_is_explained_in_the_documentation():
     explained = [line for line in long_table.splitlines() if line.startswith("| `")]
     assert explained == [f"| `{name}` | {meaning} |" for name, _, meaning in table.DESCRIBED]
     offered = [line.split("`")[1] for line in formats.splitlines() if line.startswith("| `")]
-    assert offered[: len(exports.FORMATS)] == list(exports.FORMATS)
+    assert offered[: len(FORMATS)] == list(FORMATS)
 
 
 def test_the_command_writes_the_file_whole_and_says_how_many_rows(tmp_path, capsys):
@@ -135,7 +137,7 @@ def test_the_command_writes_the_file_whole_and_says_how_many_rows(tmp_path, caps
     out = tmp_path / "table.csv"
     call_command("export", "live", format="csv", out=out)
     lines = out.read_bytes().decode("utf-8").splitlines()
-    assert lines[0] == ",".join(exports.COLUMNS)
+    assert lines[0] == ",".join(COLUMNS)
     assert len(lines) == 6
     assert "5 rows of study 'live'" in capsys.readouterr().out
     assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "table.csv.columns.md"}

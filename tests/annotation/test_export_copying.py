@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 from django.db import connection
 
+from annotation.exports import table
+from annotation.exports.formats import parquet, postgres_copy, text
+from annotation.exports.selection import SURPLUS, Filters, Selection
+from annotation.exports.table import COLUMNS
 from annotation.models import Box, Option, OptionRole, Purpose, Response, TaskKind, Unit
-from annotation.services import exports
-from annotation.services.exports import columnar, copying, table, text
-from annotation.services.exports.selection import Selection
 from tests import factories
 from tests.annotation.export_world import depiction
 
@@ -49,8 +50,8 @@ CORNERS = (
 
 def written(study, **filters) -> tuple[bytes, bytes]:
     """The table as it leaves, and as Python alone makes it."""
-    asked = exports.Filters(**filters)
-    leaves = b"".join(copying.long_csv(Selection(study, asked)))
+    asked = Filters(**filters)
+    leaves = b"".join(postgres_copy.long_csv(Selection(study, asked)))
     return leaves, b"".join(text.long_csv(Selection(study, asked)))
 
 
@@ -122,11 +123,11 @@ def test_both_ways_write_the_same_bytes():
 
 def test_both_ways_write_the_same_json_lines():
     study = of_every_kind()
-    leaves = b"".join(copying.long_jsonl(Selection(study)))
+    leaves = b"".join(postgres_copy.long_jsonl(Selection(study)))
     plain = b"".join(text.long_jsonl(Selection(study)))
     rows = [json.loads(line) for line in leaves.split(b"\n")[:-1]]
     assert len(rows) == 20 + len(ODD) + 4
-    assert [tuple(row) for row in rows] == [exports.COLUMNS] * len(rows)
+    assert [tuple(row) for row in rows] == [COLUMNS] * len(rows)
     assert set(ODD) <= {row["justification"] for row in rows}
     assert leaves == plain
 
@@ -136,7 +137,7 @@ def test_control_characters_are_the_same_in_json_both_ways():
     every = "".join(map(chr, range(1, 32))) + "\x7f\x80\u2028\u2029\ufeff</script>"
     unit = factories.attribute_unit(factories.task(study), "odd")
     factories.response(unit, values=[5], justification=every)
-    leaves = b"".join(copying.long_jsonl(Selection(study)))
+    leaves = b"".join(postgres_copy.long_jsonl(Selection(study)))
     assert json.loads(leaves)["justification"] == every
     assert leaves == b"".join(text.long_jsonl(Selection(study)))
 
@@ -144,11 +145,11 @@ def test_control_characters_are_the_same_in_json_both_ways():
 def test_both_ways_make_the_same_columns():
     study = of_every_kind()
     left, plain = (
-        pa.Table.from_batches(batches(Selection(study)), columnar.SCHEMA)
-        for batches in (columnar.batches, columnar.made)
+        pa.Table.from_batches(batches(Selection(study)), parquet.SCHEMA)
+        for batches in (parquet.batches, parquet.made)
     )
     assert plain.num_rows == 20 + len(ODD) + 4
-    for name in exports.COLUMNS:
+    for name in COLUMNS:
         assert left.column(name).to_pylist() == plain.column(name).to_pylist(), name
     assert left.schema == plain.schema
 
@@ -158,7 +159,7 @@ def test_both_ways_make_the_same_columns():
     [
         {"task": "visual_nature"},
         {"group": "French"},
-        {"status": exports.SURPLUS},
+        {"status": SURPLUS},
         {"pool": "in"},
         {"stratum": "any", "since": datetime(2026, 1, 1).date()},
     ],
@@ -177,19 +178,19 @@ def test_a_simulated_study_says_so_in_both_ways():
 
 def test_an_empty_study_has_a_head():
     leaves, plain = written(factories.study())
-    assert leaves == plain == (",".join(exports.COLUMNS) + "\r\n").encode()
+    assert leaves == plain == (",".join(COLUMNS) + "\r\n").encode()
 
 
 def test_rows_are_counted_as_they_pass(monkeypatch):
     monkeypatch.setattr(table, "CHUNK", 4)
     told: list[int] = []
     selection = Selection(depiction(), told=told.append)
-    for _ in copying.long_csv(selection):
+    for _ in postgres_copy.long_csv(selection):
         pass
     assert told == [4, 8, 12, 15]
     told.clear()
     again = Selection(selection.study, told=told.append)
-    assert sum(piece.count(b"\n") for piece in copying.long_jsonl(again)) == 15
+    assert sum(piece.count(b"\n") for piece in postgres_copy.long_jsonl(again)) == 15
     assert told == [4, 8, 12, 15]
 
 
@@ -197,5 +198,5 @@ def test_rows_are_counted_as_they_pass(monkeypatch):
 def test_on_postgresql_no_cell_is_made_by_python(monkeypatch):
     study = depiction()
     monkeypatch.setattr(table, "_row", None)
-    assert b"".join(copying.long_csv(Selection(study))).count(b"\r\n") == 16
-    assert b"".join(copying.long_jsonl(Selection(study))).count(b"\n") == 15
+    assert b"".join(postgres_copy.long_csv(Selection(study))).count(b"\r\n") == 16
+    assert b"".join(postgres_copy.long_jsonl(Selection(study))).count(b"\n") == 15

@@ -8,9 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 from django.core.management import CommandError, call_command
 
+from annotation.exports import table
+from annotation.exports.formats import parquet
+from annotation.exports.formats.registry import FORMATS
+from annotation.exports.selection import Filters
+from annotation.exports.services import writing
+from annotation.exports.table import COLUMNS
 from annotation.models import AuditEvent, Response, Slot
-from annotation.services import exports
-from annotation.services.exports import columnar, table
 from tests import factories
 from tests.annotation.export_world import depiction, unpacked, written
 
@@ -25,7 +29,7 @@ def lines(study, **filters) -> list[dict]:
 
 def test_json_lines_hold_the_same_rows_with_their_types():
     rows = lines(depiction())
-    assert tuple(rows[0]) == exports.COLUMNS
+    assert tuple(rows[0]) == COLUMNS
     assert len(rows) == 15
     first = rows[0]
     assert (first["value"], first["current"], first["idle_ms"]) == (1, True, None)
@@ -35,11 +39,11 @@ def test_json_lines_hold_the_same_rows_with_their_types():
 
 def test_parquet_holds_the_same_rows_in_typed_columns_and_several_groups(tmp_path, monkeypatch):
     monkeypatch.setattr(table, "CHUNK", 4)
-    monkeypatch.setattr(columnar, "GROUP_ROWS", 8)
+    monkeypatch.setattr(parquet, "GROUP_ROWS", 8)
     study = depiction()
     file = pq.ParquetFile(written(study, "parquet", tmp_path / "x.parquet"))
     assert file.num_row_groups == 2
-    assert file.schema_arrow.equals(columnar.SCHEMA)
+    assert file.schema_arrow.equals(parquet.SCHEMA)
     rows = file.read().to_pylist()
     file.close()
     same = lines(study)
@@ -51,12 +55,12 @@ def test_parquet_holds_the_same_rows_in_typed_columns_and_several_groups(tmp_pat
 
 def test_parquet_of_a_study_without_answers_has_its_columns(tmp_path):
     file = pq.read_table(written(factories.study(), "parquet", tmp_path / "x.parquet"))
-    assert (file.num_rows, tuple(file.column_names)) == (0, exports.COLUMNS)
+    assert (file.num_rows, tuple(file.column_names)) == (0, COLUMNS)
 
 
-@pytest.mark.parametrize("fmt", exports.FORMATS)
+@pytest.mark.parametrize("fmt", FORMATS)
 def test_what_the_columns_hold_travels_with_the_data(tmp_path, fmt):
-    form = exports.FORMATS[fmt]
+    form = FORMATS[fmt]
     study = depiction(simulated=True)
     path = written(study, fmt, tmp_path / "out")
     beside = path / "README.md" if path.is_dir() else tmp_path / "out.columns.md"
@@ -67,7 +71,7 @@ def test_what_the_columns_hold_travels_with_the_data(tmp_path, fmt):
         assert "Filters: none" in text
 
 
-@pytest.mark.parametrize("fmt", exports.FORMATS)
+@pytest.mark.parametrize("fmt", FORMATS)
 def test_nobody_is_named_and_nothing_withdrawn_gets_out(fmt):
     study = depiction()
     person = factories.user("jane.doe")
@@ -137,8 +141,8 @@ def test_a_filter_that_is_none_is_one_clear_error_and_no_export(tmp_path, option
 def test_the_audit_trail_says_what_left_and_by_whom():
     study = depiction()
     admin = factories.user(admin=True)
-    filters = exports.Filters(group="French")
-    b"".join(exports.stream_zip(study=study, fmt="coco", by=admin, filters=filters))
+    filters = Filters(group="French")
+    b"".join(writing.stream_zip(study=study, fmt="coco", by=admin, filters=filters))
     event = AuditEvent.objects.get()
     assert (event.what, event.study, event.by) == ("export", study, admin)
     assert event.details == {"format": "coco", "filters": {"group": "French"}}
@@ -186,7 +190,7 @@ def test_several_files_that_fail_half_way_leave_nothing(tmp_path, monkeypatch, o
     def fail(*_args):
         raise RuntimeError("disk gone")
 
-    monkeypatch.setattr("annotation.services.exports.voc.Aside.content", fail)
+    monkeypatch.setattr("annotation.exports.formats.voc.Aside.content", fail)
     with pytest.raises(RuntimeError):
         call_command("export", study.name, format="voc", out=tmp_path / out)
     assert list(tmp_path.iterdir()) == []
@@ -194,7 +198,7 @@ def test_several_files_that_fail_half_way_leave_nothing(tmp_path, monkeypatch, o
 
 def test_a_download_that_breaks_off_does_not_open(tmp_path):
     study = depiction()
-    pieces = exports.stream_zip(study=study, fmt="csv", by=None, filters=exports.Filters())
+    pieces = writing.stream_zip(study=study, fmt="csv", by=None, filters=Filters())
     whole = b"".join(pieces)
     (tmp_path / "part.zip").write_bytes(whole[:-30])
     assert not zipfile.is_zipfile(tmp_path / "part.zip")

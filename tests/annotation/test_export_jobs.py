@@ -12,10 +12,13 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from annotation import tasks
+from annotation.exports import tasks as exports_tasks
+from annotation.exports.formats.registry import FORMATS, UnknownFormat
+from annotation.exports.selection import ExportRefused, Filters, Selection
+from annotation.exports.services import files as services_files
+from annotation.exports.services import jobs as export_jobs
+from annotation.exports.services import progress, writing
 from annotation.models import AuditEvent, ExportJob, ExportState, Webhook
-from annotation.services import export_beat, export_files, export_jobs, exports
-from annotation.services.exports.selection import Selection
 from tests import factories
 from tests.annotation.export_jobs_world import asked, lying_about, made, members
 from tests.annotation.export_world import depiction
@@ -27,7 +30,7 @@ CSV = "annotations.csv"
 @pytest.fixture(autouse=True)
 def _no_beat(monkeypatch):
     # Another connection would not see what these tests have not committed.
-    monkeypatch.setattr(export_beat.Beat, "_tell", lambda beat: None)
+    monkeypatch.setattr(progress.Beat, "_tell", lambda beat: None)
 
 
 @pytest.fixture
@@ -35,12 +38,12 @@ def admin():
     return factories.user("admin", admin=True)
 
 
-@pytest.mark.parametrize("fmt", exports.FORMATS)
+@pytest.mark.parametrize("fmt", FORMATS)
 def test_a_job_makes_the_same_files_as_a_download(admin, fmt):
     study = depiction(files=True)
     job = made(asked(study, admin, fmt))
     assert (job.state, job.error, job.claim, job.lease_expires_at) == (ExportState.DONE, "", None, None)
-    download = b"".join(exports.stream_zip(study=study, fmt=fmt, by=None, filters=exports.Filters()))
+    download = b"".join(writing.stream_zip(study=study, fmt=fmt, by=None, filters=Filters()))
     with zipfile.ZipFile(io.BytesIO(download)) as archive:
         expected = {name: archive.read(name) for name in archive.namelist()}
     got = members(job)
@@ -49,15 +52,15 @@ def test_a_job_makes_the_same_files_as_a_download(admin, fmt):
     assert {name for name in got if got[name] != expected[name]} <= {
         name for name in got if name.endswith(".xlsx")
     }
-    assert job.rows == job.total == exports.FORMATS[fmt].total(Selection(study))
+    assert job.rows == job.total == FORMATS[fmt].total(Selection(study))
 
 
 def test_the_row_tells_size_and_checksum_and_the_file_is_the_programs_alone(admin):
     job = made(asked(depiction(), admin))
-    with export_files.storage().open(job.file) as file:
+    with services_files.storage().open(job.file) as file:
         content = file.read()
     assert (job.size, job.sha256) == (len(content), hashlib.sha256(content).hexdigest())
-    path = export_files.storage().path(job.file)
+    path = services_files.storage().path(job.file)
     assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
     assert lying_about() == [job.file]
 
@@ -101,9 +104,9 @@ def test_asking_twice_for_the_same_is_asking_once(admin):
 @pytest.mark.parametrize(
     ("fmt", "filters", "error"),
     [
-        ("xlsx", {}, exports.UnknownFormat),
-        ("csv", {"group": "Martian"}, exports.ExportRefused),
-        ("seegull", {"task": "depiction"}, exports.ExportRefused),
+        ("xlsx", {}, UnknownFormat),
+        ("csv", {"group": "Martian"}, ExportRefused),
+        ("seegull", {"task": "depiction"}, ExportRefused),
     ],
 )
 def test_what_cannot_be_made_is_refused_at_once(admin, fmt, filters, error):
@@ -126,7 +129,7 @@ def test_a_worker_that_overslept_its_lease_keeps_nothing(admin, monkeypatch):
     """While it writes, another takes the job over and finishes it."""
     study = depiction()
     job = asked(study, admin)
-    begun = exports.archive
+    begun = writing.archive
     others: list[ExportJob] = []
 
     def overtaken(**kwargs):
@@ -148,7 +151,7 @@ def test_a_job_that_is_deleted_while_it_is_made_leaves_nothing(
     admin, monkeypatch, django_capture_on_commit_callbacks
 ):
     job = asked(depiction(), admin)
-    begun = exports.archive
+    begun = writing.archive
 
     def deleted(**kwargs):
         yield from begun(**kwargs)
@@ -201,7 +204,7 @@ def test_a_full_disk_uses_up_no_try_and_is_tried_again_after_a_while(admin, monk
 
 
 def test_what_cannot_be_made_as_asked_is_not_tried_again(admin, monkeypatch):
-    monkeypatch.setattr("annotation.services.exports.packing.MOST_ROWS", 3)
+    monkeypatch.setattr("annotation.exports.packing.MOST_ROWS", 3)
     job = made(asked(depiction(), admin, "visage"))
     assert (job.state, job.attempts) == (ExportState.FAILED, 1)
     assert job.error.startswith("These are more rows than an Excel sheet can hold.")
@@ -230,25 +233,25 @@ def rung(settings, monkeypatch) -> list[int]:
     """For which exports a Celery worker was told."""
     settings.CELERY_BROKER_URL = "redis://nowhere"
     told: list[int] = []
-    monkeypatch.setattr(tasks.make_export, "delay", told.append)
+    monkeypatch.setattr(exports_tasks.make_export, "delay", told.append)
     return told
 
 
 def test_a_worker_is_told_once_the_export_is_committed(admin, rung, django_capture_on_commit_callbacks):
     job = asked(depiction(), admin)
     with django_capture_on_commit_callbacks(execute=True):
-        tasks.ring(job)
+        exports_tasks.ring(job)
         assert rung == []
     assert rung == [job.pk]
     with django_capture_on_commit_callbacks(execute=True):
-        tasks.ring(made(job))
+        exports_tasks.ring(made(job))
     assert rung == [job.pk]
 
 
 def test_without_a_broker_nobody_is_told(admin, settings, rung, django_capture_on_commit_callbacks):
     settings.CELERY_BROKER_URL = ""
     with django_capture_on_commit_callbacks(execute=True):
-        tasks.ring(asked(depiction(), admin))
+        exports_tasks.ring(asked(depiction(), admin))
     assert rung == []
 
 
@@ -261,20 +264,20 @@ def test_a_message_that_was_lost_is_sent_again_and_only_then(admin, rung, monkey
         ExportJob.objects.filter(pk=job.pk).update(
             lease_expires_at=timezone.now() + timedelta(seconds=seconds)
         )
-    monkeypatch.setattr(tasks.bells, "messages", lambda queue: 1)
-    assert tasks.sweep() == 0
-    monkeypatch.setattr(tasks.bells, "messages", lambda queue: 0)
-    assert tasks.sweep() == 2
+    monkeypatch.setattr(exports_tasks.bells, "messages", lambda queue: 1)
+    assert exports_tasks.sweep() == 0
+    monkeypatch.setattr(exports_tasks.bells, "messages", lambda queue: 0)
+    assert exports_tasks.sweep() == 2
     assert rung == [waits.pk, lapsed.pk]
 
 
 def test_an_export_that_begins_anew_is_rung_for_again(admin, rung, monkeypatch):
     job = asked(depiction(), admin)
-    monkeypatch.setattr(tasks._stopping, "is_set", lambda: True)
-    tasks.make_export(job.pk)
+    monkeypatch.setattr(exports_tasks._stopping, "is_set", lambda: True)
+    exports_tasks.make_export(job.pk)
     assert rung == [job.pk]
-    monkeypatch.setattr(tasks._stopping, "is_set", lambda: False)
-    tasks.make_export(job.pk)
+    monkeypatch.setattr(exports_tasks._stopping, "is_set", lambda: False)
+    exports_tasks.make_export(job.pk)
     assert rung == [job.pk]
     job.refresh_from_db()
     assert job.state == ExportState.DONE

@@ -12,10 +12,17 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from annotation.exports import packing, snapshot
+from annotation.exports import snapshot as export_snapshot
+from annotation.exports.selection import Filters, Selection
+from annotation.exports.services import files as services_files
+from annotation.exports.services import jobs as export_jobs
+from annotation.exports.services import progress, writing
+from annotation.exports.snapshot import WithdrawnMeanwhile
 from annotation.models import AuditEvent, ExportJob, ExportState, Response
-from annotation.services import export_beat, export_files, export_jobs, exports, releases, withdrawals
-from annotation.services.exports import packing, snapshot
-from annotation.services.exports.selection import Selection
+from annotation.participation.services import withdrawals
+from annotation.releases.request import Wanted
+from annotation.releases.services import bundle
 from tests import factories
 from tests.annotation.export_jobs_world import asked, enrolled, lying_about, made, members, words
 from tests.annotation.export_world import depiction
@@ -27,7 +34,7 @@ CSV = "annotations.csv"
 @pytest.fixture(autouse=True)
 def _no_beat(monkeypatch):
     # Another connection would not see what these tests have not committed.
-    monkeypatch.setattr(export_beat.Beat, "_tell", lambda beat: None)
+    monkeypatch.setattr(progress.Beat, "_tell", lambda beat: None)
 
 
 @pytest.fixture
@@ -39,7 +46,7 @@ def test_a_withdrawal_while_it_is_written_begins_it_anew_without_them(admin, mon
     study = depiction()
     leaver = enrolled(study)
     job = asked(study, admin)
-    begun = exports.archive
+    begun = writing.archive
 
     def left(**kwargs):
         monkeypatch.setattr(exports, "archive", begun)
@@ -82,7 +89,7 @@ def test_a_withdrawal_afterwards_deletes_the_file_at_once(admin, django_capture_
     with django_capture_on_commit_callbacks(execute=True):
         withdrawals.withdraw(annotator=leaver, study=study, by=None)
     job.refresh_from_db()
-    assert (job.state, job.file, job.error) == (ExportState.DONE, "", export_files.OUTDATED)
+    assert (job.state, job.file, job.error) == (ExportState.DONE, "", services_files.OUTDATED)
     assert lying_about() == [kept.file]
     with pytest.raises(export_jobs.ExportGone, match="withdrew"):
         export_jobs.fetch(job=job, by=admin)
@@ -101,13 +108,13 @@ def test_a_storage_that_is_away_stops_no_withdrawal_and_the_file_goes_later(
         raise OSError("no storage")
 
     with monkeypatch.context() as broken, django_capture_on_commit_callbacks(execute=True):
-        broken.setattr(export_files.storage(), "delete", away)
+        broken.setattr(services_files.storage(), "delete", away)
         withdrawals.withdraw(annotator=leaver, study=study, by=None)
     assert "no storage" in caplog.text
     assert lying_about() == [job.file]
     with pytest.raises(export_jobs.ExportGone, match="withdrew"):
         export_jobs.fetch(job=ExportJob.objects.get(pk=job.pk), by=admin)
-    export_files.tidy()
+    services_files.tidy()
     assert lying_about() == []
 
 
@@ -124,10 +131,10 @@ def test_a_download_during_which_somebody_withdraws_does_not_open(fmt, monkeypat
     monkeypatch.setattr(packing, "ENOUGH", 1)
     study = depiction()
     leaver = enrolled(study)
-    pieces = exports.stream_zip(study=study, fmt=fmt, by=None, filters=exports.Filters())
+    pieces = writing.stream_zip(study=study, fmt=fmt, by=None, filters=Filters())
     got = [next(pieces), next(pieces)]
     withdrawals.withdraw(annotator=leaver, study=study, by=None)
-    with pytest.raises(exports.WithdrawnMeanwhile):
+    with pytest.raises(WithdrawnMeanwhile):
         got.extend(pieces)
     assert not zipfile.is_zipfile(io.BytesIO(b"".join(got)))
 
@@ -137,7 +144,7 @@ def test_files_are_deleted_after_the_days_they_are_kept(admin, settings):
     study = depiction()
     old, new = made(asked(study, admin)), made(asked(study, admin, "jsonl"))
     ExportJob.objects.filter(pk=old.pk).update(finished_at=timezone.now() - timedelta(days=3, minutes=1))
-    assert export_files.tidy() == 1
+    assert services_files.tidy() == 1
     assert lying_about() == [new.file]
     old.refresh_from_db()
     assert (old.state, old.file, old.error) == (ExportState.DONE, "", "")
@@ -149,19 +156,19 @@ def test_what_a_killed_worker_left_is_deleted_and_what_is_being_made_is_not(admi
     job = export_jobs._claim(asked(study, admin, "jsonl").pk, timezone.now())
     names = {f"{job.pk}-{uuid4()}.zip", f"{job.pk}-{job.claim}.zip", "notes.zip"}
     for name in names:
-        (export_files.workshop() / name).write_bytes(b"half")
-    export_files.tidy()
+        (services_files.workshop() / name).write_bytes(b"half")
+    services_files.tidy()
     assert lying_about() == sorted([f"{job.pk}-{job.claim}.zip", done.file])
 
 
 def test_folders_that_a_killed_process_left_are_deleted_a_day_later(admin):
-    left, fresh = (export_files.workshop() / name for name in ("sheet-left", "sheet-fresh"))
+    left, fresh = (services_files.workshop() / name for name in ("sheet-left", "sheet-fresh"))
     for folder in (left, fresh):
         folder.mkdir()
         (folder / "sheet.xlsx").write_bytes(b"half")
     yesterday = time.time() - timedelta(days=1, minutes=1).total_seconds()
     os.utime(left, (yesterday, yesterday))
-    assert export_files.tidy() == 1
+    assert services_files.tidy() == 1
     assert (left.exists(), fresh.exists()) == (False, True)
 
 
@@ -169,16 +176,16 @@ def test_folders_that_a_killed_process_left_are_deleted_a_day_later(admin):
 def test_nothing_is_made_in_the_folder_for_temporary_files(fmt, monkeypatch):
     """In a container that is memory."""
     monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
-    filters = exports.Filters()
+    filters = Filters()
     assert zipfile.is_zipfile(
-        io.BytesIO(b"".join(exports.stream_zip(study=depiction(), fmt=fmt, by=None, filters=filters)))
+        io.BytesIO(b"".join(writing.stream_zip(study=depiction(), fmt=fmt, by=None, filters=filters)))
     )
     assert lying_about() == []
 
 
 def test_a_release_is_not_made_there_either(monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
-    pieces = releases.stream_zip(study=depiction(), by=None, wanted=releases.Wanted())
+    pieces = bundle.stream_zip(study=depiction(), by=None, wanted=Wanted())
     assert zipfile.is_zipfile(io.BytesIO(b"".join(pieces)))
     assert lying_about() == []
 
@@ -206,5 +213,5 @@ def test_nobody_withdrew_is_told_from_the_responses_of_this_study_alone():
     with snapshot.consistent(selection):
         Response.objects.filter(unit__task__study=other).update(withdrawn_at=timezone.now())
     Response.objects.filter(unit__task__study=study).update(withdrawn_at=timezone.now())
-    with pytest.raises(exports.WithdrawnMeanwhile):
-        exports.check_withdrawals(selection)
+    with pytest.raises(WithdrawnMeanwhile):
+        export_snapshot.check_withdrawals(selection)

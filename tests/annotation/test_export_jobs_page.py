@@ -6,9 +6,11 @@ import zipfile
 import pytest
 from django.urls import reverse
 
-from annotation import queries_exports
+from annotation.exports import queries as exports_queries
+from annotation.exports.services import files as services_files
+from annotation.exports.services import jobs as export_jobs
+from annotation.exports.services import progress
 from annotation.models import AuditEvent, ExportJob, ExportState
-from annotation.services import export_beat, export_files, export_jobs
 from tests import factories
 from tests.annotation.export_world import depiction
 
@@ -19,7 +21,7 @@ HTMX = {"HX-Request": "true"}
 @pytest.fixture(autouse=True)
 def _no_beat(monkeypatch):
     # Another connection would not see what these tests have not committed.
-    monkeypatch.setattr(export_beat.Beat, "_tell", lambda beat: None)
+    monkeypatch.setattr(progress.Beat, "_tell", lambda beat: None)
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def admin(client):
 
 @pytest.fixture
 def study(monkeypatch):
-    monkeypatch.setattr(queries_exports, "LARGE", 14)
+    monkeypatch.setattr(exports_queries, "LARGE", 14)
     return depiction()
 
 
@@ -40,7 +42,7 @@ def url(name: str, *more) -> str:
 
 
 def test_a_small_study_is_downloaded_at_once(admin, study, monkeypatch):
-    monkeypatch.setattr(queries_exports, "LARGE", 15)
+    monkeypatch.setattr(exports_queries, "LARGE", 15)
     page = admin.get(url("export_page")).text
     assert "Make in the background" not in page
     assert f'method="get" action="{url("export_download")}"' in page
@@ -106,8 +108,8 @@ def test_progress_is_shown_and_followed(admin, study):
 def test_an_error_and_a_file_that_is_gone_can_be_made_again(admin, study):
     job = ExportJob.objects.create(study=study, by=admin.admin, format="csv")
     export_jobs.make(job_id=job.pk)
-    export_files.outdate(study=study)
-    assert export_files.OUTDATED in admin.get(url("export_page")).text
+    services_files.outdate(study=study)
+    assert services_files.OUTDATED in admin.get(url("export_page")).text
     answer = admin.get(url("export_file", job.pk), follow=True)
     assert "There is no file of this export any more." in answer.text
     admin.post(url("export_action", job.pk, "retry"))
@@ -152,7 +154,7 @@ def test_the_list_takes_one_query(admin, study, django_assert_num_queries):
 
 
 def test_counting_stops_where_a_study_is_large(study, django_assert_num_queries):
-    assert queries_exports.is_large(study)
+    assert exports_queries.is_large(study)
     with django_assert_num_queries(1) as asked:
-        queries_exports.is_large(study)
+        exports_queries.is_large(study)
     assert "LIMIT 15" in asked.captured_queries[0]["sql"]

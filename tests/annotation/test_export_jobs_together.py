@@ -11,9 +11,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from annotation.exports import packing, table
+from annotation.exports.selection import Filters
+from annotation.exports.services import jobs as export_jobs
+from annotation.exports.services import progress, writing
 from annotation.models import Box, ExportJob, ExportState, Response
-from annotation.services import export_beat, export_jobs, exports
-from annotation.services.exports import packing, table
 from tests import factories
 from tests.annotation.export_world import depiction
 
@@ -61,39 +63,37 @@ def content(pieces) -> dict[str, object]:
 def test_an_export_shows_one_moment_while_answers_come_in(fmt, monkeypatch):
     monkeypatch.setattr(packing, "ENOUGH", 1)
     monkeypatch.setattr(table, "CHUNK", 1)
-    monkeypatch.setattr("annotation.services.exports.images.CHUNK", 1)
-    monkeypatch.setattr("annotation.services.exports.visage.CHUNK", 1)
+    monkeypatch.setattr("annotation.exports.image_answers.CHUNK", 1)
+    monkeypatch.setattr("annotation.exports.formats.visage.CHUNK", 1)
     study = depiction()
-    asked = {"study": study, "fmt": fmt, "by": None, "filters": exports.Filters()}
-    before = content(exports.stream_zip(**asked))
-    pieces = exports.stream_zip(**asked)
+    asked = {"study": study, "fmt": fmt, "by": None, "filters": Filters()}
+    before = content(writing.stream_zip(**asked))
+    pieces = writing.stream_zip(**asked)
     got = [next(pieces), next(pieces)]
     elsewhere(annotate_heavily, study)
     got.extend(pieces)
     assert content(got) == before
-    assert content(exports.stream_zip(**asked)) != before
+    assert content(writing.stream_zip(**asked)) != before
 
 
 def test_a_download_that_is_dropped_leaves_the_connection_as_it_was():
     study = depiction()
-    pieces = exports.stream_csv(study=study, by=None)
+    pieces = writing.stream_csv(study=study, by=None)
     next(pieces)
     next(pieces)
     pieces.close()
     assert not connection.in_atomic_block
     Response.objects.update(current=False)
-    assert "".join(exports.stream_csv(study=study, by=None)).count(",no,no\r\n") == 15
+    assert "".join(writing.stream_csv(study=study, by=None)).count(",no,no\r\n") == 15
 
 
 def waiting_job(fmt: str = "csv") -> ExportJob:
-    return export_jobs.request(
-        study=depiction(), fmt=fmt, filters=exports.Filters(), by=factories.user(admin=True)
-    )
+    return export_jobs.request(study=depiction(), fmt=fmt, filters=Filters(), by=factories.user(admin=True))
 
 
 def slow(monkeypatch, until) -> None:
     """Exports that, when all is read, wait for `until()` to be true."""
-    begun = exports.archive
+    begun = writing.archive
 
     def archive(**kwargs):
         yield from begun(**kwargs)
@@ -109,7 +109,7 @@ def slow(monkeypatch, until) -> None:
 
 
 def test_while_it_is_made_its_lease_is_kept_and_its_progress_told(monkeypatch):
-    monkeypatch.setattr(export_beat, "SECONDS", 0.05)
+    monkeypatch.setattr(progress, "SECONDS", 0.05)
     job = waiting_job()
     near = timezone.now() + timedelta(seconds=1)
     claim = export_jobs._claim
@@ -135,7 +135,7 @@ def test_while_it_is_made_its_lease_is_kept_and_its_progress_told(monkeypatch):
 
 
 def test_a_worker_whose_job_is_deleted_stops(monkeypatch):
-    monkeypatch.setattr(export_beat, "SECONDS", 0.05)
+    monkeypatch.setattr(progress, "SECONDS", 0.05)
     job = waiting_job()
     asked: list[int] = []
 
@@ -174,7 +174,7 @@ def test_two_who_ask_at_once_ask_once():
     def ask():
         try:
             at_once.wait()
-            return export_jobs.request(study=study, fmt="csv", filters=exports.Filters(), by=admin).pk
+            return export_jobs.request(study=study, fmt="csv", filters=Filters(), by=admin).pk
         finally:
             connection.close()
 

@@ -6,7 +6,10 @@ import polars as pl
 import pytest
 from crowdkit.aggregation import MajorityVote
 
-from annotation.services import exports
+from annotation.exports.formats.registry import FORMATS
+from annotation.exports.selection import Filters
+from annotation.exports.services import writing
+from annotation.exports.table import COLUMNS
 from tests import factories
 from tests.annotation.export_world import depiction
 
@@ -18,8 +21,8 @@ def export(tmp_path):
     """Writes an export of a study; the path of its one file."""
 
     def made(study, fmt: str):
-        path = tmp_path / f"answers{exports.FORMATS[fmt].ending}"
-        exports.write(study=study, fmt=fmt, path=path, by=None, filters=exports.Filters())
+        path = tmp_path / f"answers{FORMATS[fmt].ending}"
+        writing.write(study=study, fmt=fmt, path=path, by=None, filters=Filters())
         return str(path)
 
     return made
@@ -37,7 +40,7 @@ def test_the_long_table_is_the_same_for_pandas_polars_and_duckdb(export):
     assert said == sorted(frame.select("annotator", "identity", "attribute", "value").rows(), key=repr)
     # and as text
     text = pd.read_csv(csv, keep_default_na=False)
-    assert list(text.columns) == list(exports.COLUMNS)
+    assert list(text.columns) == list(COLUMNS)
     assert list(text["value"]) == list(table["value"])
     assert pl.read_csv(csv)["value"].to_list() == list(table["value"])
     [(number, total)] = duckdb.sql("SELECT count(*), sum(value) FROM read_csv(?)", params=[csv]).fetchall()

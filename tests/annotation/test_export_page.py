@@ -6,8 +6,8 @@ import zipfile
 import pytest
 from django.urls import reverse
 
+from annotation.exports.formats.registry import FORMATS
 from annotation.models import AuditEvent
-from annotation.services import exports
 from tests import factories
 from tests.annotation.export_world import depiction
 
@@ -23,7 +23,7 @@ def admin(client):
 def test_the_page_offers_every_format_with_what_it_is_for(admin):
     depiction()
     page = admin.get(reverse("export_page", args=["live"])).content.decode()
-    for one in exports.FORMATS.values():
+    for one in FORMATS.values():
         assert f'value="{one.name}"' in page
         assert str(one.use).replace("'", "&#x27;") in page
     assert '<option value="Mexican">Mexican</option>' in page
@@ -31,7 +31,7 @@ def test_the_page_offers_every_format_with_what_it_is_for(admin):
     assert reverse("export_page", args=["live"]) in admin.get(reverse("overview", args=["live"])).text
 
 
-@pytest.mark.parametrize("fmt", exports.FORMATS)
+@pytest.mark.parametrize("fmt", FORMATS)
 def test_each_format_comes_as_an_archive(admin, fmt):
     depiction()
     answer = admin.get(reverse("export_download", args=["live"]), {"format": fmt})

@@ -8,6 +8,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from openpyxl import load_workbook
 
+from annotation.exports.selection import ExportRefused
+from annotation.imports.readers.seegull import read_associations
+from annotation.imports.readers.visage_annotations import read_annotations
+from annotation.imports.readers.visage_attributes import read_attributes
+from annotation.imports.services.visage_check import check_same
 from annotation.models import (
     Association,
     Axis,
@@ -21,11 +26,6 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.readers.seegull import read_associations
-from annotation.readers.visage_annotations import read_annotations
-from annotation.readers.visage_attributes import read_attributes
-from annotation.services.exports import ExportRefused
-from annotation.services.imports_visage_check import check_same
 from tests import factories
 from tests.annotation import release_files
 from tests.annotation.export_world import depiction, unpacked, written
@@ -265,7 +265,7 @@ def test_a_sheet_keeps_every_character_that_xml_can_hold(tmp_path):
 
 
 def test_more_rows_than_a_sheet_holds_are_refused_and_nothing_is_left(released, tmp_path, monkeypatch):
-    monkeypatch.setattr("annotation.services.exports.packing.MOST_ROWS", 3)
+    monkeypatch.setattr("annotation.exports.packing.MOST_ROWS", 3)
     out = tmp_path / "out"
     out.mkdir()
     with pytest.raises(CommandError, match="more rows than an Excel sheet can hold"):

@@ -8,9 +8,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation import queries_exposure
+from annotation.audit.queries import exposure as queries_exposure
+from annotation.audit.services import exposure
 from annotation.models import AuditEvent, Purpose, Response, Skip, Slot, TaskKind, Unit
-from annotation.services import exposure, withdrawals
+from annotation.participation.services import withdrawals
 from tests import factories
 
 pytestmark = pytest.mark.django_db

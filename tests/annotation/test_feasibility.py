@@ -9,11 +9,12 @@ from django.urls import reverse
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from annotation import feasibility, queries_fill
 from annotation.models import EnrolmentStatus, ProfileAnswer, Study
-from annotation.readers.study_file import read_study_text
-from annotation.services import feasibility as reports
-from annotation.services import studies
+from annotation.studies import matching
+from annotation.studies.queries import fill
+from annotation.studies.services import feasibility as reports
+from annotation.studies.services import studies
+from annotation.studies.study_file.reading import read_study_text
 from tests import factories
 from tests.annotation import study_world
 
@@ -21,7 +22,7 @@ from tests.annotation import study_world
 @example([[0, 1], [0]])
 @given(st.lists(st.lists(st.integers(0, 5), unique=True, max_size=6), max_size=4))
 def test_as_many_slots_are_matched_as_any_choice_could_match(candidates):
-    filled = feasibility.match(candidates)
+    filled = matching.match(candidates)
 
     people = [person for person in filled if person is not None]
     assert len(set(people)) == len(people)
@@ -112,7 +113,7 @@ def test_fill_rates_count_what_is_given_and_what_is_held(asked):
     enrol(asked, 3, origin="Asia")
     unit = asked.tasks.get().units.first()
     factories.response(unit)
-    rates = {rate.stratum: rate for rate in queries_fill.fill_rates(study=asked)}
+    rates = {rate.stratum: rate for rate in fill.fill_rates(study=asked)}
     assert (rates["origin: Asia"].filled, rates["origin: Asia"].open) == (1, 3)
     assert (rates["gender: not male"].filled, rates["gender: not male"].people) == (0, 0)
 
@@ -178,7 +179,7 @@ def test_a_region_joined_with_a_gender_is_judged_by_both(db):
     assert reports.report(study=study).shortages == (
         "a unit needs 1 annotator of 'residence: Europe and gender: not male'; 0 enrolled",
     )
-    rates = {rate.stratum: rate.people for rate in queries_fill.fill_rates(study=study)}
+    rates = {rate.stratum: rate.people for rate in fill.fill_rates(study=study)}
     assert rates["residence: South Asia and gender: not male"] == 1
     assert rates["residence: South Asia"] == 2
 
@@ -204,7 +205,7 @@ def test_a_region_joined_with_a_gender_is_judged_by_both(db):
     ],
 )
 def test_the_most_that_one_person_can_be_given(wanted, most):
-    assert feasibility.most_for_one(wanted) == most
+    assert matching.most_for_one(wanted) == most
 
 
 CHECKED = """

@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from annotation.models import Enrolment
-from annotation.services import invitations
+from annotation.participation.services import invitations
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from annotation.models import Task
-from annotation.queries_care import guides
+from annotation.participation.queries.care import guides
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -15,6 +15,7 @@ from django.core.files.base import ContentFile
 from django.db import connection
 from django.utils import timezone
 
+from annotation.api import tokens
 from annotation.models import (
     Annotator,
     Attribute,
@@ -33,7 +34,6 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.services import tokens
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import InMemoryStorage, default_storage
 
-from annotation.services import image_files
+from annotation.images import files as image_files
 
 DATA = b"not really a picture" * 1000
 NAME = f"images/{hashlib.sha256(DATA).hexdigest()}.png"

@@ -202,7 +202,7 @@ def test_an_import_that_breaks_off_half_way_leaves_nothing(tmp_path, monkeypatch
     def full(*args, **kwargs):
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("annotation.services.imports_visage._box", full)
+    monkeypatch.setattr("annotation.imports.services.visage._box", full)
     with pytest.raises(OSError, match="no space left"):
         imported(tmp_path)
     assert not any(everything().values())

@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from annotation.models import AuditEvent, Enrolment, EnrolmentStatus, Invitation, StudyStatus
-from annotation.services import invitations, people
+from annotation.participation.services import annotators, invitations
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -159,14 +159,14 @@ def meanwhile(monkeypatch):
     request would do it."""
 
     def does(something):
-        annotator_for = people.annotator_for
+        annotator_for = annotators.annotator_for
 
         def interrupted(*, user):
             annotator = annotator_for(user=user)
             something(annotator)
             return annotator
 
-        monkeypatch.setattr(people, "annotator_for", interrupted)
+        monkeypatch.setattr(annotators, "annotator_for", interrupted)
 
     return does
 

@@ -7,6 +7,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from annotation.annotate.services import items, responses
+from annotation.annotate.services.responses import Answer
 from annotation.models import (
     Enrolment,
     EnrolmentStatus,
@@ -17,8 +19,7 @@ from annotation.models import (
     StudyStatus,
     Unit,
 )
-from annotation.services import items, people, responses
-from annotation.services.responses import Answer
+from annotation.participation.services import annotators
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +46,7 @@ def check(task, purpose):
 
 def joined(of) -> Enrolment:
     factories.consent_text(of)
-    return people.enrol(annotator=factories.annotator(), study=of)
+    return annotators.enrol(annotator=factories.annotator(), study=of)
 
 
 def fresh(enrolment) -> Enrolment:
@@ -157,7 +158,7 @@ def test_annotators_meet_gold_items_in_orders_of_their_own():
 
 
 def joined_again(of):
-    return people.enrol(annotator=factories.annotator(), study=of)
+    return annotators.enrol(annotator=factories.annotator(), study=of)
 
 
 def test_the_cap_ends_a_session_and_a_new_session_begins_later():

@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from annotation.models import Annotator, Consent, Enrolment, EnrolmentStatus, Invitation, StudyStatus
-from annotation.services import invitations
+from annotation.participation.services import invitations
 from tests import factories
 
 pytestmark = pytest.mark.django_db

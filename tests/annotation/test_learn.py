@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.db import connection
 
+from annotation.core.table_statistics import LEAST_ROWS, learn
 from annotation.models import Attribute
-from annotation.services.statistics import LEAST_ROWS, learn
 
 pytestmark = pytest.mark.django_db
 

@@ -8,7 +8,12 @@ from django.contrib.auth import get_user_model
 from django.db import connections
 from django.utils import timezone
 
-from annotation import lease_keys
+from annotation.accounts.services import accounts, merging
+from annotation.accounts.services.merging import MergeRefused
+from annotation.annotate.services import responses
+from annotation.annotate.services.answer_rules import Answer, AnswerRefused
+from annotation.assignment import lease_keys
+from annotation.assignment.services import slots
 from annotation.models import (
     Annotator,
     AuditEvent,
@@ -22,9 +27,7 @@ from annotation.models import (
     SlotState,
     StudyStatus,
 )
-from annotation.services import accounts, crowd, merging, people, responses, slots, withdrawals
-from annotation.services.answers import Answer, AnswerRefused
-from annotation.services.merging import MergeRefused
+from annotation.participation.services import annotators, crowd, withdrawals
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +50,7 @@ def kept(study):
 
 @pytest.fixture
 def duplicate(study):
-    who = people.newcomer()
+    who = annotators.newcomer()
     Enrolment.objects.create(
         annotator=who, study=study, status=EnrolmentStatus.QUALIFIED, crowd_participant="5f9prolific"
     )

@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation.assignment.services import slots
 from annotation.models import (
     AuditEvent,
     Enrolment,
@@ -19,7 +20,7 @@ from annotation.models import (
     StudyStatus,
     Unit,
 )
-from annotation.services import invitations, slots
+from annotation.participation.services import invitations
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -11,9 +11,9 @@ from django.db import connection
 from django.db.models import F, Value
 from django.db.transaction import TransactionManagementError
 
+from annotation.core.prepared import Given, Prepared, PreparedInsert, PreparedUpdate
+from annotation.core.prepared_together import Done, KeyOf, Together
 from annotation.models import Enrolment, Judgement, Response, Slot, Study, Unit
-from annotation.prepared import Given, Prepared, PreparedInsert, PreparedUpdate
-from annotation.prepared_together import Done, KeyOf, Together
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -2,10 +2,11 @@
 
 import pytest
 
-from annotation import profiles
+from annotation.assignment.services import slots
 from annotation.models import Annotator, ProfileAnswer, Region, Slot, SlotState
-from annotation.services import people, slots
-from annotation.services.people import Said
+from annotation.participation import profile_fields
+from annotation.participation.services import annotators
+from annotation.participation.services.annotators import Said
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -105,7 +106,7 @@ def test_a_changed_origin_gives_back_what_is_in_hand_and_opens_other_items():
     enrolment = factories.enrolment(study, who=annotator)
     assert slots.lease_next(enrolment=enrolment).stratum == "origin: Asia"
 
-    assert people.save_profile(annotator=annotator, said={"origin": Said("Europe")}) is True
+    assert annotators.save_profile(annotator=annotator, said={"origin": Said("Europe")}) is True
     assert not Slot.objects.filter(state=SlotState.LEASED).exists()
     assert slots.lease_next(enrolment=enrolment).stratum == "origin: Europe"
 
@@ -117,7 +118,7 @@ def test_a_changed_origin_opens_items_that_the_queue_had_passed():
     enrolment = factories.enrolment(study, who=annotator)
     assert slots.lease_next(enrolment=enrolment).unit.attribute.text == "turban"
 
-    people.save_profile(annotator=annotator, said={"origin": Said("Europe")})
+    annotators.save_profile(annotator=annotator, said={"origin": Said("Europe")})
     assert slots.lease_next(enrolment=enrolment).unit.attribute.text == "hat"
 
 
@@ -126,14 +127,16 @@ def test_a_changed_permission_alone_leaves_the_item_in_hand():
     annotator = factories.annotator(profile={"origin": "Asia"})
     slot = slots.lease_next(enrolment=factories.enrolment(study, who=annotator))
 
-    assert people.save_profile(annotator=annotator, said={"origin": Said("Asia", may_publish=True)}) is False
+    assert (
+        annotators.save_profile(annotator=annotator, said={"origin": Said("Asia", may_publish=True)}) is False
+    )
     assert Slot.objects.get(state=SlotState.LEASED) == slot
     assert kept() == {"origin": ("Asia", False, True)}
 
 
 def test_an_unknown_field_is_refused_by_name():
     with pytest.raises(ValueError, match="There is no profile field 'shoe_size'"):
-        people.save_profile(annotator=factories.annotator(), said={"shoe_size": Said("42")})
+        annotators.save_profile(annotator=factories.annotator(), said={"shoe_size": Said("42")})
 
 
 # -- what a study asks besides
@@ -226,4 +229,4 @@ def test_the_profile_waits_until_somebody_has_agreed(client, amal):
 
 
 def test_the_regions_offered_are_those_of_the_catalogue():
-    assert {value for value, _label in profiles.REGIONS} == set(Region.values)
+    assert {value for value, _label in profile_fields.REGIONS} == set(Region.values)

@@ -5,9 +5,9 @@ import re
 import pytest
 from django.db import connection
 
-from annotation import queries
+from annotation.annotate.services import items, responses
 from annotation.models import Enrolment, EnrolmentStatus, Option, Purpose, Study, Unit
-from annotation.services import items, responses
+from annotation.participation.queries import enrolments
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -97,7 +97,7 @@ def test_who_is_not_in_the_study_yet_reads_the_same_total(client, study):
 
 def test_the_total_is_found_without_walking_the_units(study, django_assert_num_queries):
     with django_assert_num_queries(1) as asked:
-        queries.total_units(study_id=study.pk)
+        enrolments.total_units(study_id=study.pk)
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN QUERY PLAN {asked.captured_queries[0]['sql']}")

@@ -2,10 +2,10 @@
 
 import pytest
 
+from annotation.imports.readers.identities import known_identities
+from annotation.imports.readers.oddities import FileRefused
+from annotation.imports.readers.seegull import read_associations
 from annotation.models import Axis, Region
-from annotation.readers.identities import known_identities
-from annotation.readers.oddities import FileRefused
-from annotation.readers.seegull import read_associations
 from tests.annotation import release_files
 
 ROW = "Mexican,sombrero,2,1,0,3,0,0,-1,-1,-1,-1"

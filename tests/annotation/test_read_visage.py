@@ -2,9 +2,9 @@
 
 import pytest
 
-from annotation.readers.oddities import FileRefused
-from annotation.readers.visage_annotations import read_annotations
-from annotation.readers.visage_attributes import read_attributes
+from annotation.imports.readers.oddities import FileRefused
+from annotation.imports.readers.visage_annotations import read_annotations
+from annotation.imports.readers.visage_attributes import read_attributes
 from tests.annotation import release_files
 from tests.annotation.release_files import BOX, NO_BOX, block, page
 

@@ -15,8 +15,9 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotation.models import AuditEvent, ConsentText, Image, Judgement, Response, Study
-from annotation.services import releases
-from annotation.services.releases import tables
+from annotation.releases import tables
+from annotation.releases.request import ReleaseRefused, Wanted
+from annotation.releases.services import bundle
 from tests import factories
 from tests.annotation.export_world import depiction, png
 from tests.annotation.release_world import ASIAN_WOMAN, EUROPEAN_MAN, about, answered, people, released, rows
@@ -210,7 +211,7 @@ def test_an_image_that_is_gone_or_damaged_stops_the_release(tmp_path, damage, sa
             out.write(damage)
     else:
         Image.objects.filter(pk=image.pk).update(file="images/gone.png")
-    with pytest.raises(releases.ReleaseRefused, match=said):
+    with pytest.raises(ReleaseRefused, match=said):
         released(study, tmp_path / "r", images=True)
     assert list(tmp_path.glob("*r*")) == []
 
@@ -227,7 +228,7 @@ def test_it_appears_whole_or_not_at_all_and_is_noted_once(tmp_path, monkeypatch)
             released(study, tmp_path / "r")
     assert [each.name for each in tmp_path.iterdir() if each.name != "media"] == []
     assert not AuditEvent.objects.exists()
-    made = releases.write(study=study, path=tmp_path / "r", by=None, wanted=releases.Wanted(k=3))
+    made = bundle.write(study=study, path=tmp_path / "r", by=None, wanted=Wanted(k=3))
     event = AuditEvent.objects.get()
     assert (event.what, event.study) == ("release", study)
     assert event.details == {
@@ -251,13 +252,13 @@ def test_only_an_earlier_release_is_replaced(tmp_path):
     released(study, tmp_path / "r")
     with pytest.raises(FileExistsError, match="--force"):
         released(study, tmp_path / "r")
-    releases.write(study=study, path=tmp_path / "r", by=None, wanted=releases.Wanted(k=4), overwrite=True)
+    bundle.write(study=study, path=tmp_path / "r", by=None, wanted=Wanted(k=4), overwrite=True)
     assert about(tmp_path / "r")["k"] == 4
     other = tmp_path / "mine"
     other.mkdir()
     (other / "README.md").write_text("my notes")
     with pytest.raises(FileExistsError, match="not a release"):
-        releases.write(study=study, path=other, by=None, wanted=releases.Wanted(), overwrite=True)
+        bundle.write(study=study, path=other, by=None, wanted=Wanted(), overwrite=True)
     assert (other / "README.md").read_text() == "my notes"
 
 
@@ -289,7 +290,7 @@ def test_the_command_says_what_was_coarsened(tmp_path, capsys):
 
 def test_a_study_without_answers_has_nothing_to_release(tmp_path):
     study = factories.rating_study(name="empty")
-    with pytest.raises(releases.ReleaseRefused, match="holds no answers"):
+    with pytest.raises(ReleaseRefused, match="holds no answers"):
         released(study, tmp_path / "r")
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation import profiles
-from annotation.services.releases.coarsening import Person, coarsen, field_of
+from annotation.participation import profile_fields
+from annotation.releases.coarsening import Person, coarsen, field_of
 
-FIELDS = [field_of(name, [value for value, _ in choices]) for name, choices in profiles.CHOICES.items()]
+FIELDS = [field_of(name, [value for value, _ in choices]) for name, choices in profile_fields.CHOICES.items()]
 QUESTION = field_of("diaspora", ["yes", "no"], own_question=True)
 BY_NAME = {field.name: field for field in [*FIELDS, QUESTION]}
 

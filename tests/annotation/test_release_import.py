@@ -26,8 +26,8 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.readers import release_columns as columns
-from annotation.services import releases
+from annotation.releases import columns
+from annotation.releases.request import Wanted
 from tests import factories
 from tests.annotation.export_world import depiction
 from tests.annotation.release_world import ASIAN_WOMAN, answered, people, released
@@ -284,4 +284,4 @@ def test_the_audit_trail_says_what_came_in(bundle):
     sums = hashlib.sha256((bundle / "checksums.sha256").read_bytes()).hexdigest()
     assert event.details == {"checksum": sums, "responses": 3}
     assert json.loads((bundle / "release.json").read_text())["study"]["name"] == "live"
-    assert releases.Wanted().k == 5
+    assert Wanted().k == 5

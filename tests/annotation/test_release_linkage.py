@@ -9,8 +9,9 @@ from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.services import releases
-from annotation.services.releases.linkage import Linkage, linkage
+from annotation.releases.linkage import Linkage, linkage
+from annotation.releases.request import Wanted
+from annotation.releases.services import bundle
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.annotation.release_world import about, answered, person, released, rows
@@ -176,5 +177,5 @@ def test_a_release_without_pseudonyms_comes_back_with_the_same_answers(study, tm
     folder = released(study, tmp_path / "r", without_pseudonyms=True)
     call_command("import_release", str(folder), "--name", "again")
     again = type(study).objects.get(name="again")
-    found = releases.preview(study=again, wanted=releases.Wanted())
+    found = bundle.preview(study=again, wanted=Wanted())
     assert (found.responses, len(found.people)) == (120, 0)

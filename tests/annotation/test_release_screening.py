@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation.services.releases.screening import REMOVED, Screen, known_names
+from annotation.releases.screening import REMOVED, Screen, known_names
 from tests import factories
 
 NAMES = frozenset({"maria.k", "noor", "lovelace", "ada lovelace", "5f3c"})

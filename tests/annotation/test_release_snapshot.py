@@ -5,11 +5,11 @@ import threading
 import pytest
 from django.db import connection, transaction
 
+from annotation.core.snapshots import snapshot
 from annotation.models import Response, Study
-from annotation.services import withdrawals
-from annotation.services.releases import bundle
-from annotation.services.releases.asked import responses
-from annotation.snapshots import snapshot
+from annotation.participation.services import withdrawals
+from annotation.releases.request import responses
+from annotation.releases.services import bundle
 from tests import factories
 from tests.annotation.release_world import ASIAN_WOMAN, answered, people, released, rows
 

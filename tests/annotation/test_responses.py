@@ -8,9 +8,10 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
+from annotation.annotate.services import responses
+from annotation.annotate.services.responses import Answer, AnswerRefused, NotYours
+from annotation.assignment.services import slots
 from annotation.models import Box, Judgement, Response, Slot, SlotState, TaskKind
-from annotation.services import responses, slots
-from annotation.services.responses import Answer, AnswerRefused, NotYours
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -9,8 +9,9 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from annotation.annotate.services import items, responses
+from annotation.assignment.services import enrolment_lock, open_slots
 from annotation.models import Enrolment, EnrolmentStatus, Response, Unit
-from annotation.services import items, open_slots, responses, seats
 from tests import connections, factories
 from tests.annotation.test_hot_path import others_at_work
 
@@ -60,7 +61,7 @@ def item_option(unit_id: int) -> int:
 
 def test_nobody_else_changes_it_until_the_end(enrolment, somebody_else):
     lock = "SELECT 1 FROM annotation_enrolment WHERE id = %s FOR UPDATE NOWAIT"
-    with seats.held(user=enrolment.annotator.user, study_name="words") as seat:
+    with enrolment_lock.held(user=enrolment.annotator.user, study_name="words") as seat:
         assert seat.enrolment == enrolment
         with pytest.raises(psycopg.errors.LockNotAvailable):
             somebody_else.execute(lock, [enrolment.pk])
@@ -70,12 +71,12 @@ def test_nobody_else_changes_it_until_the_end(enrolment, somebody_else):
 
 def test_only_leases_do_not_wait_for_the_disk(enrolment):
     who = {"user": enrolment.annotator.user, "study_name": "words"}
-    with seats.held(**who, for_leases=True):
+    with enrolment_lock.held(**who, for_leases=True):
         assert not waits_for_disk()
-    with seats.held(**who):
+    with enrolment_lock.held(**who):
         assert waits_for_disk()
     with transaction.atomic():
-        with seats.held(**who, for_leases=True):
+        with enrolment_lock.held(**who, for_leases=True):
             pass
         assert waits_for_disk()  # what else is done there may not be lost
     assert waits_for_disk()
@@ -102,14 +103,14 @@ def test_open_slots_are_looked_up_by_one_plan_that_walks_them_in_the_order_of_th
 
 def test_what_is_refused_leaves_nothing_and_the_next_one_goes_on(enrolment):
     who = {"user": enrolment.annotator.user, "study_name": "words"}
-    with seats.held(**who, for_leases=True) as seat:
+    with enrolment_lock.held(**who, for_leases=True) as seat:
         [item] = items.next_items(enrolment=seat.enrolment).items
-    with pytest.raises(responses.AnswerRefused), seats.held(**who) as seat:
+    with pytest.raises(responses.AnswerRefused), enrolment_lock.held(**who) as seat:
         sent(seat, item, value=77)
     assert not Response.objects.exists()
-    with seats.held(**who) as seat:
+    with enrolment_lock.held(**who) as seat:
         assert sent(seat, item).outcome == "filled"
-    with seats.held(**who) as seat:
+    with enrolment_lock.held(**who) as seat:
         assert sent(seat, item).outcome == "repeat"
     assert Response.objects.get().slot.state == "filled"
     assert Enrolment.objects.get().answered == 1
@@ -117,7 +118,7 @@ def test_what_is_refused_leaves_nothing_and_the_next_one_goes_on(enrolment):
 
 def test_it_counts_for_its_own_transaction_only(enrolment):
     """What was read then may be out of date later: it is read again, and locked."""
-    with seats.held(user=enrolment.annotator.user, study_name="words") as seat:
+    with enrolment_lock.held(user=enrolment.annotator.user, study_name="words") as seat:
         [item] = items.next_items(enrolment=seat.enrolment).items
     Enrolment.objects.update(status=EnrolmentStatus.WITHDRAWN)
     with pytest.raises(responses.AnswerRefused):
@@ -127,10 +128,10 @@ def test_it_counts_for_its_own_transaction_only(enrolment):
 def test_a_cap_of_the_session_is_kept_in_the_same_transaction(enrolment):
     type(enrolment.study).objects.update(session_cap=1)
     Enrolment.objects.update(session_started_at=timezone.now() - timedelta(minutes=1), session_units=1)
-    with seats.held(user=enrolment.annotator.user, study_name="words", for_leases=True) as seat:
+    with enrolment_lock.held(user=enrolment.annotator.user, study_name="words", for_leases=True) as seat:
         assert items.next_items(enrolment=seat.enrolment).state == "cap"
 
 
 def test_a_stranger_has_none(enrolment):
-    with seats.held(user=factories.user("stranger"), study_name="words") as seat:
+    with enrolment_lock.held(user=factories.user("stranger"), study_name="words") as seat:
         assert seat is None

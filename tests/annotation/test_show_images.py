@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import AuditEvent, StudyStatus, TaskKind
-from annotation.services import studies
-from annotation.services.studies import StudyRefused
+from annotation.studies.services import studies
+from annotation.studies.services.studies import StudyRefused
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -9,9 +9,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotation.annotate.services import responses
+from annotation.assignment.services import slots
 from annotation.models import Enrolment, ProfileAnswer, Slot, SlotState, StudyStatus
-from annotation.readers.study_file import read_study_text
-from annotation.services import responses, slots, studies
+from annotation.studies.services import studies
+from annotation.studies.study_file.reading import read_study_text
 from tests import factories
 from tests.annotation import study_world
 

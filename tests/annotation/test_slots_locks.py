@@ -9,8 +9,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from annotation.annotate.services import responses
+from annotation.assignment.services import slots
 from annotation.models import Slot
-from annotation.services import responses, slots
 from tests import connections, factories
 from tests.waiting import wait_for
 

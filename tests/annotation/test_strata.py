@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotation import strata
+from annotation.core import strata
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import ConsentText, Option, OptionRole, Slot, Study, Task, Unit
-from annotation.readers.study_file import StudyFile, read_study_file, read_study_text
-from annotation.readers.study_file_write import study_toml
-from annotation.services import studies, study_files
+from annotation.studies.services import studies, study_files
+from annotation.studies.study_file.reading import StudyFile, read_study_file, read_study_text
+from annotation.studies.study_file.writing import study_toml
 from tests import factories
 from tests.annotation import study_world
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-import annotation.readers
-from annotation.readers.study_file import (
+import annotation.imports.readers
+from annotation.studies.study_file.reading import (
     FromSource,
     PageDraw,
     StudyFileError,
@@ -221,7 +221,7 @@ def test_the_examples_of_the_documentation_are_study_files(tmp_path):
 
 def test_every_key_of_the_format_is_documented():
     """A key is read by its name in one of these files, and stands in docs/studies.md."""
-    readers = Path(annotation.readers.__file__).parent
+    readers = Path(annotation.imports.readers.__file__).parent
     code = "".join(path.read_text(encoding="utf-8") for path in readers.glob("study_file*.py"))
     asked = set(
         re.findall(

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Study, StudyStatus
-from annotation.services import studies
+from annotation.studies.services import studies
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -8,9 +8,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotation.core.translation import Told, text_of
 from annotation.models import EnrolmentStatus, ProfileAnswer, Study, StudyStatus
-from annotation.services import invitations
-from annotation.translated import Told, text_of
+from annotation.participation.services import invitations
 from tests import factories
 from tests.annotation.api.calls import Program
 

@@ -4,8 +4,8 @@ import pytest
 from django.core.management import call_command
 
 from annotation.models import Association, IdentityGroup, OptionRole, Purpose, Slot, Study, Unit
-from annotation.readers.study_file import read_study_text
-from annotation.services import studies
+from annotation.studies.services import studies
+from annotation.studies.study_file.reading import read_study_text
 from tests import factories
 from tests.annotation import study_world
 from tests.annotation.study_world import DEPICTION, PREVALENCE

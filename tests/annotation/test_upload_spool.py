@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from annotation import upload_spool
+from annotation.images import upload_spool
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import AuditEvent, Delivery, DeliveryState, StudyStatus, Webhook
-from annotation.services import deliveries, studies, webhooks, withdrawals
+from annotation.participation.services import withdrawals
+from annotation.studies.services import studies
+from annotation.webhooks.services import deliveries, subscriptions
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +26,7 @@ def study(lead):
 
 @pytest.fixture
 def webhook(study, lead):
-    return webhooks.add(study=study, url=URL, events=list(webhooks.EVENTS), by=lead)
+    return subscriptions.add(study=study, url=URL, events=list(subscriptions.EVENTS), by=lead)
 
 
 def send(client, name, *args, **data):
@@ -74,24 +76,26 @@ def test_the_service_refuses_what_no_form_has_looked_at(study, lead):
         (URL, [], "at least one"),
         ("https://x.example.org/" + "a" * 600, ["study.paused"], "longer than 500"),
     ):
-        with pytest.raises(webhooks.WebhookRefused, match=words):
-            webhooks.add(study=study, url=url, events=events, by=lead)
+        with pytest.raises(subscriptions.WebhookRefused, match=words):
+            subscriptions.add(study=study, url=url, events=events, by=lead)
 
 
 def test_the_same_address_twice_and_more_than_enough_are_refused(study, lead, webhook):
-    with pytest.raises(webhooks.WebhookRefused, match="told already"):
-        webhooks.add(study=study, url=URL, events=["study.paused"], by=lead)
-    for number in range(webhooks.MOST - 1):
-        webhooks.add(study=study, url=f"https://h{number}.example.org/", events=["study.paused"], by=lead)
-    with pytest.raises(webhooks.WebhookRefused, match="10 webhooks at most"):
-        webhooks.add(study=study, url="https://more.example.org/", events=["study.paused"], by=lead)
-    assert Webhook.objects.count() == AuditEvent.objects.count() == webhooks.MOST
+    with pytest.raises(subscriptions.WebhookRefused, match="told already"):
+        subscriptions.add(study=study, url=URL, events=["study.paused"], by=lead)
+    for number in range(subscriptions.MOST - 1):
+        subscriptions.add(
+            study=study, url=f"https://h{number}.example.org/", events=["study.paused"], by=lead
+        )
+    with pytest.raises(subscriptions.WebhookRefused, match="10 webhooks at most"):
+        subscriptions.add(study=study, url="https://more.example.org/", events=["study.paused"], by=lead)
+    assert Webhook.objects.count() == AuditEvent.objects.count() == subscriptions.MOST
 
 
 def test_a_laboratory_can_allow_more(study, lead, settings):
     settings.WEBHOOK_ALLOW_HTTP = True
     settings.WEBHOOK_ALLOWED_HOSTS = ["receiver"]
-    webhooks.add(study=study, url="http://receiver:9000/", events=["study.paused"], by=lead)
+    subscriptions.add(study=study, url="http://receiver:9000/", events=["study.paused"], by=lead)
 
 
 def test_a_new_secret_replaces_the_old_one(client, lead, webhook):
@@ -132,15 +136,15 @@ def test_disabling_enabling_changing_and_deleting(client, lead, webhook):
 
 
 def test_disabling_and_enabling_twice_is_doing_it_once(webhook, lead):
-    assert webhooks.disable(webhook=webhook, by=lead)
-    assert not webhooks.disable(webhook=webhook, by=lead)
-    assert webhooks.enable(webhook=webhook, by=lead)
-    assert not webhooks.enable(webhook=webhook, by=lead)
+    assert subscriptions.disable(webhook=webhook, by=lead)
+    assert not subscriptions.disable(webhook=webhook, by=lead)
+    assert subscriptions.enable(webhook=webhook, by=lead)
+    assert not subscriptions.enable(webhook=webhook, by=lead)
 
 
 def test_the_page_lists_what_was_sent_and_what_went_wrong(client, lead, webhook):
     client.force_login(lead)
-    webhooks.ping(webhook=webhook)
+    subscriptions.ping(webhook=webhook)
     deliveries.deliver_pending(post=lambda url, body, headers: 503)
     page = client.get(reverse("webhook", args=["words", webhook.pk])).text
     message = Delivery.objects.get()
@@ -157,7 +161,9 @@ def test_the_pages_ask_as_many_queries_for_many_as_for_few(
     client.force_login(lead)
     urls = [reverse("webhooks", args=["words"]), reverse("webhook", args=["words", webhook.pk])]
     for number in range(8):
-        webhooks.add(study=study, url=f"https://h{number}.example.org/", events=["study.paused"], by=lead)
+        subscriptions.add(
+            study=study, url=f"https://h{number}.example.org/", events=["study.paused"], by=lead
+        )
     Delivery.objects.bulk_create(Delivery(webhook=webhook, event="ping") for _ in range(120))
     for url in urls:
         with django_assert_max_num_queries(8):
@@ -168,7 +174,7 @@ def test_the_pages_ask_as_many_queries_for_many_as_for_few(
 def test_another_studys_webhooks_and_messages_are_not_there(client, lead, webhook):
     stranger = factories.user("stranger")
     factories.rating_study(name="theirs", leads=[stranger])
-    message = webhooks.ping(webhook=webhook)
+    message = subscriptions.ping(webhook=webhook)
     client.force_login(stranger)
     for name, *more in (
         ("webhook",),
@@ -178,7 +184,7 @@ def test_another_studys_webhooks_and_messages_are_not_there(client, lead, webhoo
         for study in ("theirs", "words"):
             assert send(client, name, study, webhook.pk, *more).status_code == 404
     client.force_login(lead)
-    other = webhooks.add(
+    other = subscriptions.add(
         study=webhook.study, url="https://two.example.org/", events=["study.paused"], by=lead
     )
     assert send(client, "webhook_redeliver", "words", other.pk, message.pk).status_code == 404
@@ -212,14 +218,14 @@ def test_a_withdrawal_is_announced_with_counts_and_without_the_person(study, web
 
 
 def test_who_did_not_ask_is_not_told(study, lead):
-    webhooks.add(study=study, url=URL, events=["study.closed"], by=lead)
+    subscriptions.add(study=study, url=URL, events=["study.closed"], by=lead)
     studies.change_status(study=study, to=StudyStatus.PAUSED, by="a test")
     assert not Delivery.objects.exists()
 
 
 def test_an_event_that_there_is_not_cannot_be_announced(study):
     with pytest.raises(ValueError, match="not an event"):
-        webhooks.announce(study_id=study.pk, event="study.exploded", data={})
+        subscriptions.announce(study_id=study.pk, event="study.exploded", data={})
 
 
 def test_the_list_says_how_each_is(client, lead, webhook):

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from annotation.models import Delivery
-from annotation.services import deliveries, webhooks
+from annotation.webhooks.services import deliveries, subscriptions
 from tests import factories
 from tests.annotation.test_webhooks_delivery import NOW, Receiver, announce, deliver, listening
 
@@ -19,7 +19,7 @@ def webhook():
 
 def test_redelivering_sends_the_same_message_once_more(webhook):
     message = announce(webhook)
-    with pytest.raises(webhooks.WebhookRefused, match="about to be sent"):
+    with pytest.raises(subscriptions.WebhookRefused, match="about to be sent"):
         deliveries.redeliver(delivery=message)
     first = Receiver(200)
     deliver(first)
@@ -41,12 +41,12 @@ def test_redelivering_does_not_wait_for_the_back_off(webhook):
 def test_nothing_is_sent_again_to_a_webhook_that_is_disabled(webhook):
     message = announce(webhook)
     deliver(Receiver(200))
-    webhooks.disable(webhook=webhook, by=factories.user("other"))
+    subscriptions.disable(webhook=webhook, by=factories.user("other"))
     message.refresh_from_db()
-    with pytest.raises(webhooks.WebhookRefused, match="disabled"):
+    with pytest.raises(subscriptions.WebhookRefused, match="disabled"):
         deliveries.redeliver(delivery=Delivery.objects.select_related("webhook").get(pk=message.pk))
-    with pytest.raises(webhooks.WebhookRefused, match="disabled"):
-        webhooks.ping(webhook=webhook)
+    with pytest.raises(subscriptions.WebhookRefused, match="disabled"):
+        subscriptions.ping(webhook=webhook)
 
 
 def test_old_messages_are_forgotten_and_those_that_wait_are_not(webhook):

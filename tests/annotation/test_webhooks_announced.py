@@ -3,7 +3,7 @@
 import pytest
 
 from annotation.models import Delivery, TaskKind
-from annotation.services import webhooks
+from annotation.webhooks.services import subscriptions
 from generation.models import JobState, RunState
 from generation.services import jobs
 from metrics.services import score_runs
@@ -15,7 +15,9 @@ pytestmark = pytest.mark.django_db
 
 
 def listen(study, event):
-    return webhooks.add(study=study, url="https://hooks.example.org/", events=[event], by=factories.user())
+    return subscriptions.add(
+        study=study, url="https://hooks.example.org/", events=[event], by=factories.user()
+    )
 
 
 def test_scores_that_are_computed_are_announced_and_those_that_failed_are_not(monkeypatch):

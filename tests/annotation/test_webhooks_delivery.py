@@ -9,9 +9,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from annotation import http_guard
 from annotation.models import AuditEvent, Delivery, DeliveryState, Webhook
-from annotation.services import deliveries, webhooks
+from annotation.webhooks import safe_requests
+from annotation.webhooks.services import deliveries, subscriptions
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +23,9 @@ def listening():
     """A webhook of the study `words`, told of `study.paused`."""
     lead = factories.user("lead")
     study = factories.rating_study(name="words", leads=[lead])
-    return webhooks.add(study=study, url="https://hooks.example.org/in", events=["study.paused"], by=lead)
+    return subscriptions.add(
+        study=study, url="https://hooks.example.org/in", events=["study.paused"], by=lead
+    )
 
 
 @pytest.fixture
@@ -48,7 +50,7 @@ class Receiver:
 
 
 def announce(webhook, **data):
-    webhooks.announce(study_id=webhook.study_id, event="study.paused", data=data)
+    subscriptions.announce(study_id=webhook.study_id, event="study.paused", data=data)
     return Delivery.objects.latest("pk")
 
 
@@ -99,7 +101,11 @@ def test_whatever_is_not_2xx_is_tried_again(webhook, status):
 
 @pytest.mark.parametrize(
     "failure",
-    [http_guard.NotDelivered("nobody"), http_guard.AddressRefused("inside"), ZeroDivisionError("a bug")],
+    [
+        safe_requests.NotDelivered("nobody"),
+        safe_requests.AddressRefused("inside"),
+        ZeroDivisionError("a bug"),
+    ],
 )
 def test_whatever_goes_wrong_stands_on_the_message_and_stops_nothing(webhook, failure):
     message = announce(webhook)
@@ -134,7 +140,7 @@ def test_the_pauses_grow_and_the_last_try_is_the_last(webhook):
 
 def test_a_receiver_that_failed_rests_and_does_not_hold_up_the_others(webhook):
     other_study = factories.rating_study(name="other")
-    other = webhooks.add(
+    other = subscriptions.add(
         study=other_study, url="https://fine.example.org/", events=["study.paused"], by=factories.user()
     )
     for _ in range(5):
@@ -174,11 +180,11 @@ def test_a_webhook_that_fails_for_days_is_disabled_and_says_why(webhook):
     assert webhook.disabled_at is not None
     assert "The answer was 500." in webhook.disabled_why
     assert AuditEvent.objects.get(what="webhook given up").study_id == webhook.study_id
-    assert webhooks.announce(study_id=webhook.study_id, event="study.paused", data={}) == 0
+    assert subscriptions.announce(study_id=webhook.study_id, event="study.paused", data={}) == 0
     waiting = Delivery.objects.filter(state=DeliveryState.PENDING).count()
     assert deliver(Receiver(200), now=NOW + timedelta(days=9)) == 0
     # what waits is sent once somebody has mended it
-    assert webhooks.enable(webhook=webhook, by=factories.user("mender"))
+    assert subscriptions.enable(webhook=webhook, by=factories.user("mender"))
     assert deliver(Receiver(200), now=NOW + timedelta(days=9)) == waiting > 0
 
 

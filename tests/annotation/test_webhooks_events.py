@@ -7,10 +7,14 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotation.annotate.services import responses
+from annotation.annotate.services.answer_rules import Answer
+from annotation.assignment.services import slots
 from annotation.models import Delivery, DeliveryState, Purpose, Response, Slot, SlotState, Unit, Webhook
-from annotation.services import responses, slots, webhook_events, webhooks, withdrawals
-from annotation.services.answers import Answer
-from annotation.services.webhooks import FULLY_ANNOTATED, RESPONSE_CREATED
+from annotation.participation.services import withdrawals
+from annotation.webhooks.services import events as webhook_events
+from annotation.webhooks.services import subscriptions
+from annotation.webhooks.services.subscriptions import FULLY_ANNOTATED, RESPONSE_CREATED
 from tests import factories
 
 BOTH = [RESPONSE_CREATED, FULLY_ANNOTATED]
@@ -27,7 +31,7 @@ def webhook(study):
 
 
 def hook(study, events=BOTH, url="https://hooks.example.org/"):
-    return webhooks.add(study=study, url=url, events=events, by=factories.user())
+    return subscriptions.add(study=study, url=url, events=events, by=factories.user())
 
 
 def units(study):
@@ -161,14 +165,14 @@ def test_a_receiver_that_is_away_makes_no_heap(study, webhook, monkeypatch):
 
 def test_what_happens_while_a_webhook_is_disabled_is_not_told(study, webhook):
     by = factories.user()
-    webhooks.disable(webhook=webhook, by=by)
+    subscriptions.disable(webhook=webhook, by=by)
     factories.response(units(study)[0])
     assert webhook_events.find() == 0
-    webhooks.enable(webhook=webhook, by=by)
+    subscriptions.enable(webhook=webhook, by=by)
     assert webhook_events.find() == 0
-    webhooks.choose(webhook=webhook, events=["study.paused"], by=by)
+    subscriptions.choose(webhook=webhook, events=["study.paused"], by=by)
     factories.response(units(study)[0])
-    webhooks.choose(webhook=webhook, events=BOTH, by=by)
+    subscriptions.choose(webhook=webhook, events=BOTH, by=by)
     assert webhook_events.find() == 0
 
 
@@ -215,7 +219,7 @@ def test_giving_an_answer_knows_nothing_of_webhooks(study, webhook):
 
 def test_of_two_who_look_at_the_same_answers_one_tells(study, webhook):
     factories.response(units(study)[0])
-    reached = webhooks.newest_response()
+    reached = subscriptions.newest_response()
     stale = [Webhook.objects.get(), Webhook.objects.get()]
     assert [webhook_events._look(each, reached) for each in stale] == [1, 0]
     assert Delivery.objects.count() == 1

@@ -1,4 +1,4 @@
-"""Calling an address that somebody else chose: nothing inside is reached (annotation/http_guard.py)."""
+"""Calling an address that somebody else chose: nothing inside is reached (annotation/webhooks/safe_requests.py)."""
 
 import asyncio
 import socket
@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import httpx
 import pytest
 
-from annotation import http_guard
-from annotation.http_guard import AddressRefused, NotDelivered, Rules
+from annotation.webhooks import safe_requests
+from annotation.webhooks.safe_requests import AddressRefused, NotDelivered, Rules
 
 LAB = Rules(allow_http=True, hosts=frozenset({"127.0.0.1", "receiver.lab"}))
 
@@ -54,19 +54,19 @@ def resolving(*addresses: str):
 )
 def test_what_is_no_address_to_be_called_is_refused(url, words):
     with pytest.raises(AddressRefused, match=words):
-        http_guard.checked(url, Rules())
+        safe_requests.checked(url, Rules())
 
 
 @pytest.mark.parametrize("url", ["https://example.org", "https://example.org:8443/hook?key=1"])
 def test_a_public_address_over_https_is_taken(url):
-    assert http_guard.checked(url, Rules()).host == "example.org"
+    assert safe_requests.checked(url, Rules()).host == "example.org"
 
 
 def test_a_laboratory_may_use_http_and_its_own_hosts_any_port():
-    assert http_guard.checked("http://example.org:8080/", LAB).port == 8080
-    assert http_guard.checked("http://Receiver.lab.:9000/", LAB).host == "receiver.lab"
+    assert safe_requests.checked("http://example.org:8080/", LAB).port == 8080
+    assert safe_requests.checked("http://Receiver.lab.:9000/", LAB).host == "receiver.lab"
     with pytest.raises(AddressRefused, match="Port 9000"):
-        http_guard.checked("http://elsewhere.lab:9000/", LAB)
+        safe_requests.checked("http://elsewhere.lab:9000/", LAB)
 
 
 INSIDE = [
@@ -87,37 +87,37 @@ INSIDE = [
 
 @pytest.mark.parametrize("address", INSIDE)
 def test_an_address_inside_is_not_public_and_a_name_that_leads_there_is_not_called(address):
-    assert not http_guard.is_public(address)
-    target = http_guard.checked("https://hooks.example.org/", Rules())
+    assert not safe_requests.is_public(address)
+    target = safe_requests.checked("https://hooks.example.org/", Rules())
     with pytest.raises(AddressRefused, match="not on the public internet") as refused:
-        http_guard.address_of(target, Rules(), resolving(address))
+        safe_requests.address_of(target, Rules(), resolving(address))
     assert not address or address not in str(refused.value), "the answer must not be a look inside"
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"])
 def test_a_public_address_is_public_in_whatever_clothes(address):
-    assert http_guard.is_public(address)
+    assert safe_requests.is_public(address)
 
 
 def test_one_address_inside_among_public_ones_is_enough_to_refuse():
-    target = http_guard.checked("https://hooks.example.org/", Rules())
+    target = safe_requests.checked("https://hooks.example.org/", Rules())
     with pytest.raises(AddressRefused):
-        http_guard.address_of(target, Rules(), resolving("8.8.8.8", "10.0.0.1"))
+        safe_requests.address_of(target, Rules(), resolving("8.8.8.8", "10.0.0.1"))
     with pytest.raises(AddressRefused):
-        http_guard.address_of(target, Rules(), resolving("10.0.0.1", "8.8.8.8"))
+        safe_requests.address_of(target, Rules(), resolving("10.0.0.1", "8.8.8.8"))
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "017700000001", "127.1", "localhost", "0"])
 def test_numbers_that_the_system_reads_as_loopback_are_refused_by_what_they_resolve_to(host):
     with pytest.raises((AddressRefused, NotDelivered)):
-        http_guard.address_of(http_guard.checked(f"https://{host}/", Rules()), Rules())
+        safe_requests.address_of(safe_requests.checked(f"https://{host}/", Rules()), Rules())
 
 
 def test_a_name_without_an_address_is_not_delivered_to():
     with pytest.raises(NotDelivered, match="no address"):
-        http_guard.address_of(http_guard.checked("https://example.org/", Rules()), Rules(), resolving())
+        safe_requests.address_of(safe_requests.checked("https://example.org/", Rules()), Rules(), resolving())
     with pytest.raises(NotDelivered, match="cannot be resolved"):
-        http_guard.resolve("no-such-host.invalid", 443)
+        safe_requests.resolve("no-such-host.invalid", 443)
 
 
 class _Inner(httpx.AsyncBaseTransport):
@@ -142,9 +142,9 @@ def test_the_connection_goes_to_the_checked_address_under_the_name_that_was_aske
         asked.append(host)
         return [address] if len(asked) == 1 else ["127.0.0.1"]
 
-    transport = http_guard.Pinned(Rules(), rebinding)
+    transport = safe_requests.Pinned(Rules(), rebinding)
     transport._inner = inner = _Inner()
-    status = apart(http_guard._post("https://hooks.example.org:8443/a?b=1", b"{}", {}, transport))
+    status = apart(safe_requests._post("https://hooks.example.org:8443/a?b=1", b"{}", {}, transport))
     (sent,) = inner.requests
     assert status == 204
     assert asked == ["hooks.example.org"], "it was resolved once, and that answer was used"
@@ -201,7 +201,7 @@ def receiver():
 
 def call(receiver, path, *, seconds=5.0, rules=LAB):
     url = f"http://127.0.0.1:{receiver.server_port}{path}"
-    return http_guard.post(url, body=b'{"a":1}', headers={"X-A": "b"}, rules=rules, seconds=seconds)
+    return safe_requests.post(url, body=b'{"a":1}', headers={"X-A": "b"}, rules=rules, seconds=seconds)
 
 
 def test_a_message_arrives_with_its_headers_and_its_body(receiver):
@@ -234,7 +234,7 @@ def test_the_time_limit_also_ends_a_name_look_up_that_hangs():
         return ["8.8.8.8"]
 
     with pytest.raises(NotDelivered, match="no answer within"):
-        http_guard.post(
+        safe_requests.post(
             "https://example.org/", body=b"", headers={}, rules=Rules(), resolve=resolve, seconds=0.2
         )
     stuck.set()
@@ -244,7 +244,7 @@ def test_nobody_there_is_not_delivered():
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         with pytest.raises(NotDelivered):
-            http_guard.post(f"http://127.0.0.1:{held.getsockname()[1]}/", body=b"", headers={}, rules=LAB)
+            safe_requests.post(f"http://127.0.0.1:{held.getsockname()[1]}/", body=b"", headers={}, rules=LAB)
 
 
 def test_without_a_word_from_the_installation_nothing_here_is_called(receiver):

@@ -6,9 +6,11 @@ import time
 import pytest
 from django.db import connection, transaction
 
+from annotation.core import committed_ids
 from annotation.models import Response, Webhook
-from annotation.services import horizon, webhook_events, webhooks
-from annotation.services.webhooks import RESPONSE_CREATED
+from annotation.webhooks.services import events as webhook_events
+from annotation.webhooks.services import subscriptions
+from annotation.webhooks.services.subscriptions import RESPONSE_CREATED
 from tests import factories
 from tests.annotation.test_webhooks_events import hook, told, units
 
@@ -36,7 +38,7 @@ def test_an_answer_whose_smaller_id_is_committed_later_is_not_missed():
     assert drawn.wait(20)
     quick = factories.response(second).pk
     assert quick > ids[0]
-    assert horizon.horizon(Response, patience=0) is None, "somebody still writes"
+    assert committed_ids.horizon(Response, patience=0) is None, "somebody still writes"
     assert webhook_events.find(patience=0) == 0
     assert Webhook.objects.get().seen_response < ids[0]
     go_on.set()
@@ -57,7 +59,7 @@ def test_who_begins_to_write_during_the_wait_is_not_waited_for(monkeypatch):
         events["noted"].set()
         sleep(seconds)
 
-    monkeypatch.setattr(horizon.time, "sleep", pause)
+    monkeypatch.setattr(committed_ids.time, "sleep", pause)
 
     def write(unit, name):
         try:
@@ -77,7 +79,7 @@ def test_who_begins_to_write_during_the_wait_is_not_waited_for(monkeypatch):
 
     def look():
         try:
-            reached.append(horizon.horizon(Response, patience=20))
+            reached.append(committed_ids.horizon(Response, patience=20))
         finally:
             connection.close()
 
@@ -89,7 +91,7 @@ def test_who_begins_to_write_during_the_wait_is_not_waited_for(monkeypatch):
     events["end_early"].set()
     early.join()
     looking.join()
-    newest_committed = webhooks.newest_response()
+    newest_committed = subscriptions.newest_response()
     assert reached[0] is not None, "the late one goes on writing, and is no reason to wait"
     assert reached[0] >= newest_committed
     events["end_late"].set()

@@ -7,6 +7,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from annotation.annotate.services import items, responses
+from annotation.annotate.services.answer_rules import AnswerRefused
+from annotation.assignment.services import slots
+from annotation.exports.services import writing
 from annotation.models import (
     Annotator,
     AuditEvent,
@@ -26,8 +30,7 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.services import crowd, exports, items, responses, slots, withdrawals
-from annotation.services.answers import AnswerRefused
+from annotation.participation.services import crowd, withdrawals
 from metrics import queries as scores
 from metrics.services import score_runs
 from tests import factories
@@ -74,7 +77,7 @@ def answer(enrolment, *, value: int = 5, justification: str = "") -> Response:
 
 
 def exported(study) -> list[dict[str, str]]:
-    text = "".join(exports.stream_csv(study=study, by=None))
+    text = "".join(writing.stream_csv(study=study, by=None))
     return list(csv.DictReader(text.splitlines()))
 
 

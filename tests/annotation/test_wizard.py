@@ -7,12 +7,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils.html import strip_tags
 
-from annotation.forms_setup_people import ConsentForm, RecruitmentForm
-from annotation.forms_setup_source import SourceForm
 from annotation.models import Study, StudyStatus, TaskKind, Unit
-from annotation.readers.study_file import StudyFileError, read_study_text
-from annotation.services import setups, studies, study_files
-from annotation.views.wizard_checks import Pages
+from annotation.setup import services as setup_services
+from annotation.setup.forms.people import ConsentForm, RecruitmentForm
+from annotation.setup.forms.source import SourceForm
+from annotation.setup.views.checks import Pages
+from annotation.studies.services import studies, study_files
+from annotation.studies.study_file.reading import StudyFileError, read_study_text
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -95,7 +96,7 @@ def test_the_pages_make_and_open_a_study_that_its_maker_leads(begun, fill, lead)
     assert (task.seed, task.instructions) == (7, "Think of any image.")
     assert sorted(task.units.values_list("attribute__text", flat=True)) == ["kind", "poor", "sombrero"]
     assert study.consent_texts.get().text == CONSENT["text"]
-    assert setups.documents(user=lead) == {}
+    assert setup_services.documents(user=lead) == {}
 
 
 def test_the_browser_and_the_file_make_the_same_study(begun, fill, client, lead):
@@ -155,14 +156,14 @@ def test_what_was_filled_in_survives_logging_out_and_is_nobody_elses(begun, fill
 )
 def test_an_error_stands_beside_its_field_and_nothing_is_kept(begun, fill, lead, step, changes, field, says):
     filled_in(fill)
-    before = setups.documents(user=lead)
+    before = setup_services.documents(user=lead)
     data = {"source": SOURCE, "tasks": TASKS, "consent": CONSENT, "recruitment": RECRUITMENT}[step]
     answer = fill(step, {**data, **changes})
     assert answer.status_code == 422
     assert says in str(answer.context["form"].errors[field])
     if field != "__all__":
         assert f'id="id_{field}_error"' in answer.text
-    assert setups.documents(user=lead) == before
+    assert setup_services.documents(user=lead) == before
 
 
 def test_the_rule_of_visual_nature_is_one_of_three(begun, fill, client):
@@ -404,9 +405,9 @@ def test_a_title_that_is_too_long_in_a_language_is_refused_beside_it(begun, fill
 
 def test_what_a_language_that_is_not_offered_says_of_a_question_goes_with_its_row(begun, fill, client, lead):
     fill("source", SOURCE)
-    document = setups.documents(user=lead)["visual-2026"]
+    document = setup_services.documents(user=lead)["visual-2026"]
     french = {"fr": {"label": "Votre métier", "choices": ["tisser", "cuire"]}}
-    setups.save(
+    setup_services.save(
         user=lead,
         name="visual-2026",
         document={
@@ -423,7 +424,7 @@ def test_what_a_language_that_is_not_offered_says_of_a_question_goes_with_its_ro
         "question_choices_1": "weaver\nbaker",
     }
     assert fill("recruitment", {**RECRUITMENT, **moved}).status_code == 302
-    (trade,) = setups.documents(user=lead)["visual-2026"]["questions"]
+    (trade,) = setup_services.documents(user=lead)["visual-2026"]["questions"]
     assert trade == {
         "field": "trade",
         "label": "Trade",
@@ -523,7 +524,7 @@ def test_a_file_that_cannot_be_used_is_refused_with_the_reason(client, lead, con
     answer = upload(client, content)
     assert answer.status_code == 422
     assert says in str(answer.context["upload"].errors)
-    assert setups.documents(user=lead) == {}
+    assert setup_services.documents(user=lead) == {}
 
 
 def test_a_downloaded_file_can_be_changed_and_sent_back(begun, fill, client, lead):
@@ -544,7 +545,7 @@ def test_what_a_command_opened_meanwhile_can_only_be_discarded(begun, fill, clie
     assert "Discard what was filled in" in client.get(reverse("setup")).text
     assert upload(client, FILE.replace("from-file", "visual-2026")).status_code == 422
     client.post(reverse("setup_discard", args=["visual-2026"]))
-    assert setups.documents(user=lead) == {}
+    assert setup_services.documents(user=lead) == {}
 
 
 def test_what_stands_in_a_part_that_is_switched_off_is_no_error(begun, fill):
@@ -596,10 +597,10 @@ def test_another_teams_draft_is_out_of_reach(client, lead):
     ):
         assert client.get(url).status_code == 404
     # begun before the other team took the name
-    setups.save(user=lead, name="theirs", document={"title": "Mine"})
+    setup_services.save(user=lead, name="theirs", document={"title": "Mine"})
     assert client.post(reverse("setup_step", args=["theirs", "open"]), {"make": "1"}).status_code == 404
-    with pytest.raises(setups.SetupRefused, match="another study named"):
-        setups.make(user=lead, name="theirs", document={}, may_name_leads=False)
+    with pytest.raises(setup_services.SetupRefused, match="another study named"):
+        setup_services.make(user=lead, name="theirs", document={}, may_name_leads=False)
     theirs.refresh_from_db()
     assert theirs.title == "theirs"
 
@@ -617,7 +618,7 @@ def test_a_draft_made_by_a_file_can_be_changed_by_who_leads_it(client, lead, fil
 
 def test_discarding_forgets_what_was_filled_in(begun, client, lead):
     client.post(reverse("setup_discard", args=["visual-2026"]))
-    assert setups.documents(user=lead) == {}
+    assert setup_services.documents(user=lead) == {}
 
 
 @pytest.mark.parametrize("name", ["Visual 2026", "a/b", "-a", "ä", "a" * 81])
@@ -640,9 +641,11 @@ def test_the_first_page_offers_setting_up_to_those_who_may(client, lead):
 
 
 def test_too_many_and_too_large_are_refused(lead):
-    for number in range(setups.MOST_DRAFTS):
-        setups.save(user=lead, name=f"s{number}", document={})
-    with pytest.raises(setups.SetupRefused, match="Discard one"):
-        setups.save(user=lead, name="more", document={})
-    with pytest.raises(setups.SetupRefused, match="too large"):
-        setups.save(user=lead, name="s0", document={"description": "x" * setups.LARGEST_BYTES})
+    for number in range(setup_services.MOST_DRAFTS):
+        setup_services.save(user=lead, name=f"s{number}", document={})
+    with pytest.raises(setup_services.SetupRefused, match="Discard one"):
+        setup_services.save(user=lead, name="more", document={})
+    with pytest.raises(setup_services.SetupRefused, match="too large"):
+        setup_services.save(
+            user=lead, name="s0", document={"description": "x" * setup_services.LARGEST_BYTES}
+        )

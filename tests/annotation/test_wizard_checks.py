@@ -6,10 +6,11 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from annotation.forms_setup_checks import ChecksForm
 from annotation.models import Purpose, Study, Unit
-from annotation.readers.study_file import read_study_text
-from annotation.services import setups, studies, study_files
+from annotation.setup import services as setup_services
+from annotation.setup.forms.checks import ChecksForm
+from annotation.studies.services import studies, study_files
+from annotation.studies.study_file.reading import read_study_text
 from tests import factories
 from tests.annotation import study_world
 
@@ -51,11 +52,11 @@ def lead(client):
 
 @pytest.fixture
 def begun(lead):
-    setups.save(user=lead, name="whole", document=RATING)
+    setup_services.save(user=lead, name="whole", document=RATING)
 
 
 def kept(lead) -> dict:
-    return setups.documents(user=lead)["whole"]
+    return setup_services.documents(user=lead)["whole"]
 
 
 def sent_as_shown(page) -> dict:
@@ -115,12 +116,12 @@ def test_keeping_a_page_that_nobody_changed_changes_nothing(client, lead):
     study_world.rated()
     file = read_study_text(study_world.EVERY_KEY)
     document = tomllib.loads(study_files.study_toml(file))
-    setups.save(user=lead, name="whole", document=document)
+    setup_services.save(user=lead, name="whole", document=document)
     page = client.get(URL)
     assert page.text.count("<legend>Right answers</legend>") == 3 + 2 + 1 + 2 + 0 + 2
     answer = client.post(URL, sent_as_shown(page))
     assert answer.status_code == 302, answer.context["form"].errors
-    again = read_study_text(setups.toml(kept(lead)))
+    again = read_study_text(setup_services.toml(kept(lead)))
     assert again.tasks == file.tasks
     assert (again.training_pass, again.gold_rate) == (file.training_pass, file.gold_rate)
 
@@ -197,7 +198,7 @@ def test_associations_and_images_are_chosen_from_the_study(client, lead):
     study_world.pictures()
     study_world.rated()
     text = study_world.HEAD + study_world.PREVALENCE + study_world.DEPICTION
-    setups.save(user=lead, name="whole", document=tomllib.loads(text))
+    setup_services.save(user=lead, name="whole", document=tomllib.loads(text))
     page = client.get(URL).text
     assert '<datalist id="prevalence-groups"><option value="French">' in page
     assert '<option value="prayer flag">' in page
@@ -234,7 +235,9 @@ def test_associations_and_images_are_chosen_from_the_study(client, lead):
 
 def test_a_mistake_of_the_file_is_led_back_to_this_page(client, begun, lead):
     gold = [{"attribute": "hat", "expected": ["Perhaps"]}]
-    setups.save(user=lead, name="whole", document={**RATING, "tasks": [{**RATING["tasks"][0], "gold": gold}]})
+    setup_services.save(
+        user=lead, name="whole", document={**RATING, "tasks": [{**RATING["tasks"][0], "gold": gold}]}
+    )
     answer = client.post(reverse("setup_step", args=["whole", "open"]), {"make": "1"})
     assert answer.status_code == 422
     assert answer.context["problem"]["step"] == "checks"
@@ -264,7 +267,7 @@ def test_without_its_wording_a_language_has_no_examples_either(client, begun, le
 def test_more_than_a_page_can_hold_is_left_to_the_file(client, lead):
     many = [{"attribute": f"word {number}", "expected": ["Agree"]} for number in range(150)]
     document = {**RATING, "tasks": [{**RATING["tasks"][0], "gold": many}]}
-    setups.save(user=lead, name="whole", document=document)
+    setup_services.save(user=lead, name="whole", document=document)
     page = client.get(URL)
     assert "more examples and items than a page can hold" in page.text
     assert client.post(URL, {"gold_rate": "5"}).status_code == 302

@@ -6,13 +6,13 @@ from html import unescape
 
 import pytest
 
-from annotation.forms_setup_people import ConsentForm, RecruitmentForm
-from annotation.forms_setup_rules import RulesForm
-from annotation.forms_setup_source import SourceForm
-from annotation.readers.study_file import StudyFileError, read_study_text
-from annotation.readers.study_file_table import Table
-from annotation.readers.study_file_write import study_toml
-from annotation.services import setups
+from annotation.setup import services as setup_services
+from annotation.setup.forms.people import ConsentForm, RecruitmentForm
+from annotation.setup.forms.rules import RulesForm
+from annotation.setup.forms.source import SourceForm
+from annotation.studies.study_file.reading import StudyFileError, read_study_text
+from annotation.studies.study_file.table import Table
+from annotation.studies.study_file.writing import study_toml
 from tests import factories
 from tests.annotation import study_world
 
@@ -95,12 +95,12 @@ def lead(client):
 def begun(lead, text: str) -> str:
     """The file as it is written, which is set up."""
     written = study_toml(read_study_text(text))
-    setups.save(user=lead, name="whole", document=tomllib.loads(written))
+    setup_services.save(user=lead, name="whole", document=tomllib.loads(written))
     return written
 
 
 def kept(lead) -> dict:
-    return setups.documents(user=lead)["whole"]
+    return setup_services.documents(user=lead)["whole"]
 
 
 def sent_by_browser(page) -> dict:
@@ -126,7 +126,7 @@ def test_a_page_that_nobody_changed_keeps_the_file(client, lead, text):
         url = f"/setup/whole/{page}/"
         answer = client.post(url, {**sent_by_browser(client.get(url)), "stay": "1"})
         assert answer.status_code == 302, answer.context["form"].errors
-        assert study_toml(read_study_text(setups.toml(kept(lead)))) == written, page
+        assert study_toml(read_study_text(setup_services.toml(kept(lead)))) == written, page
 
 
 def test_the_files_above_hold_every_key_there_is(lead, monkeypatch):

@@ -11,11 +11,12 @@ from django.conf import settings
 from django.utils.html import strip_tags
 
 import annotation
-from annotation.forms_setup import KINDS
 from annotation.models import Image, ProfileField
-from annotation.readers.study_file import StudyFileError, read_study_text
-from annotation.services import setups, studies
-from annotation.views.wizard_checks import STEPS, Pages
+from annotation.setup import services as setup_services
+from annotation.setup.forms.base import KINDS
+from annotation.setup.views.checks import STEPS, Pages
+from annotation.studies.services import studies
+from annotation.studies.study_file.reading import StudyFileError, read_study_text
 from tests import factories
 from tests.annotation import study_world, test_study_file, test_units
 
@@ -54,7 +55,7 @@ def shown(html: str) -> str:
 
 def opened(client, lead, document, action="make"):
     """The last page, once somebody tried to make or open the study of `document`."""
-    setups.save(user=lead, name="whole", document=document)
+    setup_services.save(user=lead, name="whole", document=document)
     return client.post("/setup/whole/open/", {action: "1"})
 
 
@@ -124,7 +125,7 @@ def test_nothing_chosen_to_be_judged_leads_to_the_part_of_the_page_that_asks(cli
 
 def test_a_field_of_another_page_is_named_and_led_to_beside_the_field_that_is_filled_in(client, lead):
     document = {**HEAD, "tasks": [RATING], "consent": {"text": "-"}, "visual_rule": 3}
-    setups.save(user=lead, name="whole", document=document)
+    setup_services.save(user=lead, name="whole", document=document)
     answer = client.post(
         "/setup/whole/tasks/", {"visual_nature_strata": "any\nany", "visual_nature_seed": "0"}
     )
@@ -140,7 +141,7 @@ def test_a_field_of_another_page_is_named_and_led_to_beside_the_field_that_is_fi
 
 
 def test_an_error_stands_beside_its_field_also_when_a_page_is_filled_in_for_the_first_time(client, lead):
-    setups.save(user=lead, name="whole", document=HEAD)
+    setup_services.save(user=lead, name="whole", document=HEAD)
     sent = {"pool": "out", "threshold": "2", "visual_nature_on": "on", "visual_nature_words": "hat\nHat"}
     answer = client.post("/setup/whole/source/", {**HEAD, **sent})
     errors = answer.context["form"].errors
@@ -265,7 +266,7 @@ def test_no_page_of_the_wizard_speaks_of_a_files_keys(client, lead, language):
         {"kind": "depiction", "image_set": "pictures", "attributes": {"visual": "none"}},
     ]
     assert {task["kind"] for task in tasks} == set(KINDS)
-    setups.save(user=lead, name="whole", document={**HEAD, "tasks": tasks})
+    setup_services.save(user=lead, name="whole", document={**HEAD, "tasks": tasks})
     for url in ("/setup/", *(f"/setup/whole/{step}/" for step in STEPS)):
         answer = client.get(url, headers={"accept-language": language})
         assert of_a_file(shown(answer.text)) == [], url

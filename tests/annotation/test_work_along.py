@@ -6,8 +6,8 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
+from annotation.assignment.services import slots
 from annotation.models import Consent, Enrolment, EnrolmentStatus, Response, Slot, SlotState, Study
-from annotation.services import slots
 from tests import connections, factories
 from tests.annotation.test_work_endpoints import check_unit, enrolment, items, post, rated, study
 

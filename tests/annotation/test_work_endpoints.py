@@ -8,7 +8,8 @@ from django.core.files.base import ContentFile
 from django.db import connection
 from django.utils import timezone
 
-from annotation import lease_keys
+from annotation.assignment import lease_keys
+from annotation.assignment.services import slots
 from annotation.models import (
     Box,
     ConsentText,
@@ -26,7 +27,7 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.services import enrolments, slots
+from annotation.participation.services import enrolments
 from tests import factories
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]

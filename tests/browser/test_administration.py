@@ -4,8 +4,9 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from annotation.assignment.services import slots
 from annotation.models import Annotator, AuditEvent, Enrolment
-from annotation.services import invitations, people, slots
+from annotation.participation.services import annotators, invitations
 from metrics.models import ScoreRun
 from tests import factories
 
@@ -25,7 +26,7 @@ def study(admin):
     study.leads.add(lead)
     link = invitations.create(study=study, by=admin, label="mailing of May")
     amal = factories.enrolment(study, user=factories.user("amal"), pseudonym="a-amal")
-    again = factories.enrolment(study, who=people.newcomer())
+    again = factories.enrolment(study, who=annotators.newcomer())
     Enrolment.objects.filter(pk=amal.pk).update(invitation=link)
     Enrolment.objects.filter(pk=again.pk).update(crowd_participant="5f9abc")
     unit = study.tasks.get().units.earliest("position")

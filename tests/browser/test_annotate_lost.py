@@ -10,9 +10,9 @@ from django.contrib.sessions.models import Session
 from django.db import OperationalError
 from playwright.sync_api import expect
 
+from annotation.annotate.services import items
+from annotation.annotate.views import endpoints
 from annotation.models import Enrolment, Judgement, Response, Skip, Study
-from annotation.services import items
-from annotation.views import work
 from tests import factories
 from tests.browser.desk import at_work, item_shown, saved, state
 from tests.waiting import wait_for
@@ -317,7 +317,7 @@ def test_an_item_reached_while_the_server_was_asked_for_fewer_stays(new_page, am
     """The page has six at hand and asks for three; while the reply is under way, the fourth is reached."""
     computed, on_its_way = threading.Event(), threading.Event()
     on_its_way.set()
-    told_in_time = work.JsonResponse
+    told_in_time = endpoints.JsonResponse
 
     def told(said, **options):
         if "next" in said and not on_its_way.is_set():
@@ -325,7 +325,7 @@ def test_an_item_reached_while_the_server_was_asked_for_fewer_stays(new_page, am
             on_its_way.wait(60)
         return told_in_time(said, **options)
 
-    monkeypatch.setattr(work, "JsonResponse", told)
+    monkeypatch.setattr(endpoints, "JsonResponse", told)
     page = new_page(amal)
     page.route(
         "**/desk/items/",

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
+from annotation.images import files as image_files
 from annotation.models import Response, TaskKind
-from annotation.services import image_files
 from tests import factories
 from tests.browser.desk import at_work, drag, painted, png, saved
 from tests.visage_app import s3_world

@@ -7,7 +7,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotation.models import Enrolment, EnrolmentStatus, Response, Slot, SlotState, StudyStatus
-from annotation.services import invitations
+from annotation.participation.services import invitations
 from tests import factories
 from tests.browser.desk import painted
 from tests.browser.test_annotate import tab_to

@@ -4,8 +4,10 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
+from annotation.assignment.services import slots
 from annotation.models import Enrolment, Invitation, Study, StudyStatus
-from annotation.services import enrolments, setups, slots
+from annotation.participation.services import enrolments
+from annotation.setup import services as setup_services
 from tests import factories
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -64,7 +66,7 @@ def filled(lead):
     other.region = "Europe"
     other.save()
     factories.image()
-    setups.make(user=lead, name="visual-2026", document=DOCUMENT, may_name_leads=False)
+    setup_services.make(user=lead, name="visual-2026", document=DOCUMENT, may_name_leads=False)
     return DOCUMENT
 
 
@@ -120,13 +122,13 @@ def test_what_is_missing_leads_to_its_field_also_where_that_is_folded_away(new_p
     spanish = {"es": {"wording": "¿Se ve?"}}
     task = {"kind": "visual_nature", "attributes": ["hat"], "translations": spanish}
     document = {"name": "odd", "title": "Odd", "contact": "-", "tasks": [task]}
-    setups.save(user=lead, name="odd", document=document)
+    setup_services.save(user=lead, name="odd", document=document)
     page = new_page(lead, width=320)
     page.goto(reverse("setup_step", args=["odd", "open"]))
     accessible(page)
     page.get_by_role("alert").get_by_role("link").click()
     expect(page.locator('label[for="id_text"]')).to_be_in_viewport()
-    setups.save(user=lead, name="odd", document={**document, "consent": {"text": "-"}})
+    setup_services.save(user=lead, name="odd", document={**document, "consent": {"text": "-"}})
     page.goto(reverse("setup_step", args=["odd", "open"]))
     page.get_by_role("alert").get_by_role("link").click()
     expect(page.locator('label[for="id_visual_nature_wording_es"]')).to_be_in_viewport()

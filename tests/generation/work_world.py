@@ -8,8 +8,8 @@ from itertools import count
 from django.core.files.storage import default_storage
 from django.utils import timezone
 
+from annotation.images import files as image_files
 from annotation.models import Image
-from annotation.services import image_files
 from generation.backends.base import OutOfMemory, Picture, Wanted
 from generation.backends.image_fake import Drawings
 from generation.models import Job, JobState, Provenance, Run, RunState

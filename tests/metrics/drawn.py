@@ -7,8 +7,8 @@ import io
 from django.core.files.base import ContentFile
 from PIL import Image as Pillow
 
+from annotation.images.files import digest
 from annotation.models import Box, IdentityGroup, Judgement, Study
-from annotation.services.image_files import digest
 from tests import factories
 from tests.metrics import cast, pulled
 

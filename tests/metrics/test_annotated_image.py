@@ -7,8 +7,8 @@ import pytest
 from django.core.files.base import ContentFile
 from PIL import Image as Pillow
 
+from annotation.images.files import digest
 from annotation.models import Box, Judgement
-from annotation.services.image_files import digest
 from metrics import figures, queries_pages
 from tests import factories
 from tests.metrics import cast

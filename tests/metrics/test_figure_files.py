@@ -13,8 +13,8 @@ from django.core.files.base import ContentFile
 from django.urls import reverse
 from PIL import Image as Pillow
 
+from annotation.images.files import digest
 from annotation.models import IdentityGroup
-from annotation.services.image_files import digest
 from metrics import figures, queries_pages
 from tests import factories
 from tests.metrics import cast

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.models import Judgement
-from annotation.services import withdrawals
+from annotation.participation.services import withdrawals
 from metrics.queries_pages import progress, work
 from tests import factories
 from tests.metrics.test_quality_page import check, page, rated, rows_of

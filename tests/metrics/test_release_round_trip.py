@@ -8,10 +8,11 @@ from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.utils import timezone
 
+from annotation.demo import accounts, catalogue, pictures, plan, scenario, studies
 from annotation.models import Annotator, Box, Judgement, ProfileAnswer, Study
-from annotation.readers.release import read_release
-from annotation.services import releases
-from annotation.services.demo import accounts, catalogue, pictures, plan, scenario, studies
+from annotation.releases.reading import read_release
+from annotation.releases.request import Wanted
+from annotation.releases.services import bundle, importing
 from generation.prompts import image_prompts
 from metrics import agreement, registry, scoring
 from tests import factories
@@ -61,9 +62,9 @@ def same(first, second) -> bool:
 
 
 def there_and_back(study: Study, folder, **wanted) -> Study:
-    releases.write(study=study, path=folder, by=None, wanted=releases.Wanted(**wanted))
+    bundle.write(study=study, path=folder, by=None, wanted=Wanted(**wanted))
     clear()
-    imported = releases.import_release(
+    imported = importing.import_release(
         release=read_release(folder), name="", progress=lambda step, done, total: None
     )
     assert imported.created["studies"] == 1

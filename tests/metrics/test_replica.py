@@ -11,9 +11,9 @@ from django.http import Http404, HttpResponse
 from django.test.utils import CaptureQueriesContext
 from django.urls import get_resolver, reverse
 
-from annotation import replica
+from annotation.core import replica
+from annotation.core.snapshots import snapshot
 from annotation.models import Study
-from annotation.snapshots import snapshot
 from metrics import frames
 from metrics.led import led_study
 from tests import factories
@@ -35,7 +35,7 @@ def _two_databases(django_db_setup):
 @pytest.fixture(autouse=True)
 def copy(transactional_db, settings, monkeypatch):
     """It says that it is not late."""
-    settings.DATABASE_ROUTERS = ["annotation.replica.Router"]
+    settings.DATABASE_ROUTERS = ["annotation.core.replica.Router"]
     monkeypatch.setattr(replica, "behind", lambda: 0.0)
     replica.watch.forget()
     yield connections[replica.ALIAS]

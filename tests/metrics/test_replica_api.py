@@ -7,7 +7,7 @@ from django.db import DEFAULT_DB_ALIAS, OperationalError
 from django.test import Client
 from django.urls import get_resolver
 
-from annotation import replica
+from annotation.core import replica
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.metrics.test_replica import LOGGED, _two_databases, asked, copy, study

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.models import Attribute, Study
-from annotation.services import draws
+from annotation.studies.units import draws
 from metrics import frames, queries_pages, registry, reproduction, scoring
 from metrics.scoring import attributes, texts
 from metrics.templatetags.scores import rule_words

@@ -23,6 +23,8 @@ from django.db import connection  # noqa: E402
 from django.db.models import Count  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
+from annotation.annotate.services import items, responses
+from annotation.assignment.services import slots  # noqa: E402
 from annotation.models import (  # noqa: E402
     Annotator,
     Consent,
@@ -34,7 +36,6 @@ from annotation.models import (  # noqa: E402
     SlotState,
     Study,
 )
-from annotation.services import items, responses, slots  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.processes.meeting import meet  # noqa: E402
 
@@ -248,7 +249,7 @@ def times() -> None:
 
 
 def wrong_stratum(of: Study) -> int:
-    from annotation import strata
+    from annotation.core import strata
 
     wrong = 0
     for slot in Slot.objects.filter(study=of, state=SlotState.FILLED).select_related("annotator"):

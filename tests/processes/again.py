@@ -14,7 +14,8 @@ django.setup()
 
 import psutil  # noqa: E402
 
-from annotation.services import export_jobs, exports  # noqa: E402
+from annotation.exports.selection import Filters
+from annotation.exports.services import jobs as export_jobs  # noqa: E402
 from metrics.services import score_runs  # noqa: E402
 from tests import factories  # noqa: E402
 
@@ -31,7 +32,7 @@ def rounds(number: int) -> None:
     for turn in range(number):
         factories.response(factories.attribute_unit(task))
         fmt = ("csv", "parquet")[turn % 2]
-        job = export_jobs.request(study=study, fmt=fmt, filters=exports.Filters(), by=admin)
+        job = export_jobs.request(study=study, fmt=fmt, filters=Filters(), by=admin)
         export_jobs.make_pending()
         score_runs.request(study=study, metric="visual_nature", variant="corrected")
         score_runs.compute_pending()

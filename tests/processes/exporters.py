@@ -14,9 +14,15 @@ import django
 
 django.setup()
 
+from annotation.exports import (
+    packing,  # noqa: E402
+    snapshot,
+)
+from annotation.exports.selection import Filters
+from annotation.exports.services import files as services_files  # noqa: E402
+from annotation.exports.services import jobs as export_jobs
+from annotation.exports.services import writing
 from annotation.models import AuditEvent, ExportJob, ExportState  # noqa: E402
-from annotation.services import export_files, export_jobs, exports  # noqa: E402
-from annotation.services.exports import packing  # noqa: E402
 from tests import factories  # noqa: E402
 
 
@@ -27,9 +33,7 @@ def plan(units: str) -> list[int]:
     for _ in range(int(units)):
         factories.response(factories.attribute_unit(task), justification=os.urandom(40).hex())
     return [
-        export_jobs.request(
-            study=study, fmt="csv", filters=exports.Filters(), by=factories.user(admin=True)
-        ).pk
+        export_jobs.request(study=study, fmt="csv", filters=Filters(), by=factories.user(admin=True)).pk
         for _ in STEPS
     ]
 
@@ -50,20 +54,20 @@ def finish(job_id: str) -> list[dict[str, object]]:
     """What a worker that died has left; and what there is after another has made it and tidied up."""
     left = _look(job_id)
     make(job_id)
-    export_files.tidy()
+    services_files.tidy()
     return [left, _look(job_id)]
 
 
 def _look(job_id: str) -> dict[str, object]:
     """How an export stands, what is in its file, and what lies about."""
     job = ExportJob.objects.get(pk=job_id)
-    kept = export_files.storage()
+    kept = services_files.storage()
     told: dict[str, object] = {
         "state": job.state,
         "attempts": job.attempts,
         "exports": AuditEvent.objects.filter(what="export", details__job=job.pk).count(),
         "files": sorted(kept.listdir("")[1]) if kept.exists("") else [],
-        "unfinished": len(list(export_files.workshop().iterdir())),
+        "unfinished": len(list(services_files.workshop().iterdir())),
     }
     if job.file:
         with kept.open(job.file) as file:
@@ -79,7 +83,7 @@ def _die(*_args: object, **_kwargs: object) -> None:
 
 def _die_writing() -> None:
     packing.ENOUGH = 1
-    begun = exports.archive
+    begun = writing.archive
 
     def dying(**kwargs):
         for number, piece in enumerate(begun(**kwargs)):
@@ -87,7 +91,7 @@ def _die_writing() -> None:
             if number == 1:  # one of the README, then the first of the data
                 _die()
 
-    exports.archive = dying
+    writing.archive = dying
 
 
 def _die_written() -> None:
@@ -95,7 +99,7 @@ def _die_written() -> None:
 
 
 def _die_kept() -> None:
-    exports.check_withdrawals = _die
+    snapshot.check_withdrawals = _die
 
 
 def _die_done() -> None:

@@ -11,7 +11,7 @@ django.setup()
 from django.contrib.auth import get_user_model  # noqa: E402
 
 from annotation.models import Invitation  # noqa: E402
-from annotation.services import invitations  # noqa: E402
+from annotation.participation.services import invitations  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.processes.meeting import meet  # noqa: E402
 

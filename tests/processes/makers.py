@@ -21,8 +21,8 @@ from django.conf import settings  # noqa: E402
 from django.core.files.storage import default_storage  # noqa: E402
 from django.db import OperationalError, connection  # noqa: E402
 
+from annotation.images import files as image_files  # noqa: E402
 from annotation.models import Image  # noqa: E402
-from annotation.services import image_files  # noqa: E402
 from generation import tasks  # noqa: E402
 from generation.backends.image_fake import Drawings  # noqa: E402
 from generation.models import Job, Provenance, Run, RunState  # noqa: E402

@@ -13,14 +13,15 @@ django.setup()
 from django.utils import timezone  # noqa: E402
 
 from annotation.models import Delivery  # noqa: E402
-from annotation.services import deliveries, studies, webhooks  # noqa: E402
+from annotation.studies.services import studies  # noqa: E402
+from annotation.webhooks.services import deliveries, subscriptions
 from tests import factories  # noqa: E402
 
 
 def make(url: str) -> None:
     """A study that has just been paused, and an address that is to be told."""
     study = factories.rating_study(name="told")
-    webhooks.add(study=study, url=url, events=["study.paused"], by=factories.user())
+    subscriptions.add(study=study, url=url, events=["study.paused"], by=factories.user())
     studies.change_status(study=study, to="paused", by="a test")
 
 

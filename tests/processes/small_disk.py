@@ -25,8 +25,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile  # noqa: E402
 from django.test.client import encode_multipart  # noqa: E402
 from PIL import Image as Picture  # noqa: E402
 
+from annotation.exports.selection import Filters
+from annotation.exports.services import files as services_files  # noqa: E402
+from annotation.exports.services import jobs as export_jobs
 from annotation.models import ExportJob, Image  # noqa: E402
-from annotation.services import export_files, export_jobs, exports  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.generation.pages.bringing import encoded, table, zipped  # noqa: E402
 from tests.processes.conftest import Installation  # noqa: E402
@@ -154,23 +156,21 @@ def backup(folder: str) -> dict[str, object]:
 
 def export() -> dict[str, object]:
     """An export in the background with room for a part only: until it waits, and after there is room."""
-    mount(export_files.workshop(), "16k")
+    mount(services_files.workshop(), "16k")
     study = factories.study("load")
     task = factories.task(study)
     for _ in range(400):
         factories.response(factories.attribute_unit(task), justification=os.urandom(40).hex())
-    job = export_jobs.request(
-        study=study, fmt="csv", filters=exports.Filters(), by=factories.user(admin=True)
-    )
+    job = export_jobs.request(study=study, fmt="csv", filters=Filters(), by=factories.user(admin=True))
     seen = []
     export_jobs.ROOM = timedelta(seconds=1)
     for size in ("", "50m"):
         if size:
-            resize(export_files.workshop(), size)
+            resize(services_files.workshop(), size)
             time.sleep(1.1)
         export_jobs.make_pending()
         found = ExportJob.objects.get(pk=job.pk)
-        unfinished = len(list(export_files.workshop().iterdir()))
+        unfinished = len(list(services_files.workshop().iterdir()))
         seen.append([found.state, found.attempts, found.error, unfinished, found.rows])
     return {"seen": seen}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.services import setups
+from annotation.setup import services as setup_services
 from tests.processes.conftest import Installation
 from tests.processes.proxies import Caddy
 from tests.processes.servers import Web, free_port
@@ -122,7 +122,9 @@ def web(installation: Installation) -> Iterator[Web]:
     server.kill()
 
 
-@pytest.mark.parametrize(("page", "most"), [("/generation/upload/", MB), ("/setup/", setups.LARGEST_BYTES)])
+@pytest.mark.parametrize(
+    ("page", "most"), [("/generation/upload/", MB), ("/setup/", setup_services.LARGEST_BYTES)]
+)
 def test_the_program_itself_answers_a_file_that_is_as_large_as_may_be_and_a_larger_one(
     page, most, installation: Installation, web: Web, proxied
 ):

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from annotation.services import deliveries
+from annotation.webhooks.services import deliveries
 
 pytestmark = [pytest.mark.processes, pytest.mark.real_time]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from annotation.api import tokens
 from annotation.models import Invitation, TaskKind
-from annotation.services import tokens
 from generation.recipes import CaptionRecipe
 from metrics.services import score_runs
 from tests import factories

@@ -15,8 +15,8 @@ from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.utils import timezone
 
+from annotation.images import files as image_files
 from annotation.models import ApiToken, Box, ExportJob, Study, TaskKind
-from annotation.services import image_files
 from generation.models import Embedding, Run, RunKind
 from generation.vectors import pack
 from metrics.models import Score, ScoreRun

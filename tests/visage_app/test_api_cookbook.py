@@ -12,8 +12,10 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import close_old_connections, connections
 
+from annotation.api import tokens
+from annotation.exports.services import jobs as export_jobs
 from annotation.models import Response, Scope, Study
-from annotation.services import deliveries, export_jobs, tokens
+from annotation.webhooks.services import deliveries
 from generation.services import work
 from metrics.services import score_runs
 from tests import factories

@@ -9,9 +9,9 @@ import pytest
 from django.core.cache import cache
 from django.test import Client
 
-from annotation import http_guard
 from annotation.models import ApiToken, Webhook
-from annotation.services import webhooks
+from annotation.webhooks import safe_requests
+from annotation.webhooks.services import subscriptions
 from tests import factories
 from tests.annotation.api.calls import Program, documented, is_problem
 from tests.test_access import urls
@@ -159,9 +159,9 @@ def locally(host: str, port: int) -> list[str]:
     try:
         number = host.encode("idna").decode()
     except UnicodeError:
-        return http_guard.resolve(host, port)
+        return safe_requests.resolve(host, port)
     looks_like_one = all(part[:1].isdigit() for part in number.split(".")) or number == "localhost"
-    return http_guard.resolve(host, port) if looks_like_one else []
+    return safe_requests.resolve(host, port) if looks_like_one else []
 
 
 @pytest.mark.parametrize(
@@ -200,9 +200,9 @@ def test_addresses_that_are_none(program, url):
     if answer.status_code != 201:
         refused(answer, 400, 422)
         return
-    target = http_guard.checked(Webhook.objects.get().url, webhooks.rules())
-    with pytest.raises((http_guard.AddressRefused, http_guard.NotDelivered)):
-        http_guard.address_of(target, webhooks.rules(), resolve=locally)
+    target = safe_requests.checked(Webhook.objects.get().url, subscriptions.rules())
+    with pytest.raises((safe_requests.AddressRefused, safe_requests.NotDelivered)):
+        safe_requests.address_of(target, subscriptions.rules(), resolve=locally)
 
 
 @pytest.mark.parametrize(

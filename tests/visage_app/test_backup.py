@@ -18,8 +18,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection, models
 from django.test import RequestFactory
 
+from annotation.images import files as image_files
 from annotation.models import Annotator, AuditEvent, Box, ExportJob, Image, Judgement, Response, Study
-from annotation.services import image_files
 from generation.models import Embedding, Run
 from metrics.models import Score
 from tests import factories

@@ -17,8 +17,8 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from annotation.images import files as image_files
 from annotation.models import AuditEvent, Image, Judgement, Study
-from annotation.services import image_files
 from tests import factories
 from tests.visage_app.backup_world import emptied, forged, installation, packed, said_nothing, unpacked
 from visage_app import backup

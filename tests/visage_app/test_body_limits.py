@@ -9,7 +9,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from annotation.services import setups
+from annotation.setup import services as setup_services
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.test_access import urls
@@ -77,7 +77,7 @@ def test_no_page_reads_a_form_that_is_larger_than_any(maker, known):
 
 @pytest.mark.parametrize(
     ("page", "most"),
-    [("upload", settings.UPLOAD_MAX_MB * 1_000_000), ("setup", setups.LARGEST_BYTES)],
+    [("upload", settings.UPLOAD_MAX_MB * 1_000_000), ("setup", setup_services.LARGEST_BYTES)],
 )
 def test_pages_for_files_read_large_ones_of_who_may_send_them_and_no_larger_ones(maker, page, most):
     client = Client()

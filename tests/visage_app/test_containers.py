@@ -23,7 +23,7 @@ from django.core.management import get_commands
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from annotation.services import setups
+from annotation.setup import services as setup_services
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -266,7 +266,7 @@ def test_the_proxy_lets_through_what_the_program_takes_and_what_it_refuses_itsel
     assert (
         SERVICES["proxy"]["environment"]["UPLOAD_MAX_MB"] == SERVICES["web"]["environment"]["UPLOAD_MAX_MB"]
     )
-    files = max(megabytes * 1_000_000, setups.LARGEST_BYTES)
+    files = max(megabytes * 1_000_000, setup_services.LARGEST_BYTES)
     assert proxied > files + settings.DATA_UPLOAD_MAX_MEMORY_SIZE
 
 

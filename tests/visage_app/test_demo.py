@@ -17,7 +17,11 @@ from django.db.models import Count
 from django.test import RequestFactory, override_settings
 from django.utils import timezone
 
-from annotation import scales, strata
+from annotation.core import scales, strata
+from annotation.demo import accounts, catalogue, pictures, plan, scenario, studies
+from annotation.exports.selection import Filters
+from annotation.exports.services import writing
+from annotation.imports.readers.visage_annotations import group_and_number
 from annotation.models import (
     Annotator,
     Association,
@@ -37,9 +41,6 @@ from annotation.models import (
     Task,
     Unit,
 )
-from annotation.readers.visage_annotations import group_and_number
-from annotation.services import exports
-from annotation.services.demo import accounts, catalogue, pictures, plan, scenario, studies
 from generation.prompts import image_prompts
 from metrics.models import RunState, Score, ScoreRun
 from metrics.services import score_runs
@@ -223,7 +224,7 @@ def test_theta_is_zero_where_nothing_stereotypical_is_ever_selected(demo):
 
 def test_visages_format_names_no_group_that_the_demonstration_has_not(demo):
     """Pictures are stored by their hash, which often begins with a letter and ends in a digit."""
-    pieces = exports.stream_zip(study=demo, fmt="visage", by=None, filters=exports.Filters())
+    pieces = writing.stream_zip(study=demo, fmt="visage", by=None, filters=Filters())
     with zipfile.ZipFile(io.BytesIO(b"".join(pieces))) as archive:
         rows = list(csv.DictReader(archive.read("ImageAnnotations.csv").decode().splitlines()))
     groups = {group_and_number(row["img_path"])[0] for row in rows}

@@ -85,7 +85,7 @@ class TestSessions:
         assert not inside(elsewhere)
 
     def test_a_password_set_by_a_link_ends_every_session(self, client, amal):
-        from annotation.services import accounts
+        from annotation.accounts.services import accounts
 
         log_in(client)
         uid, token = accounts.password_link(user=amal, by=factories.user("root", admin=True))
@@ -244,7 +244,7 @@ def test_pages_of_the_administration_and_of_the_api_and_of_errors_are_strict_too
     refused = Client(enforce_csrf_checks=True).post(LOGIN, {})
     assert refused.status_code == 403
     strict(refused)
-    monkeypatch.setattr("annotation.queries.study_cards", lambda user: 1 / 0)
+    monkeypatch.setattr("annotation.participation.queries.enrolments.study_cards", lambda user: 1 / 0)
     client.raise_request_exception = False
     broken = client.get("/")
     assert broken.status_code == 500

@@ -12,8 +12,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotation.assignment.services import slots
 from annotation.models import AuditEvent, Delivery, ExportJob, Slot, Webhook
-from annotation.services import slots
 from generation.models import Job, Run, RunKind, Worker
 from generation.recipes import CaptionRecipe, as_json
 from metrics.models import ScoreRun

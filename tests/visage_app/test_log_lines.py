@@ -97,7 +97,7 @@ def test_an_error_page_shows_what_leads_to_the_lines(client, written, monkeypatc
     assert f'<code dir="ltr">{missing["X-Request-ID"]}</code>' in missing.text
     lines = [line for line in written.lines() if line.get("request_id") == missing["X-Request-ID"]]
     assert {"django.request", "visage_app.requests"} <= {line["logger"] for line in lines}
-    monkeypatch.setattr("annotation.queries.study_cards", lambda user: 1 / 0)
+    monkeypatch.setattr("annotation.participation.queries.enrolments.study_cards", lambda user: 1 / 0)
     client.raise_request_exception = False
     broken = client.get("/")
     assert broken.status_code == 500
@@ -162,7 +162,7 @@ def test_an_exception_is_told_without_the_values_that_it_names(client, written, 
             User.objects.create(username="anna.b", email="anna@example.org")
 
     client.force_login(User.objects.get())
-    monkeypatch.setattr("annotation.queries.study_cards", twice)
+    monkeypatch.setattr("annotation.participation.queries.enrolments.study_cards", twice)
     client.raise_request_exception = False
     assert client.get("/").status_code == 500
     [line] = [line for line in written.lines() if line["level"] == "ERROR"]

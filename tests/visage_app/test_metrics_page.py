@@ -13,8 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
+from annotation.assignment.services import slots
 from annotation.models import AuditEvent, Delivery, ExportJob, Judgement, Slot, Webhook
-from annotation.services import slots
 from generation.models import Job, Worker
 from tests import factories
 from tests.visage_app.test_health_page import run, score_run

@@ -18,8 +18,8 @@ from django_otp.plugins.otp_static.models import StaticToken
 from django_otp.plugins.otp_totp import models
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from annotation.accounts.services import second_factor
 from annotation.models import ApiToken, AuditEvent
-from annotation.services import second_factor
 from tests import factories
 from visage_app import views_login
 from visage_app.views_login import PENDING, PENDING_SECONDS
@@ -375,7 +375,7 @@ class TestRequired:
         who = {name: factories.user(name) for name in ("annotator", "lead", "sets_up")}
         who["admin"] = factories.user("root", admin=True)
         factories.study("words", leads=[who["lead"]])
-        from annotation.services import accounts
+        from annotation.accounts.services import accounts
 
         accounts.set_may_set_up(user=who["sets_up"], on=True, by=who["admin"])
         return who
@@ -412,7 +412,7 @@ class TestRequired:
         assert not logged_in(client)
 
     def test_tokens_of_the_api_go_on(self, client, settings):
-        from annotation.services import tokens
+        from annotation.api import tokens
 
         admin = factories.user("root", admin=True)
         made = tokens.create(user=admin, name="mine", scopes=["read"], by=admin)

@@ -16,7 +16,7 @@ from django.conf import settings as django_settings
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from annotation.services.demo import accounts
+from annotation.demo import accounts
 from tests.processes.conftest import copy_file, embedded, migrated_file
 from tests.waiting import PATIENCE_SECONDS, wait_for
 from visage_app.management.commands import serve

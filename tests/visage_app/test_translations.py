@@ -14,11 +14,11 @@ from django.template.base import Lexer, TokenType
 from django.urls import reverse
 from django.utils.translation import deactivate, override
 
-from annotation import scales, wordings
+from annotation.annotate import texts as work_texts
+from annotation.annotate.services import answer_rules
+from annotation.core import extra_wordings, scales
 from annotation.models import EnrolmentStatus, StudyStatus, TaskKind
-from annotation.readers import study_file_wordings
-from annotation.services import answers
-from annotation.views import work_texts
+from annotation.studies.study_file import default_wordings
 from tests import factories
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -217,25 +217,30 @@ def test_the_words_of_the_scales_and_of_the_states_are_registered():
         for label in scale
         for text in (label.name, label.explanation)
     ]
-    assert set(wordings.SCALES) == {text for text in spelt if text}
-    assert [str(state) for state in wordings.STUDY_STATES] == StudyStatus.labels
-    assert [str(state) for state in wordings.PEOPLE_STATES] == EnrolmentStatus.labels
-    assert list(wordings.TASKS) == TaskKind.labels
+    assert set(extra_wordings.SCALES) == {text for text in spelt if text}
+    assert [str(state) for state in extra_wordings.STUDY_STATES] == StudyStatus.labels
+    assert [str(state) for state in extra_wordings.PEOPLE_STATES] == EnrolmentStatus.labels
+    assert list(extra_wordings.TASKS) == TaskKind.labels
     for language in TRANSLATED:
         known = {entry.msgid for entry in catalogue(language)}
-        assert known >= {*wordings.SCALES, *StudyStatus.labels, *EnrolmentStatus.labels, *wordings.TASKS}
+        assert known >= {
+            *extra_wordings.SCALES,
+            *StudyStatus.labels,
+            *EnrolmentStatus.labels,
+            *extra_wordings.TASKS,
+        }
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_every_usual_wording_is_there_with_its_places_and_as_it_is_documented(language):
-    usual = [*study_file_wordings.WORDINGS.values(), study_file_wordings.OFFENSIVENESS_OF_AN_ATTRIBUTE]
-    assert set(study_file_wordings.WORDINGS) == set(TaskKind.values)
+    usual = [*default_wordings.WORDINGS.values(), default_wordings.OFFENSIVENESS_OF_AN_ATTRIBUTE]
+    assert set(default_wordings.WORDINGS) == set(TaskKind.values)
     documented = (ROOT / "docs" / "translating.md").read_text()
     for english in usual:
-        said = study_file_wordings.usual_wording(english, language)
+        said = default_wordings.usual_wording(english, language)
         assert sorted(re.findall(r"\[\w+\]", said)) == sorted(re.findall(r"\[\w+\]", english))
         assert f" {said} |" in documented
-    assert study_file_wordings.usual_wording("Is '[attr]' seen?", language) == ""
+    assert default_wordings.usual_wording("Is '[attr]' seen?", language) == ""
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
@@ -259,9 +264,9 @@ def test_the_page_at_work_hands_translated_words_to_its_scripts(language):
 def test_what_the_services_refuse_is_said_in_the_language_of_the_page(language, words):
     unit = factories.rating_study(texts=["kind"]).tasks.get().units.get()
     option = unit.options.get()
-    said = answers.Answer(option_id=option.pk, value=3, position=1)
-    with override(language), pytest.raises(answers.AnswerRefused, match=words):
-        answers.checked(unit=unit, options=[option], answers=[said])
+    said = answer_rules.Answer(option_id=option.pk, value=3, position=1)
+    with override(language), pytest.raises(answer_rules.AnswerRefused, match=words):
+        answer_rules.checked(unit=unit, options=[option], answers=[said])
 
 
 @pytest.mark.parametrize(("language", "direction"), [("en", "ltr"), ("es", "ltr"), ("ar", "rtl")])

@@ -11,8 +11,8 @@ from django.conf import settings as django_settings
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from annotation.assignment.services import slots
 from annotation.models import SlotState
-from annotation.services import slots
 from generation import tasks
 from metrics import tasks as score_tasks
 from metrics.models import RunState, ScoreRun
@@ -95,7 +95,7 @@ def test_an_expired_lease_goes_back_to_the_queue(db):
 def test_with_a_broker_it_leaves_the_scores_to_celery_and_says_so(waiting_run, settings, capsys, monkeypatch):
     settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
     rung = []
-    monkeypatch.setattr("annotation.bells.messages", lambda queue: 0)
+    monkeypatch.setattr("annotation.core.broker.messages", lambda queue: 0)
     monkeypatch.setattr(score_tasks.compute_score_run, "delay", rung.append)
     call_command("worker", "--once")
     assert ScoreRun.objects.get().state == RunState.PENDING

@@ -13,8 +13,8 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import DatabaseError, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
-from annotation.services import image_files
-from annotation.services.statistics import learn
+from annotation.core.table_statistics import learn
+from annotation.images import files as image_files
 from visage_app.backup import manifest as manifests
 from visage_app.backup import tables, values
 from visage_app.backup.archive import FILES, ArchiveDamaged, Reader

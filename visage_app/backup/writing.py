@@ -14,10 +14,10 @@ from django.core.files.storage import default_storage
 from django.db import connection
 from django.utils import timezone
 
-from annotation.code_version import code_version
+from annotation.core.code_version import code_version
+from annotation.core.snapshots import snapshot
+from annotation.images import files as image_files
 from annotation.models import AuditEvent
-from annotation.services import image_files
-from annotation.snapshots import snapshot
 from visage_app.backup import tables, values
 from visage_app.backup.archive import FILES, Writer
 from visage_app.backup.manifest import Manifest, Table
@@ -92,7 +92,7 @@ def _written(out: IO[bytes], progress: Progress, without_lost_files: bool) -> Ma
 
 
 def _store(writer: Writer, name: str) -> tuple[str, int]:
-    """Copy one stored file. Its name says what its bytes must be (annotation/services/image_files.py)."""
+    """Copy one stored file. Its name says what its bytes must be (annotation/images/files.py)."""
     cure = (
         "If it was deleted while the backup ran, run it again. Else it is lost or damaged: `manage.py verify "
         "SET` says of which image it is, and with --remake makes it again if it was made here. To go on "

@@ -40,7 +40,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     _relaxed = False
 
     def _start_transaction_under_autocommit(self) -> None:
-        # A deferred one only reads (annotation/snapshots.py).
+        # A deferred one only reads (annotation/core/snapshots.py).
         if self.transaction_mode != "DEFERRED":  # type: ignore[attr-defined]
             self._wait_for_turn()
         try:

@@ -1,6 +1,6 @@
 """The feasibility of a study as the lines of a command's output."""
 
-from annotation.services.feasibility import Report
+from annotation.studies.services.feasibility import Report
 
 
 def feasibility_lines(report: Report) -> list[str]:

@@ -19,9 +19,9 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
-from annotation.readers.download import DownloadFailed, RemoteFile, fetch
-from annotation.readers.oddities import FileSummary, Oddity
-from annotation.services.imports_catalogue import Imported, Progress
+from annotation.imports.readers.download import DownloadFailed, RemoteFile, fetch
+from annotation.imports.readers.oddities import FileSummary, Oddity
+from annotation.imports.services.catalogue import Imported, Progress
 
 
 @contextmanager

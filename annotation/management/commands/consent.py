@@ -5,8 +5,8 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.readers.study_file import StudyFileError, read_study_file
-from annotation.services import consents, studies
+from annotation.studies.services import consents, studies
+from annotation.studies.study_file.reading import StudyFileError, read_study_file
 
 
 class Command(BaseCommand):

@@ -13,13 +13,15 @@ from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from annotation.exports.formats.registry import FOLDER, FORMATS, UnknownFormat
+from annotation.exports.selection import STATUSES, ExportRefused, Filters
+from annotation.exports.services import writing
 from annotation.models import Pool, Study, TaskKind
-from annotation.services import exports
 
 
 class Command(BaseCommand):
     help = "Take a study's annotator-level answers out, in one of these formats:\n\n" + "\n".join(
-        f"  {one.name:12} {one.use}" for one in exports.FORMATS.values()
+        f"  {one.name:12} {one.use}" for one in FORMATS.values()
     )
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> Any:
@@ -33,7 +35,7 @@ class Command(BaseCommand):
             "--format",
             default="csv",
             metavar="FMT",
-            help=f"one of: {', '.join(exports.FORMATS)} (default: csv)",
+            help=f"one of: {', '.join(FORMATS)} (default: csv)",
         )
         parser.add_argument(
             "--out",
@@ -53,7 +55,7 @@ class Command(BaseCommand):
         parser.add_argument("--group", default="", metavar="NAME", help="one identity group, e.g. Mexican")
         parser.add_argument("--pool", default="", help=f"one of: {', '.join(Pool.values)} (region)")
         parser.add_argument("--stratum", default="", help="as in the study, e.g. 'origin: Asia'")
-        parser.add_argument("--status", default="", help=f"one of: {', '.join(exports.STATUSES)}")
+        parser.add_argument("--status", default="", help=f"one of: {', '.join(STATUSES)}")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -61,7 +63,7 @@ class Command(BaseCommand):
         except Study.DoesNotExist as error:
             names = ", ".join(Study.objects.order_by("name").values_list("name", flat=True)) or "none yet"
             raise CommandError(f"There is no study '{options['study']}'. Studies: {names}.") from error
-        filters = exports.Filters(
+        filters = Filters(
             **{
                 name: options[name]
                 for name in ("task", "since", "until", "group", "pool", "stratum", "status")
@@ -69,7 +71,7 @@ class Command(BaseCommand):
         )
         try:
             with self._progress(study, options["format"], filters) as told:
-                written = exports.write(
+                written = writing.write(
                     study=study,
                     fmt=options["format"],
                     path=options["out"],
@@ -78,24 +80,22 @@ class Command(BaseCommand):
                     overwrite=options["force"],
                     progress=told,
                 )
-        except (exports.UnknownFormat, exports.ExportRefused, OSError) as error:
+        except (UnknownFormat, ExportRefused, OSError) as error:
             raise CommandError(str(error)) from error
-        if exports.FORMATS[options["format"]].ending == exports.FOLDER:
+        if FORMATS[options["format"]].ending == FOLDER:
             what = f"{written.files:,} files of study '{study.name}', with a README.md"
         else:
             what = f"{written.rows:,} rows of study '{study.name}'"
         self.stdout.write(f"{options['out']}: {what}.")
 
     @contextmanager
-    def _progress(
-        self, study: Study, fmt: str, filters: exports.Filters
-    ) -> Iterator[Callable[[int], None] | None]:
+    def _progress(self, study: Study, fmt: str, filters: Filters) -> Iterator[Callable[[int], None] | None]:
         """On a terminal, a bar of judgements read so far; else nothing."""
         console = Console(stderr=True)
         if not console.is_terminal:
             yield None
             return
-        exports.check_request(study=study, fmt=fmt, filters=filters)
+        writing.check_request(study=study, fmt=fmt, filters=filters)
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -103,7 +103,7 @@ class Command(BaseCommand):
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task("judgements", total=exports.total(study=study, fmt=fmt, filters=filters))
+            task = bar.add_task("judgements", total=writing.total(study=study, fmt=fmt, filters=filters))
             yield lambda rows: bar.update(task, completed=rows)
 
 

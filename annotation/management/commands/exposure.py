@@ -8,8 +8,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotation.audit.services import exposure
 from annotation.models import Study
-from annotation.services import exposure
 
 
 class Command(BaseCommand):

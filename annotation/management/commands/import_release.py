@@ -9,12 +9,12 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
 
+from annotation.imports.readers.oddities import FileRefused
+from annotation.imports.services.catalogue import ImportRefused
 from annotation.management.commands import _importing
 from annotation.models import Study
-from annotation.readers.oddities import FileRefused
-from annotation.readers.release import read_release
-from annotation.services.imports_catalogue import ImportRefused
-from annotation.services.releases import import_release
+from annotation.releases.reading import read_release
+from annotation.releases.services.importing import import_release
 
 
 class Command(BaseCommand):

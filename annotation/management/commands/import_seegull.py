@@ -9,13 +9,13 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
 
+from annotation.imports.readers import download
+from annotation.imports.readers.oddities import FileRefused
+from annotation.imports.readers.seegull import read_associations
+from annotation.imports.services.catalogue import SEEGULL, SEEGULL_STATES, ImportRefused, SourceInfo
+from annotation.imports.services.seegull import import_associations
 from annotation.management.commands import _importing
 from annotation.models import Axis
-from annotation.readers import download
-from annotation.readers.oddities import FileRefused
-from annotation.readers.seegull import read_associations
-from annotation.services.imports_catalogue import SEEGULL, SEEGULL_STATES, ImportRefused, SourceInfo
-from annotation.services.imports_seegull import import_associations
 
 STATE_AXES = {Axis.US_STATE.value: ("us_state", "us-state"), Axis.INDIAN_STATE.value: ("indian_state",)}
 REMOTE = {

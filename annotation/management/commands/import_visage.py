@@ -9,14 +9,14 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
 
+from annotation.imports.readers.download import VISAGE_ANNOTATIONS, VISAGE_ATTRIBUTES
+from annotation.imports.readers.oddities import FileRefused
+from annotation.imports.readers.visage_annotations import read_annotations
+from annotation.imports.readers.visage_attributes import read_attributes
+from annotation.imports.services.catalogue import ImportRefused
+from annotation.imports.services.visage import STUDY_NAME, import_visage
 from annotation.management.commands import _importing
 from annotation.models import Study
-from annotation.readers.download import VISAGE_ANNOTATIONS, VISAGE_ATTRIBUTES
-from annotation.readers.oddities import FileRefused
-from annotation.readers.visage_annotations import read_annotations
-from annotation.readers.visage_attributes import read_attributes
-from annotation.services.imports_catalogue import ImportRefused
-from annotation.services.imports_visage import STUDY_NAME, import_visage
 
 
 class Command(BaseCommand):

@@ -9,11 +9,11 @@ from django.urls import reverse
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from annotation import profiles
 from annotation.management.commands._feasibility import feasibility_lines
 from annotation.models import StudyStatus
-from annotation.readers.study_file import StudyFileError, read_study_file
-from annotation.services import feasibility, studies
+from annotation.participation import profile_fields
+from annotation.studies.services import feasibility, studies
+from annotation.studies.study_file.reading import StudyFileError, read_study_file
 
 
 class Command(BaseCommand):
@@ -71,7 +71,9 @@ class Command(BaseCommand):
             self.stderr.write(f"Note: {note}")
         if made.study.status != StudyStatus.CLOSED:
             self.stdout.write("\n".join(feasibility_lines(report)))
-        offered = {field: [value for value, _ in choices] for field, choices in profiles.CHOICES.items()}
+        offered = {
+            field: [value for value, _ in choices] for field, choices in profile_fields.CHOICES.items()
+        }
         for text in studies.unknown_strata_values(described, offered=offered):
             self.stderr.write(
                 f"Warning: the profile page offers no choice for the stratum '{text}'. Only people who "

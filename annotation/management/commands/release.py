@@ -9,8 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Study
-from annotation.services import releases
-from annotation.services.releases.about import in_words
+from annotation.releases.metadata import in_words
+from annotation.releases.request import ReleaseRefused, Wanted
+from annotation.releases.services import bundle
 
 
 class Command(BaseCommand):
@@ -53,7 +54,7 @@ class Command(BaseCommand):
         except Study.DoesNotExist as error:
             names = ", ".join(Study.objects.order_by("name").values_list("name", flat=True)) or "none yet"
             raise CommandError(f"There is no study '{options['study']}'. Studies: {names}.") from error
-        wanted = releases.Wanted(
+        wanted = Wanted(
             k=options["k"],
             with_text=options["with_text"],
             images=options["images"],
@@ -63,10 +64,10 @@ class Command(BaseCommand):
             without_pseudonyms=options["without_pseudonyms"],
         )
         try:
-            made = releases.write(
+            made = bundle.write(
                 study=study, path=options["out"], by=None, wanted=wanted, overwrite=options["force"]
             )
-        except (releases.ReleaseRefused, OSError) as error:
+        except (ReleaseRefused, OSError) as error:
             raise CommandError(str(error)) from error
         for each in made.people.coarsened.report:
             how = in_words(each.name, each.level, each.levels, each.told)

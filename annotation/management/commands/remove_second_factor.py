@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.services import second_factor
+from annotation.accounts.services import second_factor
 
 
 class Command(BaseCommand):

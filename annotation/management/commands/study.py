@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from annotation.models import Study
-from annotation.services import studies
+from annotation.studies.services import studies
 
 
 class Command(BaseCommand):

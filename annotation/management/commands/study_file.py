@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.management.commands._feasibility import feasibility_lines
 from annotation.models import Study
-from annotation.services import feasibility, study_files
-from annotation.services.studies import StudyRefused
+from annotation.studies.services import feasibility, study_files
+from annotation.studies.services.studies import StudyRefused
 
 
 class Command(BaseCommand):

@@ -5,8 +5,8 @@ from argparse import ArgumentParser
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
+from annotation.api import tokens
 from annotation.models import Scope
-from annotation.services import tokens
 
 
 class Command(BaseCommand):

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from annotation.models import Annotator, Study
-from annotation.services import withdrawals
+from annotation.participation.services import withdrawals
 
 
 class Command(BaseCommand):

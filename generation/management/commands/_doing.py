@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from annotation.models import ImageSet, Study
-from annotation.services.units import StudyRefused
+from annotation.studies.units.planned import StudyRefused
 from generation import tasks
 from generation.durations import duration
 from generation.management.commands._targets import cure, study_or_set, told_before

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from annotation.imports.readers.oddities import FileRefused
 from annotation.management.commands import _importing
 from annotation.models import Axis
-from annotation.readers.oddities import FileRefused
 from generation.readers import bundles
 from generation.readers.finished import COLUMNS, read_finished
 from generation.services import uploads

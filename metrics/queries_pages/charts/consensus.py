@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from annotation import scales
+from annotation.core import scales
 from annotation.models import Study
 from metrics import figures, frames
 from metrics.queries_pages.charts.sources import NothingToDraw, Source, evaluated, intervals

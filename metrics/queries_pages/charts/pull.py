@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from annotation.imports.readers.identities import known_identities
 from annotation.models import Axis, IdentityGroup, Study
-from annotation.readers.identities import known_identities
 from metrics import figures, queries, reproduction
 from metrics.figures import Pulled, Ranged
 from metrics.frames.embeddings import NEWEST

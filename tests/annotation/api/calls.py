@@ -9,8 +9,8 @@ from django.test import Client
 from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 
+from annotation.api import tokens
 from annotation.models import Scope
-from annotation.services import tokens
 
 PROBLEM = "application/problem+json"
 

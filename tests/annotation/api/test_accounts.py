@@ -6,8 +6,8 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
+from annotation.assignment.services import slots
 from annotation.models import Annotator, AuditEvent, EnrolmentStatus, Response, SlotState
-from annotation.services import slots
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from annotation.api import tokens
 from annotation.models import StudyStatus
-from annotation.services import tokens
 from tests import factories
 from tests.annotation.api.calls import PROBLEM, Program, expired, is_problem
 

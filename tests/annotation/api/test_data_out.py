@@ -9,8 +9,8 @@ import zipfile
 import pytest
 from django.utils import timezone
 
+from annotation.exports.services import jobs as export_jobs
 from annotation.models import AuditEvent, ExportJob, Judgement, Response
-from annotation.services import export_jobs
 from tests import factories
 from tests.annotation.api.calls import Program, documented, is_problem
 

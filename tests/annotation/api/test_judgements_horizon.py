@@ -7,8 +7,9 @@ import threading
 import pytest
 from django.db import connection, transaction
 
+from annotation.core import committed_ids
+from annotation.exports.services import judgements
 from annotation.models import Judgement
-from annotation.services import horizon, judgements
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 
@@ -18,7 +19,7 @@ PAGE = "studies/words/judgements?limit=1"
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has one writer at a time")
 @pytest.mark.django_db(transaction=True)
 def test_a_judgement_that_is_committed_late_is_on_the_page_where_it_belongs(monkeypatch):
-    monkeypatch.setattr(horizon, "_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(committed_ids, "_PAUSE_SECONDS", 0.001)
     study = factories.rating_study(name="words", leads=[])
     first, second, third = study.tasks.get().units.order_by("position")
     program = Program(factories.user("admin", admin=True))
@@ -39,11 +40,11 @@ def test_a_judgement_that_is_committed_late_is_on_the_page_where_it_belongs(monk
     assert drawn.wait(20)
     newest = factories.response(third).judgements.get().pk
     assert late[0] < newest
-    monkeypatch.setattr(judgements, "horizon", lambda model: horizon.horizon(model, patience=0))
+    monkeypatch.setattr(judgements, "horizon", lambda model: committed_ids.horizon(model, patience=0))
     busy = program.get(PAGE)
     is_problem(busy, 503)
     assert int(busy["Retry-After"]) > 0
-    monkeypatch.setattr(judgements, "horizon", lambda model: horizon.horizon(model, patience=20))
+    monkeypatch.setattr(judgements, "horizon", lambda model: committed_ids.horizon(model, patience=20))
     threading.Timer(0.05, go_on.set).start()
     address = PAGE
     read = []

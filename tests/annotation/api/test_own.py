@@ -14,7 +14,8 @@ from annotation.models import (
     Response,
     StudyStatus,
 )
-from annotation.services import people, studies
+from annotation.participation.services import annotators
+from annotation.studies.services import studies
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 
@@ -132,7 +133,7 @@ def test_the_code_for_the_platform_is_given_when_the_part_is_over(program, study
 
 def test_who_does_not_agree_is_forgotten_and_who_agreed_is_not(program, study, enrolment):
     is_problem(program("DELETE", "studies/words/consent"), 409)
-    guest = people.newcomer()
+    guest = annotators.newcomer()
     Enrolment.objects.create(annotator=guest, study=study, status=EnrolmentStatus.INVITED)
     theirs = Program(guest.user, "annotate")
     assert theirs("DELETE", "studies/words/consent").status_code == 204

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from annotation.api import tokens
 from annotation.models import ApiToken, AuditEvent
-from annotation.services import tokens
 from tests import factories
 from tests.annotation.api.calls import Program, expired, is_problem
 

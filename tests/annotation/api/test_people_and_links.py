@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from annotation.annotate.services import items
 from annotation.models import AuditEvent, EnrolmentStatus, Invitation, Slot, SlotState, StudyStatus
-from annotation.services import items
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 

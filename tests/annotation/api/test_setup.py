@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 from annotation.models import AuditEvent, Study, StudyStatus
-from annotation.services import setups
+from annotation.setup import services as setup_services
 from tests import factories
 from tests.annotation import study_world
 from tests.annotation.api.calls import Program, is_problem
@@ -174,7 +174,7 @@ def test_a_study_goes_from_draft_to_closed(made, maker):
         assert (answer.status_code, answer.json()["status"]) == (200, status)
     said = is_problem(made.post("studies/words/status", {"status": "open"}), 409)
     assert "A closed study stays closed." in said["detail"]
-    assert setups.documents(user=maker) == {}, "what was set up is open: nothing is kept on the pages"
+    assert setup_services.documents(user=maker) == {}, "what was set up is open: nothing is kept on the pages"
 
 
 @pytest.mark.parametrize("body", [{}, {"status": "draft"}, {"status": "open", "title": "x"}, {"to": "open"}])
@@ -201,9 +201,9 @@ def test_a_lead_without_the_right_to_set_up_does_not_open_a_draft():
 
 
 def test_what_is_kept_on_the_pages_can_be_discarded(made, maker):
-    assert "words" in setups.documents(user=maker)
+    assert "words" in setup_services.documents(user=maker)
     assert made("DELETE", "studies/words/setup").status_code == 204
-    assert setups.documents(user=maker) == {}
+    assert setup_services.documents(user=maker) == {}
     is_problem(made("DELETE", "studies/words/setup"), 404)
     assert Study.objects.filter(name="words").exists()
 

@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
+from annotation.api import tokens
 from annotation.models import ApiToken, AuditEvent
-from annotation.services import tokens
 from tests import factories
 from tests.annotation.api.calls import Program
 

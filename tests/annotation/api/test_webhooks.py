@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import Delivery, Webhook
-from annotation.services import deliveries, webhooks
+from annotation.webhooks.services import deliveries, subscriptions
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 
@@ -85,8 +85,8 @@ def test_messages_are_listed_and_sent_once_more(program):
 def test_another_leads_webhooks_are_not_there(program, study):
     stranger = factories.user("stranger")
     theirs = factories.rating_study(name="theirs", leads=[stranger])
-    hook = webhooks.add(study=theirs, url=NEW["url"], events=["study.paused"], by=stranger)
-    message = webhooks.ping(webhook=hook)
+    hook = subscriptions.add(study=theirs, url=NEW["url"], events=["study.paused"], by=stranger)
+    message = subscriptions.ping(webhook=hook)
     for name in ("theirs", "words"):
         one = f"studies/{name}/webhooks/{hook.pk}"
         is_problem(program.get(one), 404)

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.staticfiles import finders
 from playwright.sync_api import expect
 
-from annotation.views import work_texts
+from annotation.annotate import texts
 from tests.browser.boxes.editor import box
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -16,9 +16,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def test_the_page_translates_all_that_the_editor_says():
     source = Path(finders.find("js/boxes/messages.js")).read_text()
     names = re.findall(r"^  (\w+):", source, re.MULTILINE)
-    assert sorted(work_texts.board()) == sorted(names)
-    assert [text for text in work_texts.board().values() if f'"{text}"' not in source] == [
-        work_texts.board()["help"]  # written on several lines
+    assert sorted(texts.board()) == sorted(names)
+    assert [text for text in texts.board().values() if f'"{text}"' not in source] == [
+        texts.board()["help"]  # written on several lines
     ]
 
 

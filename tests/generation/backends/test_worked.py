@@ -6,8 +6,8 @@ import pytest
 from django.core.files.storage import default_storage
 from django.urls import reverse
 
+from annotation.images import files as image_files
 from annotation.models import Image
-from annotation.services import image_files
 from generation.models import RunState
 from generation.recipes import ImageRecipe
 from generation.services import models_loaded, png, verify, work

@@ -7,8 +7,8 @@ import errno
 import pytest
 from django.db import OperationalError, connection
 
+from annotation.images import files as image_files
 from annotation.models import Image
-from annotation.services import image_files
 from generation import backends
 from generation.backends.base import BackendError
 from generation.models import JobState, Run, RunState

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.core.files.storage import default_storage
 
+from annotation.images import files as image_files
 from annotation.models import Image
-from annotation.services import image_files
 from generation import vectors
 from generation.models import Caption, Embedding, Job, JobState, Provenance, Run, RunState
 from generation.recipes import CaptionRecipe, EmbeddingRecipe

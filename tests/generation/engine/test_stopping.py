@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from annotation import pulse
+from annotation.core import heartbeat as pulse
 from generation.models import Job, JobState, Run, RunState
 from generation.services import heartbeat, jobs, runs, work
 from tests.generation.work_world import (

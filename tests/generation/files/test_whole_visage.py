@@ -9,8 +9,8 @@ from django.core.files.storage import default_storage
 from django.core.management import call_command
 from django.db.models import Count
 
+from annotation.annotate.services import items, responses
 from annotation.models import Association, Image, Option, OptionRole, Study, Unit
-from annotation.services import items, responses
 from generation.models import Caption, Embedding, Job, JobState, Provenance
 from generation.prompts import PromptSet
 from tests import factories

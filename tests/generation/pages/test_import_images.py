@@ -11,8 +11,8 @@ from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError
 
+from annotation.imports.readers.oddities import FileRefused
 from annotation.models import AuditEvent, Axis, Image, ImageSet
-from annotation.readers.oddities import FileRefused
 from generation.models import Provenance, Run, RunKind, RunState
 from generation.readers import bundles
 from generation.readers.finished import read_finished

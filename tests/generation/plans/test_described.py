@@ -13,7 +13,7 @@ from annotation.models import (
     StudyStatus,
     TaskKind,
 )
-from annotation.services.study_plan import MADE
+from annotation.studies.services.study_plan import MADE
 from generation.prompts import PromptSet
 from generation.services import described, plans
 from generation.services.described import PlanRefused

@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.utils import timezone
 
+from annotation.demo import accounts, catalogue, pictures, plan, scenario, studies
 from annotation.models import Study
-from annotation.services.demo import accounts, catalogue, pictures, plan, scenario, studies
 from generation.prompts import image_prompts
 from metrics import registry
 from metrics.models import RunState

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from annotation.services.demo import accounts
+from annotation.demo import accounts
 from visage_app.management.commands.demo import print_logins
 from visage_app.supervisor import CannotServe, Supervisor, check_free, parse_bind
 

@@ -12,8 +12,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import close_old_connections
 from django.utils import timezone
 
-from annotation import tasks as export_tasks
-from annotation.services import deliveries, export_files, export_jobs, slots, webhook_events
+from annotation.assignment.services import slots
+from annotation.exports import tasks as export_tasks
+from annotation.exports.services import files as services_files
+from annotation.exports.services import jobs as export_jobs
+from annotation.webhooks.services import deliveries, events
 from generation import tasks
 from generation.services import work, workers
 from metrics import scoring
@@ -116,7 +119,7 @@ class Command(BaseCommand):
         if time.monotonic() - self._forgot >= FORGET_SECONDS:
             self._forgot = time.monotonic()
             deliveries.forget_old()
-        return webhook_events.find() + deliveries.deliver_pending()
+        return events.find() + deliveries.deliver_pending()
 
     def _export(self) -> int:
         return export_jobs.make_pending(limit=1, stopping=lambda: self._stopping)
@@ -135,7 +138,7 @@ class Command(BaseCommand):
         """Now and then, as above."""
         if time.monotonic() - self._tidied >= TIDY_SECONDS:
             self._tidied = time.monotonic()
-            export_files.tidy()
+            services_files.tidy()
         return 0
 
 

@@ -1,0 +1,100 @@
+"""One's own tokens: which there are, and ending one that leaked. Made they are by people (docs/api.md)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.accounts.queries import tokens as queries_tokens
+from annotation.accounts.queries.tokens import TokenRow
+from annotation.api import tokens
+from annotation.api.pages import listing, page, page_of
+from annotation.api.resource import Resource
+from annotation.models import ApiToken, Scope
+
+TAGS = ["account"]
+REVOKED = {204: OpenApiResponse(description="It opens nothing any more.")}
+
+
+class OwnTokenSerializer(serializers.Serializer):
+    """A token of this account; its secret is kept nowhere."""
+
+    id = serializers.IntegerField(source="token.pk")
+    name = serializers.CharField(source="token.name")
+    prefix = serializers.CharField(source="token.prefix", help_text="How its secret begins.")
+    scopes = serializers.ListField(
+        source="token.scopes", child=serializers.ChoiceField(choices=Scope.choices)
+    )
+    state = serializers.ChoiceField(choices=queries_tokens.STATES)
+    in_use = serializers.SerializerMethodField(help_text="Whether this request came by it.")
+    created_at = serializers.DateTimeField(source="token.created_at")
+    expires_at = serializers.DateTimeField(source="token.expires_at")
+    last_used_at = serializers.DateTimeField(
+        source="token.last_used_at", allow_null=True, help_text="To the minute; null: never."
+    )
+    revoked_at = serializers.DateTimeField(source="token.revoked_at", allow_null=True)
+
+    def get_in_use(self, row: TokenRow) -> bool:
+        return bool(row.token == self.context["request"].auth)
+
+
+TokensQuery = listing(
+    "OwnTokens",
+    orders={"id": "pk"},
+    default="-id",
+    state=serializers.ChoiceField(
+        choices=queries_tokens.STATES, required=False, help_text="Only tokens that are so."
+    ),
+)
+
+
+class OwnTokens(Resource):
+    """The tokens of the account that the request stands for."""
+
+    @extend_schema(
+        operation_id="tokens_list",
+        parameters=[TokensQuery],
+        responses=page_of(OwnTokenSerializer),
+        tags=TAGS,
+    )
+    def get(self, request: Request) -> Response:
+        query = self.query(TokensQuery)
+        return page(
+            request,
+            queries_tokens.selected(request.user, state=query.get("state", "")),
+            query=query,
+            kind=TokensQuery,
+            row=OwnTokenSerializer,
+            shown=queries_tokens.rows,
+        )
+
+
+class OneOwnToken(Resource):
+    """A token of the account that the request stands for."""
+
+    @extend_schema(operation_id="tokens_revoke", responses=REVOKED, tags=TAGS)
+    def delete(self, request: Request, number: int) -> Response:
+        """Revoke it; nothing happens if it was revoked before."""
+        token = get_object_or_404(ApiToken, pk=number, user=request.user)
+        tokens.revoke(token=token, by=request.user)
+        return Response(status=204)
+
+
+class TokenInUse(Resource):
+    """The token by which this request came."""
+
+    scopes: ClassVar = {"DELETE": None}
+
+    @extend_schema(operation_id="account_revoke_token", responses=REVOKED, tags=TAGS)
+    def delete(self, request: Request) -> Response:
+        """Revoke it: whatever its scopes, a token that leaked can be ended by whoever finds it."""
+        if not isinstance(request.auth, ApiToken):
+            raise Http404
+        tokens.revoke(token=request.auth, by=request.user)
+        return Response(status=204)

@@ -1,0 +1,141 @@
+"""Erasing a person: all that they said, and all that says who they are (DESIGN §11).
+
+Withdrawing takes answers out of the data and keeps them, marked; erasing deletes them. What stays is a
+record with numbers, and what others may have taken out before: exports, releases and backups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
+from django.contrib.contenttypes.models import ContentType
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.accounts.services import accounts
+from annotation.models import Annotator, AuditEvent, Enrolment, Invitation, Response, Study
+from annotation.participation.services import withdrawals
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+
+class ErasureRefused(ValueError):
+    """Somebody who cannot be erased. The message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Erased:
+    """What was deleted, or would be."""
+
+    studies: int = 0
+    answers: int = 0
+    slots_reopened: int = 0
+    skips: int = 0
+    consents: int = 0
+    profile_fields: int = 0
+    account: bool = False
+    led: int = 0
+
+
+def preview(*, annotator: Annotator | None, user: User | None) -> Erased:
+    """What `erase` would delete now; changes nothing. Raises ErasureRefused as `erase`."""
+    if user is None and annotator is not None:
+        user = annotator.user
+    _check(user)
+    counted = Erased(account=user is not None, led=Study.objects.filter(leads=user).count() if user else 0)
+    if annotator is None:
+        return counted
+    return Erased(
+        studies=annotator.enrolments.count(),
+        answers=annotator.responses.count(),
+        slots_reopened=annotator.slots.count(),
+        skips=annotator.skips.count(),
+        consents=annotator.consents.count(),
+        profile_fields=annotator.profile_answers.count(),
+        account=counted.account,
+        led=counted.led,
+    )
+
+
+def erase(*, annotator: Annotator | None, user: User | None, by: User) -> Erased:
+    """Delete a person for good: the annotator, the account, or both of one person.
+
+    They are withdrawn from every study first, so that their places are open again; then their answers, their
+    profile, consents, skips, enrolments with a platform's ids, account, sessions and API tokens go. A link
+    that nobody else came by loses its label, which may say whom it was for.
+
+    Raises ErasureRefused for an admin, and for somebody who is gone.
+    """
+    with transaction.atomic():
+        if annotator is None:
+            annotator = Annotator.objects.filter(user=user, user__isnull=False).first()
+        if annotator is not None:
+            annotator = Annotator.objects.select_for_update(no_key=True).filter(pk=annotator.pk).first()
+            if annotator is None:
+                raise ErasureRefused(_("They are gone already."))
+            user = annotator.user or user
+        if user is not None:
+            user = get_user_model().objects.select_for_update().filter(pk=user.pk).first()
+            if user is None and annotator is None:
+                raise ErasureRefused(_("They are gone already."))
+        done = preview(annotator=annotator, user=user)
+        if annotator is not None:
+            _erase_annotator(annotator, by=by)
+        if user is not None:
+            _erase_account(user)
+        AuditEvent.objects.create(
+            what="person erased",
+            by=by,
+            details={
+                "studies": done.studies,
+                "responses": done.answers,
+                "slots_reopened": done.slots_reopened,
+                "skips_deleted": done.skips,
+                "consents": done.consents,
+                "profile_fields": done.profile_fields,
+                "account": done.account,
+            },
+        )
+        return done
+
+
+def _check(user: User | None) -> None:
+    if user is not None and user.is_superuser:
+        raise ErasureRefused(_("This is an admin. Make them an ordinary account first."))
+
+
+def _erase_annotator(annotator: Annotator, *, by: User) -> None:
+    # Studies in one order, as everywhere: two erasures at once must not wait for each other.
+    enrolments = list(annotator.enrolments.select_related("study").order_by("study_id"))
+    for enrolment in enrolments:
+        withdrawals.withdraw(annotator=annotator, study=enrolment.study, by=by)
+    _forget_labels(enrolments)
+    Response.objects.filter(annotator=annotator).delete()
+    annotator.delete()
+
+
+def _forget_labels(enrolments: list[Enrolment]) -> None:
+    """The labels of links that nobody else came by, on the links and in the records of them."""
+    came_by = [enrolment.invitation_id for enrolment in enrolments if enrolment.invitation_id is not None]
+    for invitation in Invitation.objects.filter(pk__in=came_by).exclude(label=""):
+        if invitation.enrolments.count() > 1:
+            continue
+        for event in AuditEvent.objects.filter(study=invitation.study_id, details__label=invitation.label):
+            event.details = {**event.details, "label": ""}
+            event.save(update_fields=["details"])
+        Invitation.objects.filter(pk=invitation.pk).update(label="")
+
+
+def _erase_account(user: User) -> None:
+    accounts.shut_out(user=user)
+    # Django's own log names what was changed.
+    kind = ContentType.objects.get_for_model(user)
+    LogEntry.objects.filter(content_type=kind, object_id=str(user.pk)).delete()
+    user.delete()
+
+
+__all__ = ["Erased", "ErasureRefused", "erase", "preview"]

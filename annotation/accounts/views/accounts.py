@@ -1,0 +1,174 @@
+"""An admin's pages about everybody: who there is, what they may do, and what can be done about them."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation import policies
+from annotation.accounts.queries import accounts as queries_accounts
+from annotation.accounts.queries.accounts import Person
+from annotation.accounts.services import accounts, erasure, merging
+from annotation.accounts.services.accounts import AccountRefused
+from annotation.accounts.services.erasure import ErasureRefused
+from annotation.accounts.services.merging import MergeRefused
+from annotation.accounts.wordings import ROLES, STATES, Ask, ask
+from annotation.core.requests import LoggedIn, without_page
+from annotation.models import Study
+
+Refused = (AccountRefused, ErasureRefused, MergeRefused)
+
+
+def _for_admins(request: LoggedIn) -> None:
+    """404 for everybody else, as if there were no such page."""
+    if not policies.is_admin(request.user):
+        raise Http404
+
+
+def _person(who: str) -> Person:
+    found = queries_accounts.person(who)
+    if found is None:
+        raise Http404
+    return found
+
+
+@login_required
+@never_cache
+@require_safe
+def people(request: LoggedIn) -> HttpResponse:
+    _for_admins(request)
+    asked = {name: request.GET.get(name, "").strip()[:200] for name in ("text", "role", "state")}
+    page, rows = queries_accounts.people(**asked, page=request.GET.get("page"))
+    return render(
+        request,
+        "annotation/admin/people.html",
+        {
+            "page": page,
+            "people": rows,
+            "asked": asked,
+            "roles": ROLES,
+            "states": STATES,
+            "pager": without_page(request),
+        },
+    )
+
+
+@login_required
+@never_cache
+@require_safe
+def account(request: LoggedIn, who: str) -> HttpResponse:
+    _for_admins(request)
+    person = _person(who)
+    leadable = queries_accounts.not_led_by(person.user) if person.user is not None else Study.objects.none()
+    return render(
+        request,
+        "annotation/admin/person.html",
+        {
+            "person": person,
+            "leadable": leadable,
+            "self": person.user == request.user,
+            "second_factor": person.user is not None and queries_accounts.has_second_factor(person.user),
+        },
+    )
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def account_action(request: LoggedIn, who: str, action: str) -> HttpResponse:
+    """GET says what would be done to somebody; POST does it."""
+    _for_admins(request)
+    person = _person(who)
+    given = request.POST if request.method == "POST" else request.GET
+    study = Study.objects.filter(name=given.get("study", "")).first()
+    wanted = ask(action, person, study)
+    if wanted is None:
+        raise Http404
+    try:
+        if request.method == "POST":
+            return _do(request, person, wanted, study)
+        points = [*wanted.points, *_foreseen(person, action)]
+    except Refused as refused:
+        messages.warning(request, str(refused))
+        return redirect("account", who=who)
+    context = {"person": person, "ask": wanted, "points": points, "study": study}
+    return render(request, "annotation/admin/confirm.html", context)
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def merge(request: LoggedIn, who: str) -> HttpResponse:
+    """GET with a pseudonym says what making the two one would do; POST does it."""
+    _for_admins(request)
+    person = _person(who)
+    if person.annotator is None:
+        raise Http404
+    given = request.POST if request.method == "POST" else request.GET
+    duplicate = queries_accounts.who_is(given.get("with", "").strip())
+    if duplicate is None or duplicate.annotator is None:
+        messages.warning(request, _("Nobody has that pseudonym. Copy it from the list of people."))
+        return redirect("account", who=who)
+    try:
+        if request.method == "POST":
+            merging.merge(kept=person.annotator, duplicate=duplicate.annotator, by=request.user)
+            messages.success(request, _("The two are one now."))
+            found = queries_accounts.who_is(person.annotator.pseudonym)
+            return redirect("account", who=found.who if found else who)
+        plan = merging.preview(kept=person.annotator, duplicate=duplicate.annotator)
+    except MergeRefused as refused:
+        messages.warning(request, str(refused))
+        return redirect("account", who=who)
+    context = {"person": person, "duplicate": duplicate, "plan": plan}
+    return render(request, "annotation/admin/merge.html", context)
+
+
+def _foreseen(person: Person, action: str) -> list[str]:
+    """Numbers that only the database knows."""
+    if action != "erase":
+        return []
+    would = erasure.preview(annotator=person.annotator, user=person.user)
+    counted = [
+        (_("Answers deleted"), would.answers),
+        (_("Places in studies that open again"), would.slots_reopened),
+        (_("Studies that they are withdrawn from"), would.studies),
+        (_("Studies that lose a lead"), would.led),
+    ]
+    return [f"{label}: {number}" for label, number in counted if number]
+
+
+def _do(request: LoggedIn, person: Person, wanted: Ask, study: Study | None) -> HttpResponse:
+    by, user, annotator = request.user, person.user, person.annotator
+    match wanted.action:
+        case "erase":
+            erasure.erase(annotator=annotator, user=user, by=by)
+            messages.success(request, wanted.done)
+            return redirect("accounts")
+        case "block" if annotator is not None:
+            accounts.block_everywhere(annotator=annotator, by=by)
+        case "release" if annotator is not None:
+            accounts.release_everywhere(annotator=annotator, by=by)
+        case "password" if user is not None:
+            uid, token = accounts.password_link(user=user, by=by)
+            link = request.build_absolute_uri(reverse("password_reset_confirm", args=[uid, token]))
+            return render(request, "annotation/admin/password_link.html", {"person": person, "link": link})
+        case "make-admin" | "unmake-admin" if user is not None:
+            accounts.set_admin(user=user, on=wanted.action == "make-admin", by=by)
+        case "let-set-up" | "unlet-set-up" if user is not None:
+            accounts.set_may_set_up(user=user, on=wanted.action == "let-set-up", by=by)
+        case "lead" | "unlead" if user is not None and study is not None:
+            accounts.set_lead(user=user, study=study, on=wanted.action == "lead", by=by)
+        case "remove-second-factor" if user is not None:
+            accounts.remove_second_factor(user=user, by=by)
+        case "switch-on" | "switch-off" if user is not None:
+            accounts.set_active(user=user, on=wanted.action == "switch-on", by=by)
+    messages.success(request, wanted.done)
+    if user is not None and user.pk == by.pk and wanted.action == "unmake-admin":
+        return redirect("home")
+    return redirect("account", who=person.who)

@@ -1,0 +1,57 @@
+"""One's own tokens of the API: making one, whose secret is shown this one time, and revoking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.accounts.forms import TokenForm
+from annotation.accounts.queries import accounts
+from annotation.accounts.queries import tokens as queries_tokens
+from annotation.api import tokens
+from annotation.core.requests import LoggedIn
+from annotation.models import ApiToken
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def token_list(request: LoggedIn) -> HttpResponse:
+    """GET lists one's tokens; POST makes one more."""
+    user: Any = request.user
+    if accounts.has_second_factor(user) and not user.is_verified():
+        # a session from before the second factor, or from a link, makes no way in that outlives it
+        raise PermissionDenied
+    form = TokenForm(request.user, request.POST if request.method == "POST" else None)
+    made = None
+    if request.method == "POST" and form.is_valid():
+        try:
+            made = tokens.create(user=request.user, by=request.user, **form.cleaned_data)
+        except tokens.TokenRefused as refused:
+            form.add_error(refused.field, str(refused))
+        else:
+            form = TokenForm(request.user)
+    context = {
+        "form": form,
+        "made": made,
+        "rows": queries_tokens.of_account(request.user),
+        "most": tokens.MOST_DAYS,
+    }
+    return render(request, "annotation/tokens.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def revoke_token(request: LoggedIn, pk: int) -> HttpResponse:
+    token = get_object_or_404(ApiToken, pk=pk, user=request.user)
+    if tokens.revoke(token=token, by=request.user):
+        messages.success(request, _("The token is revoked: programs that use it are refused from now on."))
+    return redirect("tokens")

@@ -1,0 +1,166 @@
+"""Simulated annotators: they take their slots and answer through the services that people's answers take.
+
+So the rules of assignment, of scales, justifications and boxes hold for them as for anybody (DESIGN §4).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from annotation.annotate.services.responses import Answer, submit
+from annotation.assignment.services.slots import lease_next
+from annotation.demo.canvas import SIZE, Extent
+from annotation.demo.pictures import Truth
+from annotation.demo.scenario import Scenario
+from annotation.models import (
+    Annotator,
+    Enrolment,
+    EnrolmentStatus,
+    Option,
+    OptionRole,
+    ProfileAnswer,
+    Slot,
+    Study,
+    TaskKind,
+    Unit,
+)
+
+_PAUSE = timedelta(seconds=4)
+
+
+def enrol_annotators(*, study: Study, scenario: Scenario) -> list[Enrolment]:
+    """Make the simulated annotators with their profiles, and enrol them in `study`."""
+    enrolments = []
+    for number, person in enumerate(scenario.annotators, start=1):
+        annotator, made = Annotator.objects.get_or_create(
+            pseudonym=f"simulated-{number:02}", defaults={"simulated": True}
+        )
+        if made:
+            profile = {"origin": person.origin, "gender": person.gender, "age_band": person.age_band}
+            ProfileAnswer.objects.bulk_create(
+                ProfileAnswer(annotator=annotator, field=field, value=value, may_publish=True)
+                for field, value in profile.items()
+            )
+        enrolments.append(
+            Enrolment.objects.create(annotator=annotator, study=study, status=EnrolmentStatus.QUALIFIED)
+        )
+    return enrolments
+
+
+def answer_all(
+    *, enrolments: Sequence[Enrolment], scenario: Scenario, truth: Truth, since: datetime
+) -> datetime:
+    """Let the annotators answer in turns until nothing is left for any of them; returns when they ended.
+
+    `since`: when they begin, on a clock of their own. The same scenario gives the same answers.
+    """
+    rng = random.Random(f"{scenario.seed}:answers")  # noqa: S311 - a simulation, not a secret
+    study_id = enrolments[0].study_id
+    units = {
+        unit.pk: unit
+        for unit in Unit.objects.filter(task__study=study_id)
+        .select_related("task", "attribute", "image__group")
+        .prefetch_related("options__attribute")
+    }
+    clock, working = since, list(enrolments)
+    while working:
+        for enrolment in list(working):
+            slot = lease_next(enrolment=enrolment, now=clock)
+            if slot is None:
+                working.remove(enrolment)
+                continue
+            unit = units[slot.unit_id]
+            seconds = rng.uniform(4, 12) if unit.task.kind == TaskKind.VISUAL_NATURE else rng.uniform(12, 40)
+            ended = clock + timedelta(seconds=seconds)
+            _answer(
+                slot,
+                enrolment,
+                _judge(unit, scenario=scenario, truth=truth, rng=rng),
+                began=clock,
+                ended=ended,
+            )
+            # Twelve people work side by side, so the clock moves by a part of each one's time.
+            clock += timedelta(seconds=seconds / len(enrolments)) + _PAUSE / len(enrolments)
+    return clock + timedelta(minutes=1)
+
+
+def _answer(
+    slot: Slot, enrolment: Enrolment, answers: list[Answer], *, began: datetime, ended: datetime
+) -> None:
+    assert slot.lease_key is not None
+    submit(
+        enrolment=enrolment,
+        unit_id=slot.unit_id,
+        client_key=slot.lease_key,
+        answers=answers,
+        started_at=began,
+        active_ms=round((ended - began).total_seconds() * 1000),
+        now=ended,
+    )
+
+
+def _judge(unit: Unit, *, scenario: Scenario, truth: Truth, rng: random.Random) -> list[Answer]:
+    if unit.task.kind == TaskKind.VISUAL_NATURE:
+        return [_rate(unit, scenario=scenario, rng=rng)]
+    return _depict(unit, scenario=scenario, truth=truth, rng=rng)
+
+
+def _rate(unit: Unit, *, scenario: Scenario, rng: random.Random) -> Answer:
+    assert unit.attribute is not None
+    weights = scenario.visual_weights[scenario.attributes[unit.attribute.text]]
+    value = rng.choices((5, 4, 3, 2, 1), weights)[0]
+    return Answer(
+        option_id=unit.options.all()[0].pk,
+        value=value,
+        position=1,
+        justification=rng.choice(scenario.reasons) if value == 3 else "",
+    )
+
+
+def _depict(unit: Unit, *, scenario: Scenario, truth: Truth, rng: random.Random) -> list[Answer]:
+    """Select what is drawn with probability `hit`, and what is not by the level's false selections."""
+    assert unit.image is not None
+    group = unit.image.group.name
+    level = scenario.levels[next(item.level for item in scenario.groups if item.name == group)]
+    boxes = {box.attribute: box.extent for box in truth[group, unit.image.index].boxes}
+    attributes = [option for option in unit.options.all() if option.role != OptionRole.NONE_OF_ABOVE]
+    none = next(option for option in unit.options.all() if option.role == OptionRole.NONE_OF_ABOVE)
+    rng.shuffle(attributes)
+    answers = []
+    for position, option in enumerate(attributes, start=1):
+        text = _text(option)
+        false = level.false_stereotypical if option.role == OptionRole.STEREOTYPICAL else level.false_random
+        selected = rng.random() < (scenario.hit if text in boxes else false)
+        around = boxes.get(text) or _somewhere(rng)
+        answers.append(
+            Answer(
+                option_id=option.pk,
+                value=int(selected),
+                position=position,
+                boxes=(_jittered(around, sd=scenario.jitter, rng=rng),) if selected else (),
+            )
+        )
+    nothing = not any(answer.value for answer in answers)
+    answers.append(Answer(option_id=none.pk, value=int(nothing), position=len(answers) + 1))
+    return answers
+
+
+def _text(option: Option) -> str:
+    assert option.attribute is not None
+    return option.attribute.text
+
+
+def _somewhere(rng: random.Random) -> Extent:
+    """Where an annotator believes to see what was not drawn."""
+    x, y = rng.uniform(60, SIZE - 180), rng.uniform(60, SIZE - 180)
+    return x, y, x + rng.uniform(60, 120), y + rng.uniform(60, 120)
+
+
+def _jittered(extent: Extent, *, sd: float, rng: random.Random) -> Extent:
+    x0, y0, x1, y1 = (edge + rng.gauss(0, sd) for edge in extent)
+    return x0, y0, max(x1, x0 + 8), max(y1, y0 + 8)
+
+
+__all__ = ["answer_all", "enrol_annotators"]

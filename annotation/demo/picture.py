@@ -1,0 +1,151 @@
+"""A drawn sample: which attributes fit together in one picture, and the picture with its true boxes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from annotation.demo.canvas import SIZE, Canvas, DrawnBox, Extent
+from annotation.demo.figure import (
+    CLOTH_TONES,
+    FACE_AND_NECK,
+    GARMENTS,
+    HAIR_TONES,
+    HATS,
+    PAPER_TONES,
+    Look,
+    draw_person,
+)
+from annotation.demo.props import PROPS
+
+MARK = "drawn sample"
+_SKIES = ("#dbe4e8", "#e6e0d6", "#dfe3d8", "#e2dde6", "#dde3ea")
+_GROUNDS = ("#c3cbc6", "#cdc6ba", "#c2c8b9", "#c8c2cd", "#bfc8d0")
+_LEFT, _RIGHT = (76.0, 410.0), (434.0, 410.0)
+
+
+def _mountain(c: Canvas) -> Extent:
+    far = [(0, 300), (46, 226), (82, 262), (128, 168), (176, 246), (214, 214), (268, 300), (330, 220)]
+    c.polygon(
+        [*far, (366, 250), (424, 140), (462, 204), (492, 178), (512, 214), (512, 372), (0, 372)], "#a5b1b7"
+    )
+    near = [(0, 332), (60, 286), (112, 330), (170, 274), (240, 340), (318, 292), (372, 330), (446, 262)]
+    c.polygon([*near, (512, 322), (512, 372), (0, 372)], "#8896a0")
+    return 0, 140, SIZE, 372
+
+
+def _pyramid(c: Canvas) -> Extent:
+    c.polygon([(322, 372), (422, 206), (522, 372)], "#d3b67e")
+    c.polygon([(422, 206), (522, 372), (448, 372)], "#b99a62")
+    c.polygon([(6, 372), (82, 252), (158, 372)], "#d8be8b")
+    c.polygon([(82, 252), (158, 372), (102, 372)], "#c0a36d")
+    return 6, 206, SIZE, 372
+
+
+def _desert(c: Canvas) -> Extent:
+    c.rectangle((0, 360, SIZE, SIZE), "#e0c290")
+    c.slice((-120, 330, 300, 470), 180, 360, "#e0c290")
+    c.slice((220, 342, 660, 480), 180, 360, "#d9b980")
+    for x0, y in ((-60, 410), (300, 424), (90, 470)):
+        c.arc((x0, y, x0 + 260, y + 70), 200, 330, "#c9a56b", 3)
+    return 0, 330, SIZE, SIZE
+
+
+def _beach(c: Canvas) -> Extent:
+    c.rectangle((0, 316, SIZE, 400), "#7fa9b5")
+    for y, shift in ((332, 0), (352, 30), (372, 10)):
+        for x in range(-20, SIZE, 74):
+            c.arc((x + shift, y, x + shift + 44, y + 14), 200, 340, "#d4e5e8", 3)
+    c.rectangle((0, 392, SIZE, SIZE), "#ecd9ae")
+    c.slice((-200, 378, 720, 460), 180, 360, "#ecd9ae")
+    return 0, 316, SIZE, SIZE
+
+
+def _snow(c: Canvas) -> Extent:
+    flakes = random.Random(7)  # noqa: S311 - a pattern, not a secret
+    for column in range(14):
+        for row in range(14):
+            x, y = column * 38 + flakes.uniform(4, 34), row * 38 + flakes.uniform(4, 34)
+            r = flakes.uniform(2.5, 5)
+            c.ellipse((x - r, y - r, x + r, y + r), "#ffffff")
+    return 0, 0, SIZE, SIZE
+
+
+_HORIZON: dict[str, Callable[[Canvas], Extent]] = {"mountain": _mountain, "pyramid": _pyramid}
+_GROUND: dict[str, Callable[[Canvas], Extent]] = {"desert": _desert, "beach": _beach}
+
+# What is drawn in the same zone hides the other, so a picture holds one of each (two props: left, right).
+ZONES: dict[str, str] = {
+    **dict.fromkeys(PROPS, "prop"),
+    **dict.fromkeys(HATS, "hat"),
+    **dict.fromkeys(GARMENTS, "garment"),
+    **dict.fromkeys(_HORIZON, "horizon"),
+    **dict.fromkeys(_GROUND, "ground"),
+    **{name: name for name in (*FACE_AND_NECK, "thin", "dark skin", "snow")},
+}
+_ROOM = {"prop": 2}
+
+
+@dataclass(frozen=True)
+class DrawnSample:
+    """A picture and the truth about it. `png`: bytes of a SIZE by SIZE picture."""
+
+    png: bytes
+    boxes: tuple[DrawnBox, ...]
+
+
+def fits(attributes: Iterable[str]) -> bool:
+    """Whether these attributes can all be seen in one picture; raises KeyError if one cannot be drawn."""
+    taken: dict[str, int] = {}
+    for attribute in attributes:
+        zone = ZONES[attribute]
+        taken[zone] = taken.get(zone, 0) + 1
+        if taken[zone] > _ROOM.get(zone, 1):
+            return False
+    return True
+
+
+def draw(*, attributes: frozenset[str], seed: int) -> DrawnSample:
+    """Draw one sample with exactly these attributes. The same arguments give the same picture.
+
+    Raises ValueError if one cannot be drawn, or if they do not fit together.
+    """
+    unknown = sorted(attributes - ZONES.keys())
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} cannot be drawn. These can: {', '.join(sorted(ZONES))}.")
+    if not fits(attributes):
+        raise ValueError(f"{', '.join(sorted(attributes))} do not fit into one picture (see ZONES).")
+    rng = random.Random(seed)  # noqa: S311 - a picture, not a secret
+    scene = rng.randrange(len(_SKIES))
+    look = Look(
+        paper=rng.choice(PAPER_TONES),
+        cloth=rng.choice(CLOTH_TONES),
+        hair=rng.choice(HAIR_TONES),
+        cut=rng.choice(("short", "bob", "bun")),
+    )
+    canvas = Canvas(_SKIES[scene])
+    extents: dict[str, Extent] = {}
+    for name in sorted(attributes & _HORIZON.keys()):
+        extents[name] = _HORIZON[name](canvas)
+    canvas.rectangle((0, 372, SIZE, SIZE), _GROUNDS[scene])
+    for name in sorted(attributes & _GROUND.keys()):
+        extents[name] = _GROUND[name](canvas)
+    if "snow" in attributes:
+        extents["snow"] = _snow(canvas)
+    extents |= draw_person(canvas, look, attributes)
+    places = [_LEFT, _RIGHT]
+    rng.shuffle(places)
+    for name, (x, y) in zip(sorted(attributes & PROPS.keys()), places, strict=False):
+        extents[name] = PROPS[name](canvas, x, y)
+    canvas.mark(MARK)
+    boxes = tuple(DrawnBox(attribute=name, extent=_clipped(extents[name])) for name in sorted(extents))
+    return DrawnSample(png=canvas.png(), boxes=boxes)
+
+
+def _clipped(extent: Extent) -> Extent:
+    x0, y0, x1, y1 = extent
+    return max(0.0, x0), max(0.0, y0), min(float(SIZE), x1), min(float(SIZE), y1)
+
+
+__all__ = ["MARK", "ZONES", "DrawnSample", "draw", "fits"]

@@ -1,0 +1,198 @@
+"""Annotator-level data, for admins: whole exports, and judgements a page at a time. Each is in the audit
+trail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from django.http import StreamingHttpResponse
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.api.errors import Busy, Refused
+from annotation.api.pages import listing, page, page_of
+from annotation.api.resource import FileResource, Query, Resource, file_of
+from annotation.api.study_access import exported_study
+from annotation.exports.formats.registry import FORMATS
+from annotation.exports.selection import STATUSES, ExportRefused, Filters
+from annotation.exports.services import judgements, writing
+from annotation.models import Judgement, OptionRole, Pool, Purpose, Scope, TaskKind
+
+TAGS = ["exports"]
+EXPORT_SCOPES: dict[str, Scope] = dict.fromkeys(("GET", "POST", "DELETE"), Scope.EXPORT)
+
+
+def filter_fields() -> dict[str, serializers.Field]:
+    """What can be asked of an export; left out takes everything."""
+    return {
+        "task": serializers.ChoiceField(
+            choices=TaskKind.choices, required=False, help_text="Only answers to tasks of this kind."
+        ),
+        "since": serializers.DateField(required=False, help_text="Only of this day (UTC) and later."),
+        "until": serializers.DateField(required=False, help_text="Only of this day (UTC) and before."),
+        "group": serializers.CharField(
+            required=False, max_length=120, help_text="Only of the identity group of this name."
+        ),
+        "pool": serializers.ChoiceField(
+            choices=Pool.choices,
+            required=False,
+            help_text="in: residents of the region judged; out: who identify with it from North America.",
+        ),
+        "stratum": serializers.CharField(
+            required=False, max_length=120, help_text="Only answers reserved for this stratum."
+        ),
+        "status": serializers.ChoiceField(
+            choices=STATUSES,
+            required=False,
+            help_text="counted: what scores use; surplus: what came when all that was wanted was there.",
+        ),
+    }
+
+
+ExportQuery: type[Query] = type(
+    "ExportQuery",
+    (Query,),
+    {
+        "format": serializers.ChoiceField(
+            choices=sorted(FORMATS), help_text="The shape of the files (docs/exports.md)."
+        ),
+        **filter_fields(),
+    },
+)
+JudgementsQuery = listing("Judgements", orders={"id": "pk"}, default="id", **filter_fields())
+
+
+class FormatSerializer(serializers.Serializer):
+    """A shape that an export can have."""
+
+    name = serializers.CharField()
+    title = serializers.CharField()
+    use = serializers.CharField(help_text="What it is for.")
+    media_type = serializers.CharField()
+
+
+class FormatsSerializer(serializers.Serializer):
+    """Every shape there is."""
+
+    formats = FormatSerializer(many=True)
+
+
+class JudgementSerializer(serializers.Serializer):
+    """What one annotator said of one option: a row of the long table (docs/exports.md)."""
+
+    task = serializers.ChoiceField(choices=TaskKind.choices)
+    task_version = serializers.IntegerField()
+    unit = serializers.IntegerField(help_text="Position of the unit within its task, from 1.")
+    unit_name = serializers.CharField(help_text="What the source calls the unit.")
+    stimulus = serializers.CharField(help_text="What was judged.")
+    purpose = serializers.ChoiceField(choices=Purpose.choices)
+    page = serializers.IntegerField(allow_null=True, help_text="Page of options of an image, from 1.")
+    image = serializers.CharField(help_text="Name of the image.")
+    image_set = serializers.CharField(help_text="Set that the image belongs to.")
+    image_index = serializers.IntegerField(
+        allow_null=True, help_text="Number of the image within its set and identity group, from 1."
+    )
+    axis = serializers.CharField(help_text="Kind of the identity group.")
+    identity = serializers.CharField(help_text="Identity group of the image or association.")
+    attribute = serializers.CharField(help_text="Of the option; empty for none of the above.")
+    role = serializers.ChoiceField(choices=OptionRole.choices, help_text="Why the option was there.")
+    response = serializers.IntegerField(help_text="Rows of one number were given together.")
+    annotator = serializers.CharField(help_text="Pseudonym.")
+    simulated = serializers.BooleanField(help_text="A program made the answer.")
+    stratum = serializers.CharField(help_text="Whom the slot was reserved for; empty for a surplus.")
+    value = serializers.IntegerField(help_text="On the task's scale.")
+    label = serializers.CharField(help_text="The value in words.")
+    shown_position = serializers.IntegerField(help_text="Where the option stood, from 1.")
+    justification = serializers.CharField(help_text="What the annotator wrote.")
+    boxes = serializers.ListField(
+        child=serializers.ListField(child=serializers.FloatField()), help_text="x0, y0, x1, y1 in pixels."
+    )
+    whole_image = serializers.BooleanField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    submitted_at = serializers.DateTimeField(allow_null=True)
+    active_ms = serializers.IntegerField(allow_null=True, help_text="Milliseconds of activity.")
+    idle_ms = serializers.IntegerField(allow_null=True, help_text="Milliseconds without.")
+    language = serializers.CharField(help_text="In which the wording was shown.")
+    revision = serializers.IntegerField(help_text="1 for a first answer.")
+    current = serializers.BooleanField(help_text="No: a later revision replaced it.")
+    surplus = serializers.BooleanField(help_text="Came when all wanted answers were there.")
+
+
+class Formats(Resource):
+    """The formats of exports."""
+
+    scopes: ClassVar = {"GET": None}
+
+    @extend_schema(operation_id="export_formats", responses=FormatsSerializer, tags=TAGS)
+    def get(self, request: Request) -> Response:
+        return Response(FormatsSerializer({"formats": list(FORMATS.values())}).data)
+
+
+class Download(FileResource):
+    """An export at once."""
+
+    scopes: ClassVar = EXPORT_SCOPES
+
+    @extend_schema(
+        operation_id="export_download",
+        parameters=[ExportQuery],
+        responses=file_of("application/zip"),
+        tags=TAGS,
+    )
+    def get(self, request: Request, name: str) -> StreamingHttpResponse:
+        """A zip archive with the data and what its columns mean, streamed as it is made. For large studies,
+        make a job of it."""
+        study = exported_study(request, name)
+        asked = self.query(ExportQuery)
+        fmt = asked.pop("format")
+        try:
+            archive = writing.stream_zip(study=study, fmt=fmt, by=request.user, filters=Filters(**asked))
+        except ExportRefused as refused:
+            raise _bad_filter(refused) from refused
+        return StreamingHttpResponse(
+            archive,
+            content_type="application/zip",
+            headers={"Content-Disposition": f'attachment; filename="{study.name}-{fmt}.zip"'},
+        )
+
+
+class Judgements(Resource):
+    """What each annotator said of each option, superseded and surplus answers marked."""
+
+    scopes: ClassVar = EXPORT_SCOPES
+
+    @extend_schema(
+        operation_id="judgements_list",
+        parameters=[JudgementsQuery],
+        responses={
+            200: page_of(JudgementSerializer),
+            503: OpenApiResponse(description="Answers are being written by something that takes long."),
+        },
+        tags=TAGS,
+    )
+    def get(self, request: Request, name: str) -> Response:
+        """Every page is noted in the audit trail. While answers come in, pages are of different moments: an
+        export is of one. No answer is passed by, however late it is committed."""
+        study = exported_study(request, name)
+        query = self.query(JudgementsQuery)
+        filters = Filters(
+            **{key: value for key, value in query.items() if key not in ("order", "limit", "cursor")}
+        )
+        try:
+            rows = judgements.selected(study=study, filters=filters)
+        except ExportRefused as refused:
+            raise _bad_filter(refused) from refused
+        except judgements.StillWriting as writing:
+            raise Busy(str(writing)) from writing
+
+        def shown(found: Sequence[Judgement]) -> list[dict[str, Any]]:
+            return judgements.read(study=study, filters=filters, found=found, by=request.user)
+
+        return page(request, rows, query=query, kind=JudgementsQuery, row=JudgementSerializer, shown=shown)
+
+
+def _bad_filter(refused: ExportRefused) -> Refused:
+    return Refused(str(refused))

@@ -1,0 +1,147 @@
+"""Tasks as Label Studio imports them: one for each page of an image, with every annotator's answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import groupby
+from xml.sax.saxutils import quoteattr
+
+from annotation.exports import image_answers
+from annotation.exports.packing import File, gathered
+from annotation.exports.selection import COUNTED, NONE_OF_ABOVE, Selection, check_attributes
+from annotation.models import TaskKind
+
+COLUMNS = (
+    ("labelstudio.json: id", "number of the unit: one page of one image"),
+    (
+        "data",
+        "`image` (name of the image, with a number before it where another image has that name; put the "
+        "address of your copies before it), `page`, and `shown`: the attributes of the page in alphabetical "
+        "order",
+    ),
+    ("data: " + ", ".join(image_answers.WHICH), image_answers.WHICH_MEANS),
+    (
+        "annotations[]",
+        "one for each answer. Label Studio knows no pseudonyms: `annotator` says it beside its own fields, "
+        "and so does `meta` of each result; `created_at` where it is known, `lead_time` in seconds, `shown` "
+        "in the order shown",
+    ),
+    (
+        "annotations[].result",
+        "`choices` of the control `depicted` (the attributes chosen, or none of the above) and "
+        "`whole_image`, and `rectanglelabels` of the control `box`: x, y, width, height in per cent of the "
+        "image, not rotated",
+    ),
+    ("config.xml", "the labelling interface to which these results belong"),
+)
+
+
+def fits(selection: Selection) -> None:
+    """Raises ExportRefused where an attribute would be taken for none of the above."""
+    check_attributes(selection.judgements(status=COUNTED, tasks=[TaskKind.DEPICTION]))
+
+
+def files(selection: Selection) -> Iterator[File]:
+    numbers = image_answers.categories(selection)
+    yield File("labelstudio.json", gathered(_tasks(selection, numbers)))
+    yield File("config.xml", [_config(numbers).encode()])
+
+
+def _tasks(selection: Selection, numbers: image_answers.Numbers) -> Iterator[str]:
+    yield "["
+    between = "\n"
+    names: set[str] = set()
+    for image in image_answers.reviewed(selection):
+        name = image.file_name if image.name in names else image.name
+        names.add(name)
+        for unit, answers in groupby(image.reviews, key=lambda review: review.unit):
+            reviews = list(answers)
+            for text in reviews[0].attributes:
+                numbers[text]  # one that is new since the list was made
+            task = {
+                "id": unit,
+                "data": {
+                    "image": name,
+                    **image.which,
+                    "page": reviews[0].page,
+                    "shown": sorted(reviews[0].attributes),
+                },
+                "annotations": [_annotation(image, review) for review in reviews],
+                "predictions": [],
+            }
+            yield f"{between}{json.dumps(task, ensure_ascii=False)}"
+            between = ",\n"
+    yield "\n]\n"
+
+
+def _annotation(image: image_answers.Reviewed, review: image_answers.Review) -> dict[str, object]:
+    active = review.active_ms
+    return {
+        "id": review.response,
+        "unique_id": f"response-{review.response}",
+        "annotator": review.annotator or None,
+        "was_cancelled": False,
+        "ground_truth": False,
+        # Label Studio's own converter breaks at one that is null.
+        **({"created_at": review.submitted_at.isoformat()} if review.submitted_at else {}),
+        "lead_time": None if active is None else active / 1000,
+        "shown": [shown.attribute or NONE_OF_ABOVE for shown in review.shown],
+        "result": list(_results(image, review)),
+    }
+
+
+def _results(image: image_answers.Reviewed, review: image_answers.Review) -> Iterator[dict[str, object]]:
+    meta = {"meta": {"text": [review.annotator]}} if review.annotator else {}
+    chosen = [shown.attribute for shown in review.chosen]
+    whole = [shown.attribute for shown in review.chosen if shown.whole_image]
+    for control, texts in (
+        ("depicted", chosen + [NONE_OF_ABOVE] * review.none_of_above),
+        ("whole_image", whole),
+    ):
+        if texts:
+            yield {
+                "id": f"{review.response}-{control}",
+                "type": "choices",
+                "from_name": control,
+                "to_name": "image",
+                "value": {"choices": texts},
+                **meta,
+            }
+    for shown in review.chosen:
+        for number, (x0, y0, x1, y1) in enumerate(shown.boxes, 1):
+            yield {
+                "id": f"{review.response}-{shown.position}-{number}",
+                "type": "rectanglelabels",
+                "from_name": "box",
+                "to_name": "image",
+                "original_width": image.width,
+                "original_height": image.height,
+                "image_rotation": 0,
+                "value": {
+                    "x": 100 * x0 / image.width,
+                    "y": 100 * y0 / image.height,
+                    "width": 100 * (x1 - x0) / image.width,
+                    "height": 100 * (y1 - y0) / image.height,
+                    "rotation": 0,
+                    "rectanglelabels": [shown.attribute],
+                },
+                **meta,
+            }
+
+
+def _config(numbers: image_answers.Numbers) -> str:
+    names = sorted(numbers)
+    labels = "".join(f"    <Label value={quoteattr(name)}/>\n" for name in names)
+    choices = "".join(f"    <Choice value={quoteattr(name)}/>\n" for name in names)
+    none = f"    <Choice value={quoteattr(NONE_OF_ABOVE)}/>\n"
+    return (
+        '<View>\n  <Image name="image" value="$image"/>\n'
+        f'  <RectangleLabels name="box" toName="image">\n{labels}  </RectangleLabels>\n'
+        f'  <Choices name="depicted" toName="image" choice="multiple">\n{choices}{none}  </Choices>\n'
+        f'  <Choices name="whole_image" toName="image" choice="multiple">\n{choices}  </Choices>\n'
+        "</View>\n"
+    )
+
+
+__all__ = ["COLUMNS", "files", "fits"]

@@ -1,0 +1,259 @@
+"""The long table: one row for each annotator, unit and option shown (DESIGN §8; Prabhakaran et al. 2021).
+
+Memory does not grow with the study: one query, read a chunk at a time, and one query for the boxes of each.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import PurePath
+from typing import Any
+
+from django.db.models import QuerySet
+
+from annotation.core import scales
+from annotation.exports.selection import Selection
+from annotation.models import Box, Judgement, OptionRole, Purpose
+
+Row = tuple[Any, ...]
+Corners = tuple[float, float, float, float]
+
+# name, type, what it holds. Types are those of the Parquet file.
+DESCRIBED: tuple[tuple[str, str, str], ...] = (
+    ("study", "text", "name of the study"),
+    ("task", "text", "kind of the task: `visual_nature`, `prevalence`, `offensiveness`, `depiction`"),
+    ("task_version", "number", "version of the task that was answered"),
+    ("unit", "number", "position of the unit within its task, from 1"),
+    (
+        "unit_name",
+        "text",
+        "what the source calls the unit; for ViSAGe its `worker_id`, which names a page, not a person",
+    ),
+    (
+        "stimulus",
+        "text",
+        "what was judged: the attribute, `identity: attribute` for an association, the image's name",
+    ),
+    (
+        "purpose",
+        "text",
+        "`data`, or `training`, `gold`, `attention` for items that check or teach the annotator; "
+        "scores use `data` only",
+    ),
+    ("page", "number", "page of options of an image, from 1; empty for other stimuli"),
+    (
+        "image",
+        "text",
+        "name of the image: its outside reference, or its file's name. Two images can have one name: "
+        "`image_set`, `image_index`, `axis` and `identity` together tell them apart",
+    ),
+    ("image_set", "text", "name of the set that the image belongs to"),
+    ("image_index", "number", "number of the image within its set and identity group, from 1"),
+    (
+        "axis",
+        "text",
+        "kind of the identity group: `nationality`, `us_state` ...; groups of two kinds can have one name",
+    ),
+    ("identity", "text", "identity group of the image or association"),
+    ("attribute", "text", "the attribute of the option; empty for none of the above"),
+    (
+        "role",
+        "text",
+        "why the option was there: `stimulus`, `stereotypical`, `random`, `none_of_above`, or `unassigned` "
+        "where the source does not say; scores resolve it by the study's rule",
+    ),
+    (
+        "response",
+        "number",
+        "number of the response: rows with the same number were given together by one annotator",
+    ),
+    ("annotator", "text", "pseudonym; empty where the source does not identify annotators (all of ViSAGe)"),
+    ("simulated", "yes/no", "`yes` if a program made the answer"),
+    ("stratum", "text", "whom the slot was reserved for, e.g. `origin: Asia`; empty for a surplus"),
+    ("value", "number", "the value on the task's scale"),
+    ("label", "text", "the value in words"),
+    ("shown_position", "number", "where the option stood when it was shown, from 1"),
+    ("justification", "text", "what the annotator wrote"),
+    ("boxes", "boxes", "JSON list of `[x0, y0, x1, y1]` in pixels of the image"),
+    ("whole_image", "yes/no", "`yes` if the attribute was said to be visible in the image as a whole"),
+    ("started_at", "time", "when the unit was shown (ISO 8601, UTC); empty if not known"),
+    ("submitted_at", "time", "when the answer came; empty if not known"),
+    ("active_ms", "number", "milliseconds of activity; empty if not known"),
+    ("idle_ms", "number", "milliseconds without activity; empty if not known"),
+    ("language", "text", "language in which the wording was shown; empty if not recorded"),
+    ("revision", "number", "1 for a first answer, 2 for its first change ..."),
+    ("current", "yes/no", "`no` if a later revision replaced it; scores use `yes` only"),
+    (
+        "surplus",
+        "yes/no",
+        "`yes` if it came when the unit already had all answers it wanted; scores leave it out",
+    ),
+)
+COLUMNS = tuple(name for name, _, _ in DESCRIBED)
+
+CHUNK = 2000
+"""Rows held in memory at a time: the boxes of one chunk are one query."""
+
+_FIELDS = (
+    "pk",
+    "value",
+    "position",
+    "justification",
+    "whole_image",
+    "option__role",
+    "option__attribute__text",
+    "response_id",
+    "response__task_version",
+    "response__revision",
+    "response__current",
+    "response__started_at",
+    "response__submitted_at",
+    "response__active_ms",
+    "response__idle_ms",
+    "response__language",
+    "response__slot_id",
+    "response__slot__stratum",
+    "response__annotator__pseudonym",
+    "response__annotator__simulated",
+    "response__unit__task__kind",
+    "response__unit__position",
+    "response__unit__source_name",
+    "response__unit__purpose",
+    "response__unit__page",
+    "response__unit__attribute__text",
+    "response__unit__association__group__axis",
+    "response__unit__association__group__name",
+    "response__unit__association__attribute__text",
+    "response__unit__image_id",
+    "response__unit__image__reference",
+    "response__unit__image__file",
+    "response__unit__image__image_set__name",
+    "response__unit__image__index",
+    "response__unit__image__group__axis",
+    "response__unit__image__group__name",
+)
+
+
+def chunks(selection: Selection, *, status: str = "") -> Iterator[list[Row]]:
+    """The rows in the order of COLUMNS: by task, unit, response, shown position.
+
+    None stands for what is not known, texts are as they were written, boxes are lists of corners.
+    """
+    judgements = asked(selection, status=status).iterator(chunk_size=CHUNK)
+    labels = {(kind, one.value): one.name for kind, scale in scales.SCALES.items() for one in scale}
+    while chunk := list(islice(judgements, CHUNK)):
+        drawn = boxes_of(row[0] for row in chunk)
+        yield [_row(selection, labels, row, drawn.get(row[0], [])) for row in chunk]
+        selection.read(len(chunk))
+
+
+def asked(selection: Selection, *, status: str = "") -> QuerySet[Any]:
+    """The one query of the table, but for the boxes."""
+    return ordered(selection, status=status).values_list(*_FIELDS)
+
+
+def ordered(selection: Selection, *, status: str = "") -> QuerySet[Judgement]:
+    """The judgements in the order of the table."""
+    return selection.judgements(status=status).order_by(
+        "response__unit__task_id", "response__unit__position", "response_id", "position"
+    )
+
+
+def boxes_of(judgements: Iterable[int]) -> dict[int, list[Corners]]:
+    """The boxes of each judgement that has any, in the order in which they were drawn."""
+    found: dict[int, list[Corners]] = defaultdict(list)
+    drawn = Box.objects.filter(judgement__in=list(judgements)).order_by("pk")
+    for judgement, x0, y0, x1, y1 in drawn.values_list("judgement", "x0", "y0", "x1", "y1"):
+        found[judgement].append((x0, y0, x1, y1))
+    return found
+
+
+def image_name(reference: str | None, file: str | None) -> str:
+    """What an image is called: its outside reference, or its file's name."""
+    return reference or PurePath(file or "").name
+
+
+def _row(selection: Selection, labels: dict[tuple[str, int], str], row: Row, boxes: list[Corners]) -> Row:
+    (
+        _key,
+        value,
+        position,
+        justification,
+        whole_image,
+        role,
+        attribute,
+        response,
+        task_version,
+        revision,
+        current,
+        started_at,
+        submitted_at,
+        active_ms,
+        idle_ms,
+        language,
+        slot,
+        stratum,
+        pseudonym,
+        simulated,
+        kind,
+        unit,
+        unit_name,
+        purpose,
+        page,
+        attribute_asked,
+        associated_axis,
+        associated_group,
+        associated,
+        shows_image,
+        reference,
+        file,
+        image_set,
+        image_index,
+        image_axis,
+        image_group,
+    ) = row
+    image = image_name(reference, file)
+    identity = image_group or associated_group or ""
+    if shows_image:
+        stimulus = image
+    elif identity:
+        stimulus = f"{identity}: {associated}"
+    else:
+        stimulus = attribute_asked
+    return (
+        selection.study.name,
+        kind,
+        task_version,
+        unit,
+        unit_name,
+        stimulus,
+        purpose,
+        page if shows_image else None,
+        image,
+        image_set or "",
+        image_index,
+        image_axis or associated_axis or "",
+        identity,
+        "" if role == OptionRole.NONE_OF_ABOVE else attribute or "",
+        role,
+        response,
+        pseudonym or "",
+        bool(selection.study.simulated or simulated),
+        stratum or "",
+        value,
+        labels[kind, value],
+        position,
+        justification,
+        boxes,
+        whole_image,
+        started_at,
+        submitted_at,
+        active_ms,
+        idle_ms,
+        language,
+        revision,
+        current,
+        slot is None and purpose == Purpose.DATA,
+    )

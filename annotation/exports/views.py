@@ -1,0 +1,184 @@
+"""Downloads of annotator-level data, for admins."""
+
+from __future__ import annotations
+
+import logging
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+
+from annotation import policies
+from annotation.core.requests import LoggedIn
+from annotation.exports import queries, tasks
+from annotation.exports.formats.registry import FORMATS
+from annotation.exports.forms import ExportForm
+from annotation.exports.selection import ExportRefused
+from annotation.exports.services import jobs as export_jobs
+from annotation.exports.services import writing
+from annotation.models import ExportJob, Study
+
+log = logging.getLogger(__name__)
+
+
+def exported_study(request: LoggedIn, name: str) -> Study:
+    """The study, if the account may take its data out; 404 otherwise, as if there were none."""
+    study = get_object_or_404(Study, name=name)
+    if not policies.may_export(request.user, study):
+        raise Http404
+    return study
+
+
+@login_required
+@never_cache
+@require_safe
+def export_page(request: LoggedIn, name: str) -> HttpResponse:
+    """The formats with what each is for, and what to take."""
+    study = exported_study(request, name)
+    return _page(request, study, ExportForm(study, initial={"format": "csv"}))
+
+
+@login_required
+@require_GET
+@never_cache
+def export_download(request: LoggedIn, name: str) -> HttpResponse | StreamingHttpResponse:
+    """The export that the page asks for, as a zip archive with what its columns mean."""
+    study = exported_study(request, name)
+    form = ExportForm(study, request.GET)
+    if not form.is_valid():
+        return _page(request, study, form, status=422)
+    fmt = form.cleaned_data["format"]
+    try:
+        archive = writing.stream_zip(study=study, fmt=fmt, by=request.user, filters=form.filters())
+    except ExportRefused as refused:
+        form.add_error(None, str(refused))
+        return _page(request, study, form, status=422)
+    return StreamingHttpResponse(
+        archive,
+        content_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{study.name}-{fmt}.zip"'},
+    )
+
+
+@login_required
+@require_GET
+@never_cache
+def export_annotations(request: LoggedIn, name: str) -> StreamingHttpResponse:
+    """The long table of the whole study as plain CSV; where what its columns hold is told, a header says."""
+    study = exported_study(request, name)
+    return StreamingHttpResponse(
+        writing.stream_csv(study=study, by=request.user),
+        content_type="text/csv; charset=utf-8",
+        headers={
+            "Content-Disposition": f'attachment; filename="{study.name}-annotations.csv"',
+            "Link": f'<{reverse("export_columns", args=[study.name])}>; rel="describedby"; type="text/plain"',
+        },
+    )
+
+
+@login_required
+@require_safe
+@never_cache
+def export_columns(request: LoggedIn, name: str) -> HttpResponse:
+    """What the columns of the plain CSV hold: Markdown, sent as text so that a browser shows it."""
+    study = exported_study(request, name)
+    return HttpResponse(writing.csv_columns(study=study), content_type="text/plain; charset=utf-8")
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def export_list(request: LoggedIn, name: str) -> HttpResponse:
+    """POST asks for an export, now or in the background; GET says how those in the background stand."""
+    study = exported_study(request, name)
+    if request.method != "POST":
+        # A page that polls; whoever comes without one sees the whole page.
+        if not request.htmx:
+            return redirect("export_page", name=name)
+        return render(request, "annotation/lead/_exports.html", _asked(request, study))
+    form = ExportForm(study, request.POST)
+    if not form.is_valid():
+        return _page(request, study, form, status=422)
+    if request.POST.get("when") == "now":
+        return redirect(f"{reverse('export_download', args=[name])}?{form.asked()}")
+    try:
+        job = export_jobs.request(
+            study=study, fmt=form.cleaned_data["format"], filters=form.filters(), by=request.user
+        )
+    except ExportRefused as refused:
+        form.add_error(None, str(refused))
+        return _page(request, study, form, status=422)
+    tasks.ring(job)
+    return redirect(f"{reverse('export_page', args=[name])}#exports")
+
+
+@login_required
+@require_POST
+def export_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpResponse:
+    """Make an export again, or delete it."""
+    job = _job(request, name, pk)
+    if action == "retry":
+        if export_jobs.retry(job=job):
+            job.refresh_from_db()
+            tasks.ring(job)
+    elif action == "delete":
+        export_jobs.delete(job=job)
+    else:
+        raise Http404
+    return redirect(f"{reverse('export_page', args=[name])}#exports")
+
+
+@login_required
+@require_GET
+@never_cache
+def export_file(request: LoggedIn, name: str, pk: int) -> HttpResponse | FileResponse:
+    """The file of an export that was made in the background."""
+    job = _job(request, name, pk)
+    try:
+        file = export_jobs.fetch(job=job, by=request.user)
+    except export_jobs.ExportGone:
+        messages.warning(request, _("There is no file of this export any more. Make it again."))
+        return redirect("export_page", name=name)
+    except OSError:
+        log.exception("export %s cannot be read", job.pk)
+        messages.error(
+            request, _("Where exports are kept does not answer at the moment. Try again in a minute.")
+        )
+        return redirect("export_page", name=name)
+    return FileResponse(
+        file,
+        as_attachment=True,
+        filename=f"{job.study.name}-{job.format}.zip",
+        content_type="application/zip",
+    )
+
+
+def _job(request: LoggedIn, name: str, pk: int) -> ExportJob:
+    """The export, if the account asked for it and may still have it; 404 otherwise."""
+    study = exported_study(request, name)
+    job = get_object_or_404(ExportJob.objects.select_related("study"), study=study, pk=pk)
+    if not policies.may_fetch_export(request.user, job):
+        raise Http404
+    return job
+
+
+def _asked(request: LoggedIn, study: Study) -> dict[str, object]:
+    asked = queries.asked_by(request.user, study)
+    return {"study": study, "asked": asked, "waiting": any(one.waiting for one in asked)}
+
+
+def _page(request: LoggedIn, study: Study, form: ExportForm, *, status: int = 200) -> HttpResponse:
+    context = {
+        **_asked(request, study),
+        "form": form,
+        "formats": FORMATS.values(),
+        "chosen": form["format"].value(),
+        "large": queries.is_large(study),
+        "threshold": queries.LARGE,
+    }
+    return render(request, "annotation/lead/export.html", context, status=status)

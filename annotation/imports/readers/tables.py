@@ -1,0 +1,122 @@
+"""Tables as rows of cells with the row numbers a spreadsheet shows: CSV files and Excel sheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from python_calamine import CalamineError, CalamineWorkbook
+
+from annotation.imports.readers.oddities import FileRefused, OddityLog, check_is_file
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells in the order of the columns asked for; `rows[i]` is the spreadsheet's row i + 2."""
+
+    rows: list[list[Any]]
+    log: OddityLog
+
+
+FIRST_ROW = 2
+"""The spreadsheet's number of the first row below the header."""
+
+
+def read_csv(path: Path, columns: Sequence[str], *, hint: str = "") -> Table:
+    """Read `columns` of a comma-separated UTF-8 file; every cell is text.
+
+    Raises FileRefused for another encoding or format, a missing column, a row that is too short or too
+    long, and a table without rows. `hint` is added where columns are missing.
+    """
+    check_is_file(path)
+    raw = path.read_bytes()
+    if raw.startswith(b"PK"):
+        raise FileRefused(path, "this is an Excel or zip file, not a CSV file.", "Save it as CSV (UTF-8).")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise FileRefused(path, "the file is not UTF-8.", "Save it as 'CSV UTF-8'.", row=line) from error
+    if "\0" in text:
+        raise FileRefused(path, "the file is not UTF-8 (it looks like UTF-16).", "Save it as 'CSV UTF-8'.")
+    try:
+        records = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error as error:
+        raise FileRefused(path, f"this is not comma-separated text ({error}).", "Fetch it again.") from error
+    return _table(path, "", records, columns, hint)
+
+
+def read_sheet(path: Path, sheet: str, columns: Sequence[str]) -> Table:
+    """Read `columns` of one sheet of an Excel file; cells are text, numbers or what calamine makes of them.
+
+    Other sheets are reported as `sheet_ignored`. Raises FileRefused for a file that is not Excel, a
+    missing sheet or column, and a sheet without rows.
+    """
+    check_is_file(path)
+    try:
+        # From bytes: from a path, calamine trusts the ending of the file's name.
+        workbook = CalamineWorkbook.from_filelike(io.BytesIO(path.read_bytes()))
+        names = workbook.sheet_names
+        if sheet not in names:
+            raise FileRefused(
+                path,
+                f"there is no sheet '{sheet}'. It has: {', '.join(names)}.",
+                "Name the sheet so, or check that this is the right file.",
+            )
+        # Empty rows and columns at the top are kept, so that row numbers are the spreadsheet's.
+        records = workbook.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
+    except CalamineError as error:
+        raise FileRefused(
+            path,
+            f"this is not an Excel file that can be read ({error}).",
+            "Fetch it again, or save it as .xlsx.",
+        ) from error
+    table = _table(path, sheet, records, columns, "")
+    for other in names:
+        if other != sheet:
+            height = workbook.get_sheet_by_name(other).height
+            table.log.note("sheet_ignored", row=1, example=f"sheet '{other}', {height} rows")
+    return table
+
+
+def _table(path: Path, sheet: str, records: list[list[Any]], columns: Sequence[str], hint: str) -> Table:
+    header = [str(cell).strip() for cell in records[0]] if records else []
+    for column in columns:
+        if column not in header:
+            raise FileRefused(
+                path,
+                f"there is no column '{column}'. The first row has: {', '.join(header) or 'nothing'}.",
+                hint or "Name the column so, or check that this is the right file.",
+                sheet=sheet,
+                row=1,
+            )
+        if header.count(column) > 1:
+            raise FileRefused(
+                path, "there are two columns of this name.", "Remove one.", sheet=sheet, row=1, column=column
+            )
+    if len(records) == 1:
+        raise FileRefused(path, "there are no rows below the header.", "Fetch it again.", sheet=sheet)
+    log = OddityLog(path, sheet)
+    for name in header:
+        if name and name not in columns:
+            log.note("column_ignored", row=1, example=f"column '{name}'")
+    places = [header.index(column) for column in columns]
+    width = len(header)
+    for number, record in enumerate(records[1:], start=FIRST_ROW):
+        if record and len(record) != width:
+            raise FileRefused(
+                path,
+                f"{len(record)} cells where the header has {width}.",
+                "Check commas and quotation marks in this row.",
+                sheet=sheet,
+                row=number,
+            )
+    if places == list(range(width)):
+        rows = records[1:]
+    else:
+        rows = [[record[place] for place in places] if record else [] for record in records[1:]]
+    return Table(rows=rows, log=log)

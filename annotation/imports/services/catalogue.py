@@ -1,0 +1,115 @@
+"""What both importers need of the catalogue: sources, identity groups and attributes (PROTOCOL §1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from annotation.imports.readers.identities import known_identities
+from annotation.imports.readers.oddities import Oddity, OddityLog
+from annotation.models import Attribute, Axis, IdentityGroup, Source
+
+Progress = Callable[[str, int, int], None]
+"""Called with a step's name, how many rows of it are done, and how many there are."""
+
+
+class ImportRefused(ValueError):
+    """An import that would contradict what the database holds. The message says what to do."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import wrote: rows created, by what they are, groups filled in, and what was odd."""
+
+    created: dict[str, int] = field(default_factory=dict)
+    filled: int = 0
+    oddities: tuple[Oddity, ...] = ()
+
+    @property
+    def nothing_to_do(self) -> bool:
+        return not self.filled and not any(self.created.values())
+
+
+@dataclass(frozen=True)
+class SourceInfo:
+    """A published resource, as it is to be cited."""
+
+    name: str
+    title: str
+    licence: str
+    citation: str
+
+
+_SEEGULL = (
+    "Jha et al. (2023): SeeGULL: A Stereotype Benchmark with Broad Geo-Cultural Coverage Leveraging "
+    "Generative Models. ACL."
+)
+SEEGULL = SourceInfo("seegull-v2", "SeeGULL v2, nationalities", "CC BY 4.0", _SEEGULL)
+SEEGULL_STATES = {
+    Axis.US_STATE: SourceInfo("seegull-us-states", "SeeGULL, US states", "CC BY 4.0", _SEEGULL),
+    Axis.INDIAN_STATE: SourceInfo("seegull-indian-states", "SeeGULL, Indian states", "CC BY 4.0", _SEEGULL),
+}
+
+
+def locked_source(info: SourceInfo) -> Source:
+    """The row of a source, created if need be, and locked until the transaction ends.
+
+    The lock makes imports of one source wait for each other, so that the second finds what the first wrote.
+    """
+    Source.objects.get_or_create(
+        name=info.name, defaults={"title": info.title, "licence": info.licence, "citation": info.citation}
+    )
+    return Source.objects.select_for_update().get(name=info.name)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Primary keys of identity groups by name, and what had to be done for them."""
+
+    keys: dict[str, int]
+    created: int
+    filled: int
+    oddities: tuple[Oddity, ...]
+
+
+def ensure_groups(*, first_rows: dict[str, int], axis: Axis, file: str, sheet: str = "") -> Groups:
+    """Make sure that the identities exist on `axis`; `first_rows` maps each name to its first row in `file`.
+
+    Demonym, country, region and Global South come from annotation/data/identities.csv. A group that is
+    there already keeps what it has; only blanks are filled.
+    """
+    known = known_identities()
+    log = OddityLog(file, sheet)
+    names = list(first_rows)
+    present = {group.name: group for group in IdentityGroup.objects.filter(axis=axis, name__in=names)}
+    fresh: list[IdentityGroup] = []
+    filled: list[IdentityGroup] = []
+    for name in names:
+        entry = known.get((axis.value, name))
+        if entry is None:
+            log.note("identity_unlisted", row=first_rows[name], example=f"'{name}'")
+        group = present.get(name)
+        if group is None:
+            group = IdentityGroup(name=name, axis=axis, demonym=entry.demonym if entry else name)
+            fresh.append(group)
+        if entry is not None and not (group.country and group.region and group.global_south is not None):
+            group.country = group.country or entry.country
+            group.region = group.region or entry.region
+            if group.global_south is None:
+                group.global_south = entry.global_south
+            if name in present:
+                filled.append(group)
+    IdentityGroup.objects.bulk_create(fresh)
+    IdentityGroup.objects.bulk_update(filled, ["country", "region", "global_south"])
+    keys = {group.name: group.pk for group in (*present.values(), *fresh)}
+    return Groups(keys=keys, created=len(fresh), filled=len(filled), oddities=log.found())
+
+
+def ensure_attributes(*, texts: Iterable[str]) -> tuple[dict[str, int], int]:
+    """Primary keys of attributes by text, and how many had to be created. Texts are normalised already."""
+    wanted = dict.fromkeys(texts)
+    keys = dict(Attribute.objects.values_list("text", "pk"))
+    missing = [Attribute(text=text) for text in wanted if text not in keys]
+    Attribute.objects.bulk_create(missing)
+    keys.update((attribute.text, attribute.pk) for attribute in missing)
+    return {text: keys[text] for text in wanted}, len(missing)

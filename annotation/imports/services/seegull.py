@@ -1,0 +1,112 @@
+"""Import SeeGULL's associations (PROTOCOL §3, §4, §13)."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from annotation.core.table_statistics import learn
+from annotation.imports.readers.seegull import AssociationFile, AssociationRow
+from annotation.imports.services.catalogue import (
+    Imported,
+    ImportRefused,
+    Progress,
+    SourceInfo,
+    ensure_attributes,
+    ensure_groups,
+    locked_source,
+)
+from annotation.models import Association, Attribute, Axis, IdentityGroup
+
+CHUNK = 1000
+"""Associations that are written at once."""
+
+
+@transaction.atomic
+def import_associations(
+    *, file: AssociationFile, source: SourceInfo, axis: Axis, progress: Progress
+) -> Imported:
+    """Write the associations of `file` under `source`, with their groups on `axis`.
+
+    A second import of the same associations changes nothing. Raises ImportRefused where `source` holds
+    other associations: units and scores may already rest on them.
+    """
+    source_row = locked_source(source)
+    first_rows: dict[str, int] = {}
+    for row in file.rows:
+        first_rows.setdefault(row.identity, row.row)
+    groups = ensure_groups(first_rows=first_rows, axis=axis, file=file.summary.name)
+    attributes, attributes_created = ensure_attributes(texts=(row.attribute for row in file.rows))
+
+    wanted = {(groups.keys[row.identity], attributes[row.attribute]): row for row in file.rows}
+    stored = {(row.group_id, row.attribute_id): row for row in source_row.associations.all()}
+    if stored:
+        _check_same(wanted, stored, file.summary.name, source.name)
+    else:
+        rows = [_association(source_row.pk, key, row) for key, row in wanted.items()]
+        for start in range(0, len(rows), CHUNK):
+            Association.objects.bulk_create(rows[start : start + CHUNK])
+            progress("associations", min(start + CHUNK, len(rows)), len(rows))
+        learn(IdentityGroup, Attribute, Association, rows=len(rows))
+    return Imported(
+        created={
+            "groups": groups.created,
+            "attributes": attributes_created,
+            "associations": 0 if stored else len(wanted),
+        },
+        filled=groups.filled,
+        oddities=groups.oddities,
+    )
+
+
+def _association(source_id: int, key: tuple[int, int], row: AssociationRow) -> Association:
+    out = row.out_votes or (None, None, None)
+    return Association(
+        source_id=source_id,
+        group_id=key[0],
+        attribute_id=key[1],
+        in_stereotypical=row.in_votes[0],
+        in_nonstereotypical=row.in_votes[1],
+        in_unsure=row.in_votes[2],
+        out_stereotypical=out[0],
+        out_nonstereotypical=out[1],
+        out_unsure=out[2],
+        offensiveness=list(row.ratings),
+        offensiveness_mean=row.mean,
+    )
+
+
+def _check_same(
+    wanted: dict[tuple[int, int], AssociationRow],
+    stored: dict[tuple[int, int], Association],
+    file: str,
+    source: str,
+) -> None:
+    cure = "Nothing was changed. Import this file under a name of its own with --source."
+    for key, row in wanted.items():
+        have = stored.get(key)
+        if have is None:
+            raise ImportRefused(
+                f"{file}, row {row.row}: '{row.identity}, {row.attribute}' is not among the {len(stored)} "
+                f"associations that the source '{source}' already holds. {cure}"
+            )
+        if _said(have) != row.said:
+            raise ImportRefused(
+                f"{file}, row {row.row}: the source '{source}' already holds '{row.identity}, "
+                f"{row.attribute}' with other votes or ratings. {cure}"
+            )
+    if len(stored) > len(wanted):
+        raise ImportRefused(
+            f"{file} has {len(wanted)} associations, but the source '{source}' already holds "
+            f"{len(stored)}. {cure}"
+        )
+
+
+def _said(row: Association) -> tuple[object, ...]:
+    """What a stored association says, in the form of AssociationRow.said."""
+    out = (row.out_stereotypical, row.out_nonstereotypical, row.out_unsure)
+    return (
+        (row.in_stereotypical, row.in_nonstereotypical, row.in_unsure),
+        None if row.out_stereotypical is None else out,
+        tuple(row.offensiveness),
+        row.offensiveness_mean,
+    )

@@ -1,0 +1,129 @@
+"""Forms of the annotator's pages: reading what a browser sent. Rules stand in the services."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from annotation.participation import profile_fields
+from annotation.participation.services.annotators import Said
+
+_LARGEST_ID = 2**63 - 1
+_DAY_MS = 24 * 60 * 60 * 1000
+
+
+class Prose(forms.CharField):
+    """A text of several lines. Browsers send their ends as CR LF and count them as one character, so they
+    are put right before the length is looked at."""
+
+    def to_python(self, value: Any) -> str:
+        return super().to_python(value.replace("\r\n", "\n") if isinstance(value, str) else value) or ""
+
+
+class RatingForm(forms.Form):
+    """One rated attribute. What is about time is a help, not a condition: nonsense there loses no answer."""
+
+    unit = forms.IntegerField(min_value=1, max_value=_LARGEST_ID)
+    client_key = forms.UUIDField()
+    value = forms.IntegerField(
+        error_messages={
+            "required": _("Please choose one of the answers."),
+            "invalid": _("Please choose one of the answers."),
+        }
+    )
+    justification = Prose(required=False, max_length=2000)
+    # Plain fields: a text field would refuse what is too long or holds a NUL, and with it the answer.
+    started_at = forms.Field(required=False)
+    active_ms = forms.Field(required=False)
+
+    def clean_started_at(self) -> datetime | None:
+        try:
+            started = datetime.fromisoformat(self.cleaned_data["started_at"] or "")
+        except ValueError:
+            return None
+        plausible = timezone.is_aware(started) and started > timezone.now() - timedelta(days=30)
+        return started if plausible else None
+
+    def clean_active_ms(self) -> int | None:
+        text = self.cleaned_data["active_ms"] or ""
+        # The slice keeps what Python refuses to read as a number (thousands of digits) beyond any day.
+        return min(int(text[:20]), _DAY_MS) if text.isascii() and text.isdigit() else None
+
+
+class ProfileForm(forms.Form):
+    """The voluntary profile: a choice or one's own words for each field, and whether it may be published."""
+
+    def __init__(self, *args: Any, questions: Sequence[profile_fields.Question], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.questions = questions
+        for question in questions:
+            if question.choices:
+                self.fields[question.name] = forms.ChoiceField(
+                    choices=[("", _("Prefer not to say")), *question.choices], required=False
+                )
+            self.fields[f"{question.name}_own"] = forms.CharField(required=False, max_length=200)
+            self.fields[f"{question.name}_publish"] = forms.BooleanField(required=False)
+
+    def groups(self) -> list[dict[str, Any]]:
+        """The fields as the page lays them out: one group for each question."""
+        return [
+            {
+                "name": question.name,
+                "label": question.label,
+                "hint": question.hint,
+                "decides": question.decides,
+                "language": question.language,
+                "choice": self[question.name] if question.choices else None,
+                "own": self[f"{question.name}_own"],
+                "publish": self[f"{question.name}_publish"],
+            }
+            for question in self.questions
+        ]
+
+    def said(self) -> dict[str, Said]:
+        """What was said, field by field. Who chooses and uses their own words too says both: strata go by the
+        choice, and neither is lost."""
+        result = {}
+        for question in self.questions:
+            own, chosen = self.cleaned_data[f"{question.name}_own"], self.cleaned_data.get(question.name, "")
+            result[question.name] = Said(
+                value=chosen or own,
+                own_words=own if chosen else "",
+                self_described=bool(own and question.choices and not chosen),
+                may_publish=self.cleaned_data[f"{question.name}_publish"],
+            )
+        return result
+
+    @staticmethod
+    def initial_from(answers: Any, *, questions: Sequence[profile_fields.Question]) -> dict[str, Any]:
+        """Initial values from the profile answers kept."""
+        offered = {question.name: {value for value, _label in question.choices} for question in questions}
+        initial: dict[str, Any] = {}
+        for answer in answers:
+            listed = answer.value in offered.get(answer.field, ())
+            initial[answer.field if listed else f"{answer.field}_own"] = answer.value
+            if answer.own_words:
+                initial[f"{answer.field}_own"] = answer.own_words
+            initial[f"{answer.field}_publish"] = answer.may_publish
+        return initial
+
+
+class WithdrawForm(forms.Form):
+    """Leaving a study: only stopping, or taking one's answers out as well, which is confirmed."""
+
+    choice = forms.ChoiceField(
+        choices=[("stop", _("Stop taking part")), ("delete", _("Withdraw my data"))],
+        error_messages={"required": _("Please choose one of the two.")},
+    )
+    sure = forms.BooleanField(required=False)
+
+    def clean(self) -> dict[str, Any]:
+        said = super().clean() or {}
+        if said.get("choice") == "delete" and not said.get("sure"):
+            self.add_error("sure", _("Please confirm: this cannot be undone."))
+        return said

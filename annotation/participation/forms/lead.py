@@ -1,0 +1,41 @@
+"""Forms of the lead's pages: reading what a browser sent. Rules stand in the services."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from annotation.participation.services import invitations
+
+
+class InvitationForm(forms.Form):
+    """A new invitation link. Times are UTC, as everywhere."""
+
+    label = forms.CharField(
+        label=_("What it is for"),
+        required=False,
+        max_length=120,
+        help_text=_("For your list only, e.g. 'pilot group'. Who follows the link does not see it."),
+    )
+    max_uses = forms.IntegerField(
+        label=_("How many people it lets in"),
+        required=False,
+        min_value=1,
+        max_value=invitations.MOST_USES,
+        help_text=_("Empty: no limit."),
+    )
+    expires_at = forms.DateTimeField(
+        label=_("Until (UTC)"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        help_text=_("Empty: it does not end."),
+    )
+
+    def clean_expires_at(self) -> Any:
+        end = self.cleaned_data["expires_at"]
+        if end is not None and end <= timezone.now():
+            raise forms.ValidationError(_("That moment is over already. Choose a later one, or none."))
+        return end

@@ -1,0 +1,194 @@
+"""Annotators: who they are to the study, what they agreed to, what they said of themselves (DESIGN §3)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.assignment.services import slots
+from annotation.models import (
+    Annotator,
+    Consent,
+    ConsentText,
+    Enrolment,
+    EnrolmentStatus,
+    Invitation,
+    ProfileAnswer,
+    ProfileField,
+    Purpose,
+    Study,
+    Unit,
+)
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+# Without 0, 1, i, l and o, which are mistaken for each other when read aloud.
+_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+
+
+class ConsentOutdated(ValueError):
+    """Somebody agreed to a text that has been replaced meanwhile."""
+
+
+class HasLeft(ValueError):
+    """Somebody withdrew from the study, which is for good."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What an annotator says in one field of the profile; an empty value is *prefer not to say*.
+    `self_described`: the value is in their own words; `own_words`: what they say besides a choice."""
+
+    value: str
+    own_words: str = ""
+    self_described: bool = False
+    may_publish: bool = False
+
+
+def annotator_for(*, user: User) -> Annotator:
+    """The annotator behind an account, made on first use. The pseudonym is random: nothing about the
+    account can be told from it."""
+    annotator, _made = Annotator.objects.get_or_create(user=user, defaults={"pseudonym": _pseudonym()})
+    return annotator
+
+
+def newcomer() -> Annotator:
+    """Somebody who comes without an account, by an invitation or from a crowd platform: they get one that
+    is called like their pseudonym and has no password, so that nobody can log in to it from outside."""
+    with transaction.atomic():
+        account: User = get_user_model()(username=_pseudonym())
+        account.set_unusable_password()
+        account.save()
+        return Annotator.objects.create(user=account, pseudonym=account.username)
+
+
+def give_consent(*, annotator: Annotator, study: Study, text_id: int) -> Enrolment:
+    """Record that `annotator` agrees to a study's consent text, and enrol them.
+
+    `text_id` is the latest version in any of its languages; giving it twice, or in two languages, is the
+    same as once. Raises ConsentOutdated if there is a newer version: nobody agrees to what they were not
+    shown. Raises HasLeft if they withdrew from the study before.
+    """
+    with transaction.atomic():
+        latest = ConsentText.objects.filter(study=study).order_by("-version").first()
+        text = ConsentText.objects.filter(study=study, pk=text_id).first()
+        if latest is None or text is None or text.version != latest.version:
+            raise ConsentOutdated(
+                _("The text has been changed since you opened this page. Please read it again.")
+            )
+        enrolment = enrol(annotator=annotator, study=study)
+        if enrolment.status == EnrolmentStatus.WITHDRAWN:
+            raise HasLeft(_("You withdrew from this study."))
+        given = Consent.objects.filter(
+            annotator=annotator,
+            text__study=study,
+            text__version=text.version,
+            withdrawn_at__isnull=True,
+        )
+        if not given.exists():
+            Consent.objects.create(annotator=annotator, text=text, given_at=timezone.now())
+        return enrolment
+
+
+def agree(*, user: User, study: Study, text_id: int) -> Enrolment:
+    """`give_consent` for an account, which becomes an annotator by it; raises the same, and nothing about
+    the account is kept then."""
+    with transaction.atomic():
+        return give_consent(annotator=annotator_for(user=user), study=study, text_id=text_id)
+
+
+def decline(*, annotator: Annotator, study: Study) -> bool:
+    """Forget somebody who was let in and does not agree; whether their account went with it.
+
+    Only who has neither agreed nor answered is forgotten; for everybody else there is withdrawing
+    (services/withdrawals.py). A use of the invitation is given back. An account that was made for this
+    visit alone, and so has no password, is deleted.
+    """
+    with transaction.atomic():
+        Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk)
+        enrolment = (
+            Enrolment.objects.select_for_update(no_key=True)
+            .filter(annotator=annotator, study=study, status=EnrolmentStatus.INVITED)
+            .first()
+        )
+        agreed = Consent.objects.filter(annotator=annotator, text__study=study)
+        answered = annotator.responses.filter(unit__task__study=study)
+        if enrolment is None or agreed.exists() or answered.exists():
+            return False
+        if enrolment.invitation_id is not None:
+            Invitation.objects.filter(pk=enrolment.invitation_id, uses__gt=0).update(uses=F("uses") - 1)
+        enrolment.delete()
+        user = annotator.user
+        if annotator.enrolments.exists() or annotator.responses.exists():
+            return False
+        if user is None or user.has_usable_password() or user.is_staff or user.is_superuser:
+            return False
+        annotator.delete()
+        user.delete()
+        return True
+
+
+def enrol(*, annotator: Annotator, study: Study) -> Enrolment:
+    """Let `annotator` work in `study`: in training first, where it has training items.
+
+    Somebody who is blocked, was screened out or withdrew stays so.
+    """
+    with transaction.atomic():
+        enrolment, made = Enrolment.objects.get_or_create(annotator=annotator, study=study)
+        if made or enrolment.status == EnrolmentStatus.INVITED:
+            training = Unit.objects.filter(task__study=study, purpose=Purpose.TRAINING)
+            enrolment.status = EnrolmentStatus.TRAINING if training.exists() else EnrolmentStatus.QUALIFIED
+            enrolment.save(update_fields=["status"])
+        return enrolment
+
+
+def save_profile(
+    *, annotator: Annotator, said: Mapping[str, Said], own_questions: Collection[str] = ()
+) -> bool:
+    """Keep what `annotator` says of themselves; whether any value changed.
+
+    A field left empty is deleted, and so is its permission to be published. A changed value can change
+    which items are for them: items in hand go back, and every queue is walked from its start again.
+    Fields are those of ProfileField and `own_questions`, those that a study asks besides.
+    """
+    unknown = set(said) - set(ProfileField.values) - set(own_questions)
+    if unknown:
+        there = ", ".join([*ProfileField.values, *own_questions])
+        raise ValueError(f"There is no profile field '{min(unknown)}'. There are: {there}.")
+    with transaction.atomic():
+        Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk)
+        before = dict(annotator.profile_answers.values_list("field", "value"))
+        for field, entry in said.items():
+            value = " ".join(entry.value.split())
+            if not value:
+                annotator.profile_answers.filter(field=field).delete()
+                continue
+            ProfileAnswer.objects.update_or_create(
+                annotator=annotator,
+                field=field,
+                defaults={
+                    "value": value,
+                    "own_words": " ".join(entry.own_words.split()),
+                    "self_described": entry.self_described,
+                    "may_publish": entry.may_publish,
+                },
+            )
+        changed = before != dict(annotator.profile_answers.values_list("field", "value"))
+        if changed:
+            for enrolment in annotator.enrolments.all():
+                slots.release_all(enrolment=enrolment)
+            slots.restart_queue(annotator=annotator)
+        return changed
+
+
+def _pseudonym() -> str:
+    return "a-" + "".join(secrets.choice(_LETTERS) for _place in range(8))

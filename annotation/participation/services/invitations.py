@@ -1,0 +1,219 @@
+"""Invitations: links that let people into a study, with a limit and an end (DESIGN §5).
+
+A use is counted by one conditional UPDATE in the transaction that enrols somebody, so that a link for
+twenty lets twenty in, however many follow it in the same second.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.models import (
+    AuditEvent,
+    Enrolment,
+    EnrolmentStatus,
+    Invitation,
+    Study,
+    StudyStatus,
+)
+from annotation.participation.services import annotators
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+# Without 0, 1, i, l and o, which are mistaken for each other when copied by hand: 78 bits.
+_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+_CODE_LENGTH = 16
+MOST_USES = 1_000_000
+
+
+class InvitationRefused(ValueError):
+    """An invitation that cannot be made or followed. The message says why and what to do."""
+
+
+class Unknown(InvitationRefused):
+    """There is no invitation with this code."""
+
+
+class Revoked(InvitationRefused):
+    """The study's lead has taken the link back."""
+
+
+class Expired(InvitationRefused):
+    """The link's time is over."""
+
+
+class Full(InvitationRefused):
+    """As many people have followed the link as it was made for."""
+
+
+class NotOpen(InvitationRefused):
+    """The study is a draft, having a break, or closed."""
+
+
+class LeadsIt(InvitationRefused):
+    """Who leads a study cannot take part in it."""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """`enrolment` with its study and annotator; `new` says that this visit enrolled them and counted."""
+
+    enrolment: Enrolment
+    new: bool
+
+
+def create(
+    *,
+    study: Study,
+    by: User,
+    label: str = "",
+    max_uses: int | None = None,
+    expires_at: datetime | None = None,
+    now: datetime | None = None,
+) -> Invitation:
+    """Make a link into `study`; `max_uses` and `expires_at` None set no limit and no end.
+
+    Raises InvitationRefused for a limit below one, an end that is over already, or a closed study.
+    """
+    now = now or timezone.now()
+    if max_uses is not None and not 1 <= max_uses <= MOST_USES:
+        raise InvitationRefused(
+            _("A link lets 1 to %(most)s people in. %(number)s is neither.")
+            % {"most": f"{MOST_USES:,}", "number": max_uses}
+        )
+    if expires_at is not None and expires_at <= now:
+        raise InvitationRefused(_("The link would have ended already. Choose a later moment, or none."))
+    with transaction.atomic():
+        status = Study.objects.values_list("status", flat=True).get(pk=study.pk)
+        if status == StudyStatus.CLOSED:
+            raise InvitationRefused(_("The study is closed: nobody can be invited any more."))
+        invitation = Invitation.objects.create(
+            study=study,
+            code="".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH)),
+            label=" ".join(label.split())[:120],
+            max_uses=max_uses,
+            expires_at=expires_at,
+            created_by=by,
+        )
+        _record("invitation made", invitation, by=by, max_uses=max_uses)
+        return invitation
+
+
+def revoke(*, invitation: Invitation, by: User, now: datetime | None = None) -> bool:
+    """Take a link back; False if it was taken back before. Who came through it stays in the study."""
+    with transaction.atomic():
+        revoked = Invitation.objects.filter(pk=invitation.pk, revoked_at__isnull=True).update(
+            revoked_at=now or timezone.now()
+        )
+        invitation.refresh_from_db()
+        if revoked:
+            _record("invitation revoked", invitation, by=by, uses=invitation.uses)
+        return bool(revoked)
+
+
+def look_up(*, code: str, now: datetime | None = None) -> Invitation:
+    """The invitation that `code` names, with its study, if it can be followed now; nothing is counted.
+
+    Raises Unknown, Revoked, Expired, Full or NotOpen.
+    """
+    invitation = Invitation.objects.filter(code=code).select_related("study").first()
+    if invitation is None:
+        raise Unknown("There is no such invitation. Please check that you have the whole link.")
+    _check(invitation, now=now or timezone.now())
+    return invitation
+
+
+def accept(*, code: str, user: User | None, now: datetime | None = None) -> Accepted:
+    """Enrol whoever follows a link, as *invited*; they still have to consent.
+
+    `user` None is somebody without an account: they get one of their own, which has no password and is
+    named like their pseudonym. Whoever is enrolled already comes in again without being counted, even
+    when the link has ended since.
+
+    Raises Unknown, Revoked, Expired, Full, NotOpen or LeadsIt; nothing is written then.
+    """
+    now = now or timezone.now()
+    with transaction.atomic():
+        invitation = Invitation.objects.filter(code=code).select_related("study").first()
+        if invitation is None:
+            raise Unknown("There is no such invitation. Please check that you have the whole link.")
+        if user is not None:
+            known = (
+                Enrolment.objects.filter(annotator__user=user, study=invitation.study_id)
+                .select_related("annotator", "study")
+                .first()
+            )
+            if known is not None:
+                return Accepted(enrolment=known, new=False)
+            if invitation.study.leads.filter(pk=user.pk).exists():
+                raise LeadsIt("You lead this study, so you cannot take part in it.")
+        _check(invitation, now=now)
+        annotator = annotators.newcomer() if user is None else annotators.annotator_for(user=user)
+        # First the enrolment: of two clicks of one person, its unique constraint lets one go on to count.
+        enrolment, new = Enrolment.objects.get_or_create(
+            annotator=annotator,
+            study=invitation.study,
+            defaults={"status": EnrolmentStatus.INVITED, "invitation": invitation},
+        )
+        if new:
+            _count(invitation, now=now)
+        return Accepted(enrolment=enrolment, new=new)
+
+
+def _count(invitation: Invitation, *, now: datetime) -> None:
+    """Count one use if one is left; what the check before saw may have changed meanwhile."""
+    counted = Invitation.objects.filter(
+        Q(max_uses__isnull=True) | Q(uses__lt=F("max_uses")),
+        Q(expires_at__isnull=True) | Q(expires_at__gt=now),
+        pk=invitation.pk,
+        revoked_at__isnull=True,
+    ).update(uses=F("uses") + 1)
+    if not counted:
+        invitation.refresh_from_db()
+        _check(invitation, now=now)
+
+
+def _check(invitation: Invitation, *, now: datetime) -> None:
+    if invitation.revoked_at is not None:
+        raise Revoked("This invitation has been taken back.")
+    if invitation.expires_at is not None and invitation.expires_at <= now:
+        raise Expired("This invitation has ended.")
+    if invitation.max_uses is not None and invitation.uses >= invitation.max_uses:
+        raise Full("As many people as it was meant for have followed this invitation already.")
+    if invitation.study.status != StudyStatus.OPEN:
+        raise NotOpen(
+            "The study is having a break. Please try again later."
+            if invitation.study.status == StudyStatus.PAUSED
+            else "The study is not open."
+        )
+
+
+def _record(what: str, invitation: Invitation, *, by: User, **details: object) -> None:
+    AuditEvent.objects.create(
+        what=what, study_id=invitation.study_id, by=by, details={"label": invitation.label, **details}
+    )
+
+
+__all__ = [
+    "Accepted",
+    "Expired",
+    "Full",
+    "InvitationRefused",
+    "LeadsIt",
+    "NotOpen",
+    "Revoked",
+    "Unknown",
+    "accept",
+    "create",
+    "look_up",
+    "revoke",
+]

@@ -1,0 +1,117 @@
+"""The two ways in besides an account: an invitation's link, and a crowd platform's."""
+
+from __future__ import annotations
+
+from django.contrib import auth, messages
+from django.contrib.auth.views import redirect_to_login
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods
+
+from annotation import policies
+from annotation.models import Enrolment, EnrolmentStatus, Study, StudyStatus
+from annotation.participation.queries import care, enrolments
+from annotation.participation.services import crowd, invitations
+
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
+# The browser is the only way back for somebody without a password.
+_REMEMBERED_SECONDS = 90 * 24 * 60 * 60
+
+_CLOSED = {
+    invitations.Revoked: "revoked",
+    invitations.Expired: "expired",
+    invitations.Full: "full",
+    invitations.NotOpen: "not_open",
+    invitations.LeadsIt: "leads",
+}
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, code: str) -> HttpResponse:
+    """GET says what the invitation is to and counts nothing, so that previews of the link use nothing up;
+    POST lets somebody in, with an account of their own if they have none."""
+    user = request.user if request.user.is_authenticated else None
+    known = care.enrolment_by_code(user=user, code=code) if user else None
+    if known is not None:
+        return redirect("study", name=known.study.name)
+    try:
+        if request.method == "POST":
+            accepted = invitations.accept(code=code, user=user)
+            _log_in(request, accepted.enrolment)
+            return redirect("consent", name=accepted.enrolment.study.name)
+        study = invitations.look_up(code=code).study
+    except invitations.Unknown as unknown:
+        raise Http404 from unknown
+    except invitations.InvitationRefused as refusal:
+        reason = _CLOSED.get(type(refusal), "revoked")
+        return render(request, "annotation/join_closed.html", {"reason": reason}, status=410)
+    total = enrolments.total_units(study_id=study.pk)
+    context = {"study": study, "total": total, "led": policies.leads(request.user, study)}
+    return render(request, "annotation/join.html", context)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@sensitive_variables("arrival")
+def enter(request: HttpRequest, name: str) -> HttpResponse:
+    """Where a crowd platform sends people. Nobody is let in by looking (HEAD), or unasked in place of the
+    account they are logged in with."""
+    study = get_object_or_404(Study.objects.exclude(status=StudyStatus.DRAFT), name=name)
+    try:
+        arrival = crowd.read_arrival(study=study, given=dict(request.GET.lists()))
+    except crowd.BadLink as bad:
+        if not crowd.recruits(study=study):
+            raise Http404 from bad
+        page = {"study": study, "problem": str(bad)}
+        return render(request, "annotation/bad_link.html", page, status=400)
+    if arrival is None or (arrival.preview and not crowd.recruits(study=study)):
+        raise Http404
+    if arrival.preview:
+        total = enrolments.total_units(study_id=study.pk)
+        return render(request, "annotation/preview.html", {"study": study, "total": total})
+    known = crowd.enrolment_of(study=study, arrival=arrival)
+    if known is None and not crowd.recruits(study=study):
+        raise Http404
+    if known is not None and known.status == EnrolmentStatus.WITHDRAWN:
+        return render(request, "annotation/withdrawn.html", {"study": study})
+    if known is None and study.status != StudyStatus.OPEN:
+        return render(request, "annotation/not_open.html", {"study": study, "newcomer": True})
+    if known is None and not crowd.has_places(study=study):
+        finished = crowd.completion_of(code=study.completion_code, url=study.completion_url)
+        return render(
+            request, "annotation/full.html", {"study": study, "completion": finished, "newcomer": True}
+        )
+    if request.method == "HEAD":
+        return HttpResponse()
+    account = request.user if request.user.is_authenticated else None
+    somebody_else = account is not None and (known is None or known.annotator.user_id != account.pk)
+    if account and somebody_else and account.has_usable_password() and request.method != "POST":
+        return render(request, "annotation/enter_as.html", {"study": study})
+    enrolment = crowd.enter(study=study, arrival=arrival)
+    if not _log_in(request, enrolment):
+        auth.logout(request)  # of whatever other account
+        messages.info(request, _("You have set a password here. Please log in with it to go on."))
+        return redirect_to_login(reverse("annotate", args=[study.name]))
+    return redirect("annotate", name=study.name)
+
+
+def _log_in(request: HttpRequest, enrolment: Enrolment) -> bool:
+    """Log the annotator in, unless they are. An account that has no password, and no rights, is all that
+    a link can log in to; False where a password has been set since."""
+    account = enrolment.annotator.user
+    if account is None or not account.is_active:
+        raise Http404
+    if request.user.is_authenticated and request.user.pk == account.pk:
+        return True
+    if account.is_staff or account.is_superuser:
+        raise Http404
+    if account.has_usable_password():
+        return False
+    auth.login(request, account, backend=_BACKEND)
+    request.session.set_expiry(_REMEMBERED_SECONDS)
+    return True

@@ -1,0 +1,156 @@
+"""A lead's pages about people: who takes part, under pseudonyms, and the links that let them in."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from annotation import policies
+from annotation.core.requests import LoggedIn
+from annotation.models import Invitation, Study, StudyStatus
+from annotation.participation.forms.lead import InvitationForm
+from annotation.participation.queries import people as queries_people
+from annotation.participation.services import enrolments, invitations
+from annotation.studies.services import feasibility, studies
+
+ACTIONS = ("block", "unblock", "release")
+
+
+def led_study(request: LoggedIn, name: str) -> Study:
+    """The study, if the account leads it; 404 otherwise, as if there were none."""
+    study = get_object_or_404(Study, name=name)
+    if not policies.leads(request.user, study):
+        raise Http404
+    return study
+
+
+@login_required
+@never_cache
+@require_safe
+def people(request: LoggedIn, name: str) -> HttpResponse:
+    study = led_study(request, name)
+    page = queries_people.people(study, page=request.GET.get("page", "1"))
+    return render(request, "annotation/lead/people.html", {"study": study, "page": page})
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def person_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpResponse:
+    """GET says what would happen to somebody; POST does it."""
+    study = led_study(request, name)
+    if action not in ACTIONS:
+        raise Http404
+    person = queries_people.person(study, pk=pk)
+    if person is None:
+        raise Http404
+    if request.method != "POST":
+        context = {"study": study, "person": person, "action": action}
+        return render(request, "annotation/lead/person_action.html", context)
+    who = person.enrolment.annotator.pseudonym
+    try:
+        if action == "block":
+            enrolments.block(enrolment=person.enrolment, by=request.user)
+            messages.success(request, _("%(who)s is blocked and gets no more items.") % {"who": who})
+        elif action == "unblock":
+            enrolments.unblock(enrolment=person.enrolment, by=request.user)
+            messages.success(request, _("%(who)s may go on.") % {"who": who})
+        else:
+            number = enrolments.release(enrolment=person.enrolment, by=request.user)
+            messages.success(
+                request,
+                ngettext(
+                    "%(number)d item of %(who)s went back.", "%(number)d items of %(who)s went back.", number
+                )
+                % {"number": number, "who": who},
+            )
+    except enrolments.EnrolmentRefused as refused:
+        messages.warning(request, str(refused))
+    return redirect("people", name=name)
+
+
+@login_required
+@never_cache
+@require_safe
+def fill_rates(request: LoggedIn, name: str) -> HttpResponse:
+    """How far each stratum is filled and who there is to fill the rest; pausing and closing the study."""
+    study = led_study(request, name)
+    moves = [to for to in studies.MOVES if study.status in studies.MOVES[to]]
+    return render(
+        request,
+        "annotation/lead/fill_rates.html",
+        {
+            "study": study,
+            "fill": feasibility.report(study=study),
+            # a draft is opened where it is set up
+            "moves": moves if study.status != StudyStatus.DRAFT else [],
+        },
+    )
+
+
+@login_required
+@never_cache
+@require_POST
+def study_status(request: LoggedIn, name: str) -> HttpResponse:
+    """Pause, open again or close a study."""
+    study = led_study(request, name)
+    to = request.POST.get("to", "")
+    if to not in studies.MOVES or study.status == StudyStatus.DRAFT:
+        raise Http404
+    try:
+        studies.change_status(study=study, to=to, by=f"user {request.user.pk}")
+    except studies.StudyRefused as refused:
+        messages.warning(request, str(refused))
+    else:
+        words = {
+            StudyStatus.OPEN: _("The study is open."),
+            StudyStatus.PAUSED: _("The study is having a break."),
+            StudyStatus.CLOSED: _("The study is closed."),
+        }
+        messages.success(request, words[StudyStatus(to)])
+    return redirect("fill_rates", name=name)
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def invitation_list(request: LoggedIn, name: str) -> HttpResponse:
+    """GET lists the links into a study; POST makes one more."""
+    study = led_study(request, name)
+    form = InvitationForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            invitations.create(study=study, by=request.user, **form.cleaned_data)
+        except invitations.InvitationRefused as refused:
+            form.add_error(None, str(refused))
+        else:
+            messages.success(request, _("The link is made. Copy it and send it to whom you invite."))
+            return redirect("invitations", name=name)
+    links = [
+        (link, request.build_absolute_uri(reverse("join", args=[link.invitation.code])))
+        for link in queries_people.links(study)
+    ]
+    return render(
+        request,
+        "annotation/lead/invitations.html",
+        {"study": study, "form": form, "links": links, "closed": study.status == StudyStatus.CLOSED},
+        status=422 if form.errors else 200,
+    )
+
+
+@login_required
+@never_cache
+@require_POST
+def revoke_invitation(request: LoggedIn, name: str, pk: int) -> HttpResponse:
+    study = led_study(request, name)
+    invitation = get_object_or_404(Invitation, pk=pk, study=study)
+    if invitations.revoke(invitation=invitation, by=request.user):
+        messages.success(request, _("The link is taken back. Who came through it stays in the study."))
+    return redirect("invitations", name=name)

@@ -1,0 +1,150 @@
+"""A study as an annotator meets it: what it is, consent, and the voluntary profile."""
+
+from __future__ import annotations
+
+from django.contrib import auth, messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import get_language
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation import policies
+from annotation.core.requests import LoggedIn
+from annotation.models import EnrolmentStatus, Study, StudyStatus
+from annotation.participation.forms.annotator import ProfileForm
+from annotation.participation.queries import care, enrolments
+from annotation.participation.services import annotators
+
+# For "how long": a first guess at reading one attribute and choosing a label, said as such on the page.
+_SECONDS_AN_ITEM = 10
+# Nobody is asked to agree to work that is over for them.
+_ENDED = frozenset(
+    {
+        EnrolmentStatus.BLOCKED,
+        EnrolmentStatus.FINISHED,
+        EnrolmentStatus.SCREENED_OUT,
+        EnrolmentStatus.WITHDRAWN,
+    }
+)
+
+
+@login_required
+@never_cache
+@require_safe
+def study(request: LoggedIn, name: str) -> HttpResponse:
+    found = get_object_or_404(Study, name=name)
+    seat = enrolments.seat(user=request.user, study_name=name)
+    if seat is not None and seat.enrolment.status == EnrolmentStatus.WITHDRAWN:
+        return redirect("withdraw", name=name)
+    led = policies.leads(request.user, found)
+    if not led and not policies.studies_open_to(request.user).filter(pk=found.pk).exists():
+        raise Http404
+    total = enrolments.total_units(study_id=found.pk)
+    return render(
+        request,
+        "annotation/study.html",
+        {
+            "study": found,
+            "led": led,
+            "may_annotate": policies.may_annotate(request.user, found),
+            "seat": seat,
+            "ended": seat is not None and seat.enrolment.status in _ENDED,
+            "progress": enrolments.progress(enrolment=seat.enrolment) if seat else None,
+            "total": total,
+            "minutes": max(1, round(total * _SECONDS_AN_ITEM / 60)),
+            "guides": care.guides(tasks=found.tasks.all(), language=get_language() or ""),
+        },
+    )
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def consent(request: LoggedIn, name: str) -> HttpResponse:
+    found = get_object_or_404(Study, name=name)
+    seat = enrolments.seat(user=request.user, study_name=name)
+    if request.method == "POST" and "decline" in request.POST:
+        return _decline(request, seat) if seat else redirect("home")
+    if seat is not None and (found.status != StudyStatus.OPEN or seat.enrolment.status in _ENDED):
+        return redirect("thanks", name=name)
+    if not policies.may_annotate(request.user, found):
+        raise Http404
+    again = seat is not None and seat.enrolment.status != EnrolmentStatus.INVITED
+    texts = care.consent_texts(study=found)
+    text = care.in_language(texts, request.GET.get("language", "") or get_language() or "")
+    if text is None:
+        raise Http404
+    if request.method == "POST":
+        text_id = request.POST.get("text", "")[:19]  # no id is longer
+        try:
+            annotators.agree(
+                user=request.user,
+                study=found,
+                text_id=int(text_id) if text_id.isascii() and text_id.isdigit() else 0,
+            )
+        except annotators.ConsentOutdated as outdated:
+            messages.warning(request, str(outdated))
+            return redirect("consent", name=name)
+        # Who agrees anew was at work: back to it.
+        return redirect("annotate" if again else "study_profile", name=name)
+    return render(
+        request,
+        "annotation/consent.html",
+        {
+            "study": found,
+            "text": text,
+            "others": [other for other in texts if other != text],
+            "seat": seat,
+            "again": again,
+        },
+    )
+
+
+@login_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def profile(request: LoggedIn, name: str | None = None) -> HttpResponse:
+    """The voluntary profile: on the way into a study, or on its own."""
+    found = None
+    if name is not None:
+        seat = enrolments.seat(user=request.user, study_name=name)
+        if seat is None or not seat.consented:
+            return redirect("consent", name=name)
+        if seat.enrolment.status in _ENDED:
+            return redirect("thanks", name=name)
+        found = seat.enrolment.study
+    questions = care.profile_questions(user=request.user, study=found, language=get_language() or "")
+    if request.method == "POST":
+        form = ProfileForm(request.POST, questions=questions)
+        if form.is_valid():
+            annotators.save_profile(
+                annotator=annotators.annotator_for(user=request.user),
+                said=form.said(),
+                own_questions=[question.name for question in questions],
+            )
+            if found:
+                return redirect("annotate", name=found.name)
+            messages.success(request, _("Your profile is saved."))
+            return redirect("profile")
+    else:
+        answers = enrolments.profile_answers(user=request.user)
+        form = ProfileForm(
+            initial=ProfileForm.initial_from(answers, questions=questions), questions=questions
+        )
+    return render(
+        request,
+        "annotation/profile.html",
+        {"form": form, "study": found},
+        status=422 if form.errors else 200,
+    )
+
+
+def _decline(request: LoggedIn, seat: enrolments.Seat) -> HttpResponse:
+    """Somebody who was let in and does not agree: nothing of them is kept."""
+    found, crowd = seat.enrolment.study, bool(seat.enrolment.crowd_participant)
+    if annotators.decline(annotator=seat.enrolment.annotator, study=found):
+        auth.logout(request)
+    return render(request, "annotation/declined.html", {"study": found, "crowd": crowd})

@@ -1,0 +1,207 @@
+"""Setting studies up: the content of a study file, as JSON or as the TOML itself (docs/studies.md)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.db import transaction
+from django.http import Http404, HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import exceptions, parsers, serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation import policies
+from annotation.api.conditional import check_match, etag_of
+from annotation.api.errors import Conflict, Refused, refusals
+from annotation.api.resource import JSONBody, Passed, Resource, whole_body
+from annotation.api.study_access import led_study
+from annotation.models import Study, StudyStatus
+from annotation.setup import services
+from annotation.setup.services import Document
+from annotation.studies.api.studies import Studies, StudySerializer
+from annotation.studies.services import studies
+from annotation.studies.study_file import safe_toml
+from annotation.studies.study_file.reading import StudyFileError
+
+_DOCUMENT: dict[str, Any] = {
+    "type": "object",
+    "description": "What a study file holds, key by key (docs/studies.md).",
+    "additionalProperties": True,
+}
+
+
+class TOMLBody(parsers.BaseParser):
+    """A study file as it is."""
+
+    media_type = "application/toml"
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Document:
+        try:
+            return safe_toml.loads(whole_body(stream, parser_context))
+        except (ValueError, RecursionError) as error:
+            raise exceptions.ParseError(f"The body is not TOML: {error}") from error
+
+
+class TOMLFile(Passed):
+    media_type = "application/toml"
+    format = "toml"
+
+
+class MadeSerializer(serializers.Serializer):
+    """What became of a study file."""
+
+    study = StudySerializer()
+    outcome = serializers.ChoiceField(
+        choices=["made", "remade", "unchanged"],
+        help_text="remade: a draft followed its changed file; unchanged: it said the same already.",
+    )
+    units = serializers.IntegerField(help_text="What annotators see at once: how many there are.")
+    slots = serializers.IntegerField(help_text="Answers wanted of them.")
+    notes = serializers.ListField(
+        child=serializers.CharField(), help_text="What you should know of the draw."
+    )
+
+
+_REFUSED = {
+    409: OpenApiResponse(description="There is another study of this name, or it has been open already."),
+    422: OpenApiResponse(description="The study file cannot be used; detail names the key and the cure."),
+}
+_BODY = {"application/json": _DOCUMENT, "application/toml": {"type": "string"}}
+
+
+class StudiesAndNew(Studies):
+    """The studies that the account leads; sending a study file makes one more."""
+
+    parser_classes = (JSONBody, TOMLBody)
+
+    @extend_schema(
+        operation_id="studies_create",
+        request=_BODY,
+        responses={201: MadeSerializer, 200: MadeSerializer, **_REFUSED},
+        tags=["studies"],
+    )
+    def post(self, request: Request) -> Response:
+        """Make a draft of a study file. The same file again changes nothing (200). Whoever makes a study
+        leads it."""
+        if not policies.may_create_studies(request.user):
+            raise exceptions.PermissionDenied("This account may not set up studies. Ask an administrator.")
+        document = _document(request)
+        name = document.get("name")
+        if not isinstance(name, str):
+            raise Refused("name is missing: the study needs one, in small letters, digits, '-' and '_'.")
+        study = Study.objects.filter(name=name).first()
+        if study is not None and not policies.leads(request.user, study):
+            raise Conflict(f"There is another study named '{name}'. Choose another name.")
+        made = _made(request, name, document)
+        return Response(MadeSerializer(made).data, status=201 if made.outcome == "made" else 200)
+
+
+class Setup(Resource):
+    """The content of a study's file: what it asks of whom."""
+
+    parser_classes = (JSONBody, TOMLBody)
+    scopes: ClassVar = {}
+
+    @extend_schema(
+        operation_id="studies_setup_read",
+        responses={200: _DOCUMENT, 409: OpenApiResponse(description="No file can say what this study is.")},
+        tags=["studies"],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        """What a study file of this study holds. Draws are listed as they were drawn."""
+        return Response(_content(led_study(request, name)))
+
+    @extend_schema(
+        operation_id="studies_setup_replace",
+        request=_BODY,
+        responses={
+            200: MadeSerializer,
+            412: OpenApiResponse(description="The draft was changed since it was read (If-Match)."),
+            **_REFUSED,
+        },
+        tags=["studies"],
+    )
+    def put(self, request: Request, name: str) -> Response:
+        """Let a draft follow a changed file. With If-Match, only if nobody has changed it since."""
+        study = led_study(request, name)
+        document = _document(request)
+        if document.get("name", name) != name:
+            raise Refused(f"name: this is the study '{name}', and a study keeps its name.")
+        if not policies.may_set_up(request.user, study) and study.status == StudyStatus.DRAFT:
+            raise exceptions.PermissionDenied("This account may not set up studies. Ask an administrator.")
+        with transaction.atomic():
+            # Whoever sends a change at the same time waits here, and then sees this one.
+            held = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+            check_match(request, _content(held))
+            made = _made(request, name, document)
+        response = Response(MadeSerializer(made).data)
+        response["ETag"] = etag_of(_content(made.study))
+        return response
+
+    @extend_schema(
+        operation_id="studies_setup_discard",
+        responses={204: OpenApiResponse(description="It is forgotten; a draft made of it stays.")},
+        tags=["studies"],
+    )
+    def delete(self, request: Request, name: str) -> Response:
+        """Forget what this account filled in on the pages of a study that is being set up."""
+        kept = services.documents(user=request.user)
+        if not policies.may_create_studies(request.user) or name not in kept:
+            raise Http404
+        services.discard(user=request.user, name=name)
+        return Response(status=204)
+
+
+class SetupFile(Resource):
+    """The study's file."""
+
+    renderer_classes = (TOMLFile,)
+
+    @extend_schema(
+        operation_id="studies_setup_file",
+        responses={
+            (200, "application/toml"): OpenApiTypes.STR,
+            409: OpenApiResponse(description="No file can say what this study is."),
+        },
+        tags=["studies"],
+    )
+    def get(self, request: Request, name: str) -> HttpResponse:
+        """The study file, as TOML, for `manage.py open_study` or for another installation."""
+        study = led_study(request, name)
+        with refusals(studies.StudyRefused, StudyFileError):
+            text = services.toml(services.document_of(study))
+        return Response(
+            text.encode(), headers={"Content-Disposition": f'attachment; filename="{study.name}.toml"'}
+        )
+
+
+def _content(study: Study) -> Document:
+    with refusals(studies.StudyRefused, StudyFileError):
+        return services.document_of(study)
+
+
+def _document(request: Request) -> Document:
+    if not isinstance(request.data, dict) or not request.data:
+        raise Refused("The body must be the content of a study file: one object with its keys.")
+    return dict(request.data)
+
+
+def _made(request: Request, name: str, document: Document) -> studies.Made:
+    before = Study.objects.filter(name=name).values_list("status", flat=True).first()
+    opened = before not in (None, StudyStatus.DRAFT)
+    try:
+        return services.make(
+            user=request.user,
+            name=name,
+            document=document,
+            may_name_leads=policies.is_admin(request.user),
+        )
+    except studies.StudyRefused as refused:
+        raise (Conflict if opened else Refused)(str(refused)) from refused
+    except services.SetupRefused as refused:
+        raise Conflict(str(refused)) from refused
+    except (StudyFileError, TypeError, ValueError) as refused:
+        # what TOML has no word for, such as null, is refused by the writer of the file
+        raise Refused(str(refused)) from refused

@@ -1,0 +1,297 @@
+"""Setting a study up: worked examples, and items whose right answer is known. See forms_setup.py."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections import Counter
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _now
+from django.utils.translation import gettext_lazy as _
+
+from annotation.core import scales
+from annotation.models import TaskKind
+from annotation.setup.forms.base import (
+    Document,
+    languages,
+    lines,
+    paragraphs,
+    put,
+    task_at,
+    tasks_of,
+    unasked_languages,
+)
+from annotation.setup.forms.examples import WithExamples
+from annotation.setup.queries import suggestions
+from annotation.studies.study_file.checks import PURPOSES
+from annotation.studies.study_file.table import LARGEST_NUMBER
+
+_PURPOSES = (
+    ("training", _("Training: comes first and says whether it was right")),
+    ("gold", _("Gold item: mixed in, looks like any other")),
+    ("attention", _("Attention check: mixed in, looks like any other")),
+)
+
+
+class ChecksForm(WithExamples):
+    """Examples and check items of each task, row by row, and the rules of the whole study about them."""
+
+    SPARE = 2
+    MOST_FIELDS = 900  # a form may send a thousand (DATA_UPLOAD_MAX_NUMBER_FIELDS)
+    _OF_A_CHECK = 11  # with every label of the longest scale chosen
+    KEYS = {r"quality\.training_pass": "training_pass", r"quality\.gold_rate": "gold_rate"}
+    training_pass = forms.FloatField(
+        label=_("Training items to get right, in per cent"),
+        required=False,
+        min_value=0,
+        max_value=100,
+        help_text=_("Who gets fewer right is thanked and does not go on. Empty: everybody goes on."),
+    )
+    gold_rate = forms.FloatField(
+        label=_("Gold items and attention checks for each hundred items"),
+        required=False,
+        min_value=0,
+        max_value=50,
+        help_text=_("At most 50. Empty: none are mixed in."),
+    )
+
+    def add_fields(self) -> None:
+        self.numbers = {kind: self._numbers(kind, task) for kind, task in tasks_of(self.document).items()}
+        fields = sum(
+            3 * (1 + len(languages())) * examples + self._OF_A_CHECK * checks
+            for examples, checks in self.numbers.values()
+        )
+        self.too_many = fields > self.MOST_FIELDS
+        if self.too_many:
+            return
+        self.places = self._kept_places()
+        for kind, task in tasks_of(self.document).items():
+            examples, checks = self.numbers[kind]
+            for number in range(examples):
+                self.add_example(f"{kind}_example_{number}", task)
+            for number in range(checks):
+                self._add_check(f"{kind}_check_{number}", task)
+
+    def initial_from(self, document: Document) -> dict[str, Any]:
+        quality = document.get("quality", {})
+        found: dict[str, Any] = {
+            key: round(quality[key] * 100, 4) if quality.get(key) is not None else None
+            for key in ("training_pass", "gold_rate")
+        }
+        for kind, task in tasks_of(document).items():
+            found |= self.examples_initial(kind, task)
+            for number, check in enumerate(_checks_of(task)):
+                typed = _as_typed(check, kind=kind)
+                found |= {f"{kind}_check_{number}_{part}": value for part, value in typed.items()}
+        return found
+
+    def clean(self) -> dict[str, Any]:
+        said = self.cleaned_data
+        for kind, task in tasks_of(self.document).items():
+            for number in self.rows(kind, "check"):
+                name = f"{kind}_check_{number}"
+                if _is_empty(said, name):
+                    continue
+                wanted = {
+                    "group": _("Write the identity group."),
+                    "attribute": _("Write the attribute."),
+                    "image": _("Write the number of the image."),
+                    "shown": _("List what is shown."),
+                    "expected": _("Choose at least one right answer."),
+                }
+                if kind == TaskKind.DEPICTION:
+                    del wanted["expected"]  # none of them: none of the above
+                for part, words in wanted.items():
+                    field = f"{name}_{part}"
+                    if field in self.fields and field not in self.errors and not said.get(field):
+                        self.add_error(field, words)
+                if said.get(f"{name}_feedback") and said.get(f"{name}_purpose") in ("gold", "attention"):
+                    self.add_error(
+                        f"{name}_feedback", _("Only training items answer back: nobody may tell the others.")
+                    )
+            self.clean_examples(kind, task)
+        return said
+
+    def applied(self) -> Document:
+        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+        quality = changed.setdefault("quality", {})
+        for key in {"training_pass", "gold_rate"}.intersection(self.changed_data):  # per cent is rounded
+            put(quality, key, None if said[key] is None else round(said[key] / 100, 6))
+        if not quality.get("gold_rate"):
+            quality.pop("gold_rate", None)
+        put(changed, "quality", quality)
+        if self.too_many:
+            return changed
+        self.places = {}
+        for number, task in enumerate(changed.get("tasks", []), 1):
+            self.apply_examples(task, key=f"tasks[{number}]")
+            self._apply_checks(task, key=f"tasks[{number}]")
+        return changed
+
+    def kept_languages(self) -> list[str]:
+        return unasked_languages(task.get("translations", {}) for task in self.document.get("tasks", []))
+
+    def field_at(self, key: str) -> str | None:
+        found = re.match(r"(.*?(?:training|gold|attention|examples)\[\d+\])(?:\.(\w+))?", key)
+        if found and found.group(1) in self.places:
+            place = self.places[found.group(1)]
+            start, _dot, end = place.partition("*")
+            kind, _rest = task_at(self.document, key)
+            usual = "text" if "_example_" in start else "group" if kind == TaskKind.DEPICTION else "attribute"
+            names = (f"{start}{found.group(2)}{end}", f"{start}{usual}{end}")
+            return next((name for name in names if name in self.fields), None)
+        translated = re.match(r"(.*)\.translations\.([\w-]+)\.examples", key)
+        if translated:
+            kind, _rest = task_at(self.document, key)
+            name = f"{kind}_example_0_text_{translated.group(2)}"
+            return name if name in self.fields else None
+        return super().field_at(key)
+
+    def cards(self) -> list[dict[str, Any]]:
+        """For each task: the rows of its examples and of its check items, and what may be suggested."""
+        found = []
+        for kind, task in tasks_of(self.document).items():
+            found.append(
+                {
+                    "kind": kind,
+                    "label": _now(TaskKind(kind).label),
+                    "examples": [
+                        self.example_row(f"{kind}_example_{number}", task)
+                        for number in self.rows(kind, "example")
+                    ],
+                    "checks": [
+                        self._check_row(f"{kind}_check_{number}") for number in self.rows(kind, "check")
+                    ],
+                    "suggestions": suggestions(task, document=self.document),
+                }
+            )
+        return found
+
+    def rows(self, kind: str, what: str) -> range:
+        return range(0 if self.too_many else self.numbers[kind][what == "check"])
+
+    def _kept_places(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for number, task in enumerate(self.document.get("tasks", []), 1):
+            found |= self.kept_examples(task, key=f"tasks[{number}]")
+            counted: Counter[str] = Counter()
+            for row, check in enumerate(_checks_of(task)):
+                counted[check["purpose"]] += 1
+                place = f"tasks[{number}].{check['purpose']}[{counted[check['purpose']]}]"
+                found[place] = f"{task['kind']}_check_{row}_*"
+        return found
+
+    def _numbers(self, kind: str, task: Document) -> tuple[int, int]:
+        """How many rows of examples and of check items there are: those kept and some to spare, and never
+        fewer than were sent."""
+        sent = [
+            max(
+                (int(found[1]) + 1 for name in self.data if (found := re.fullmatch(pattern, name))), default=0
+            )
+            for pattern in (rf"{kind}_example_(\d{{1,3}})_text", rf"{kind}_check_(\d{{1,3}})_purpose")
+        ]
+        examples = len(task.get("examples", [])) + self.SPARE
+        return max(examples, sent[0]), max(len(_checks_of(task)) + self.SPARE, sent[1])
+
+    def _add_check(self, name: str, task: Document) -> None:
+        kind = task["kind"]
+        self.fields[f"{name}_purpose"] = forms.ChoiceField(
+            label=_("What it is for"), choices=_PURPOSES, required=False
+        )
+        if kind == TaskKind.DEPICTION or "associations" in task:
+            self.fields[f"{name}_group"] = _suggested(_("Identity group"), 120, f"{kind}-groups")
+        if kind == TaskKind.DEPICTION:
+            self.fields[f"{name}_image"] = forms.IntegerField(
+                label=_("Number of its image"), required=False, min_value=1, max_value=LARGEST_NUMBER
+            )
+            for part, label, hint in (
+                ("shown", _("Attributes shown, one a line"), ""),
+                ("expected", _("Those that are right, one a line"), _("Empty: none of the above.")),
+            ):
+                self.fields[f"{name}_{part}"] = forms.CharField(
+                    label=label, required=False, widget=forms.Textarea(attrs={"rows": 3}), help_text=hint
+                )
+        else:
+            self.fields[f"{name}_attribute"] = _suggested(_("Attribute"), 200, f"{kind}-attributes")
+            self.fields[f"{name}_expected"] = forms.MultipleChoiceField(
+                label=_("Right answers"),
+                required=False,
+                choices=[(label.name, _now(label.name)) for label in scales.SCALES[kind]],
+                widget=forms.CheckboxSelectMultiple,
+            )
+        self.fields[f"{name}_feedback"] = forms.CharField(
+            label=_("What is said after the answer, training only"),
+            required=False,
+            widget=forms.Textarea(attrs={"rows": 2}),
+        )
+        self.fields[f"{name}_out"] = forms.BooleanField(label=_("Take this item out"), required=False)
+
+    def _check_row(self, name: str) -> dict[str, Any]:
+        parts = ("purpose", "group", "image", "attribute", "shown")
+        row = {part: self[f"{name}_{part}"] for part in ("expected", "feedback", "out")}
+        kept = any(self.initial.get(f"{name}_{part}") for part in ("attribute", "group"))
+        fields = [self[f"{name}_{part}"] for part in parts if f"{name}_{part}" in self.fields]
+        return {"fields": fields, "kept": kept, **row}
+
+    def _apply_checks(self, task: Document, *, key: str) -> None:
+        kind, said = task["kind"], self.cleaned_data
+        found: dict[str, list[Document]] = {purpose: [] for purpose in PURPOSES}
+        kept = _checks_of(task)
+        for number in self.rows(kind, "check"):
+            name = f"{kind}_check_{number}"
+            if _is_empty(said, name):
+                continue
+            purpose = said[f"{name}_purpose"] or "training"
+            row: Document = {}
+            for part in ("attribute", "group", "image"):
+                put(row, part, said.get(f"{name}_{part}"))
+            if kind == TaskKind.DEPICTION:
+                row["shown"] = lines(said[f"{name}_shown"])
+                row["expected"] = lines(said[f"{name}_expected"])
+            else:
+                chosen = said[f"{name}_expected"]
+                by_value = sorted(scales.SCALES[kind], key=lambda label: label.value)
+                row["expected"] = [label.name for label in by_value if label.name in chosen]
+                before = kept[number].get("expected") if number < len(kept) else None
+                shown = self.initial.get(f"{name}_expected", [])
+                if isinstance(before, list) and len(before) == len(chosen) and set(chosen) == set(shown):
+                    row["expected"] = before  # its values or labels as the file writes them
+            put(row, "feedback", paragraphs(said[f"{name}_feedback"]))
+            found[purpose].append(row)
+            self.places[f"{key}.{purpose}[{len(found[purpose])}]"] = f"{name}_*"
+        for purpose, rows in found.items():
+            put(task, purpose, rows)
+
+
+def _suggested(label: Any, longest: int, listed: str) -> forms.CharField:
+    """A text for which the page suggests what is in the study."""
+    return forms.CharField(
+        label=label, required=False, max_length=longest, widget=forms.TextInput(attrs={"list": listed})
+    )
+
+
+def _checks_of(task: Document) -> list[Document]:
+    return [{"purpose": purpose, **check} for purpose in PURPOSES for check in task.get(purpose, [])]
+
+
+def _as_typed(check: Document, *, kind: str) -> Document:
+    """A check item of a study file as the fields show it."""
+    typed = {**check}
+    expected = check.get("expected", [])
+    if kind == TaskKind.DEPICTION:
+        typed["shown"], typed["expected"] = "\n".join(check.get("shown", [])), "\n".join(expected)
+        return typed
+    wanted = {str(one).strip().lower() for one in (expected if isinstance(expected, list) else [expected])}
+    typed["expected"] = [
+        label.name
+        for label in scales.SCALES[kind]
+        if label.name.lower() in wanted or str(label.value) in wanted
+    ]
+    return typed
+
+
+def _is_empty(said: Document, name: str) -> bool:
+    parts = ("attribute", "group", "image", "shown", "expected", "feedback")
+    return bool(said.get(f"{name}_out")) or not any(said.get(f"{name}_{part}") for part in parts)

@@ -1,0 +1,318 @@
+"""Setting a study up: consent and care, and how people come in. See forms_setup.py."""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any
+
+from django import forms
+from django.core.validators import RegexValidator, URLValidator
+from django.utils.translation import gettext_lazy as _
+
+from annotation.setup.forms.base import (
+    Document,
+    StepForm,
+    languages,
+    lines,
+    paragraphs,
+    put,
+    put_translations,
+    translated,
+    unasked_languages,
+)
+from annotation.studies.study_file.reading import ADDRESS, CROWD_PARAMETERS, PARAMETER_NAME, QUESTION_FIELD
+from annotation.studies.study_file.table import HIGHEST_COUNT, LARGEST_NUMBER
+
+
+class ConsentForm(StepForm):
+    """What people agree to, what they are warned of, and how they are cared for."""
+
+    KEYS = {
+        r"consent(\.text)?$": "text",
+        r"consent\.content_warning": "content_warning",
+        r"consent\.(?P<language>[\w-]+)\.(?P<part>text|content_warning)": "{part}_{language}",
+        r"care\.support_text": "support_text",
+        r"care\.blur_images": "blur_images",
+        r"care\.break_after": "break_after",
+        r"care\.session_cap": "session_cap",
+        r"translations\.(?P<language>[\w-]+)\.support_text\b": "support_text_{language}",
+    }
+    text = forms.CharField(
+        label=_("Consent text"),
+        widget=forms.Textarea(attrs={"rows": 10}),
+        help_text=_(
+            "Who asks, what for, what is kept and published, that taking part is voluntary and how to "
+            "withdraw. Empty lines part paragraphs."
+        ),
+    )
+    content_warning = forms.CharField(
+        label=_("Content warning"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("Read first, before the consent text."),
+    )
+    support_text = forms.CharField(
+        label=_("Where people who are upset find help"),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("One click away on every page of the study."),
+    )
+    blur_images = forms.BooleanField(label=_("Keep images blurred until they are revealed"), required=False)
+    break_after = forms.IntegerField(
+        label=_("Offer a break after so many minutes"),
+        min_value=0,
+        max_value=HIGHEST_COUNT,
+        help_text=_("0: never."),
+    )
+    session_cap = forms.IntegerField(
+        label=_("Most items in one session"),
+        required=False,
+        min_value=1,
+        max_value=LARGEST_NUMBER,
+        help_text=_("Empty: no limit."),
+    )
+
+    def add_fields(self) -> None:
+        for code, name in languages():
+            self.fields[f"text_{code}"] = forms.CharField(
+                label=_("Consent text in %(language)s") % {"language": name},
+                required=False,
+                widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 8}),
+            )
+            self.fields[f"content_warning_{code}"] = forms.CharField(
+                label=_("Content warning in %(language)s") % {"language": name},
+                required=False,
+                widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 4}),
+            )
+            self.fields[f"support_text_{code}"] = forms.CharField(
+                label=_("Where people who are upset find help, in %(language)s") % {"language": name},
+                required=False,
+                widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 4}),
+            )
+
+    def initial_from(self, document: Document) -> dict[str, Any]:
+        consent, care = document.get("consent", {}), document.get("care", {})
+        found = {
+            "text": consent.get("text", ""),
+            "content_warning": consent.get("content_warning", ""),
+            "support_text": care.get("support_text", ""),
+            "blur_images": care.get("blur_images", False),
+            "break_after": care.get("break_after", 30),
+            "session_cap": care.get("session_cap"),
+        }
+        for code, _name in languages():
+            said = consent.get(code, {})
+            found[f"text_{code}"] = said.get("text", "")
+            found[f"content_warning_{code}"] = said.get("content_warning", "")
+            of_study = document.get("translations", {}).get(code, {})
+            found[f"support_text_{code}"] = of_study.get("support_text", "")
+        return found
+
+    def clean(self) -> dict[str, Any]:
+        said = self.cleaned_data
+        for code, name in languages():
+            if said.get(f"content_warning_{code}") and not said.get(f"text_{code}"):
+                self.add_error(f"text_{code}", _("Give the consent text in %s as well.") % name)
+        return said
+
+    def applied(self) -> Document:
+        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+        consent, care = changed.setdefault("consent", {}), changed.setdefault("care", {})
+        for key in ("text", "content_warning"):
+            put(consent, key, paragraphs(said[key]))
+        for code, _name in languages():
+            texts = {key: paragraphs(said[f"{key}_{code}"]) for key in ("text", "content_warning")}
+            put(consent, code, {key: text for key, text in texts.items() if text})
+        put(care, "support_text", paragraphs(said["support_text"]))
+        put_translations(
+            changed,
+            {code: {"support_text": paragraphs(said[f"support_text_{code}"])} for code, _name in languages()},
+        )
+        put(care, "session_cap", said["session_cap"])
+        care["blur_images"] = said["blur_images"]
+        care["break_after"] = said["break_after"]
+        return changed
+
+    def kept_languages(self) -> list[str]:
+        return unasked_languages(
+            [self.document.get("consent", {}), translated(self.document, "support_text")]
+        )
+
+    def by_language(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "code": code,
+                "name": name,
+                "fields": [self[f"text_{code}"], self[f"content_warning_{code}"]],
+                "help": self[f"support_text_{code}"],
+            }
+            for code, name in languages()
+        ]
+
+
+class _Address(forms.URLField):
+    """An address as a study file may give it, e.g. one of a name without a dot."""
+
+    default_validators = [RegexValidator(rf"^{ADDRESS}\Z", URLValidator.message)]
+
+
+_LABELS = {
+    "field": _("Short name"),
+    "label": _("Question"),
+    "choices": _("Choices, one a line; none: own words"),
+}
+_LABELS_BY_LANGUAGE = {
+    "label": _("Question in %(language)s"),
+    "choices": _("Choices in %(language)s, in the same order"),
+}
+"""Of a question's fields, as the page has them (setup_recruitment.html)."""
+
+
+class RecruitmentForm(StepForm):
+    """How people come in, what they are asked about themselves, and how a crowd platform is told."""
+
+    SPARE = 2
+    KEYS = {
+        r"recruitment\.self_enrol": "self_enrol",
+        r"recruitment\.completion_url": "completion_url",
+        r"recruitment\.completion_code": "completion_code",
+        r"recruitment\.parameters\.participant": "participant",
+        r"recruitment\.parameters\.study": "study",
+        r"recruitment\.parameters\.session": "session",
+    }
+    _PARAMETER = rf"^{PARAMETER_NAME}\Z"
+    self_enrol = forms.BooleanField(
+        label=_("Everybody with an account may take part"),
+        required=False,
+        help_text=_("Otherwise only who has an invitation link or comes from a crowd platform."),
+    )
+    completion_code = forms.CharField(label=_("Completion code"), required=False, max_length=80)
+    completion_url = _Address(
+        label=_("Completion address"),
+        required=False,
+        max_length=300,
+        assume_scheme="https",
+        help_text=_("Where people go at the end, e.g. https://app.prolific.com/submissions/complete?cc=C0DE"),
+    )
+    participant = forms.RegexField(_PARAMETER, label=_("Name of the participant’s parameter"), max_length=80)
+    study = forms.RegexField(_PARAMETER, label=_("Name of the study’s parameter"), max_length=80)
+    session = forms.RegexField(_PARAMETER, label=_("Name of the session’s parameter"), max_length=80)
+
+    def initial_from(self, document: Document) -> dict[str, Any]:
+        recruitment = document.get("recruitment", {})
+        found = {
+            "self_enrol": recruitment.get("self_enrol", True),
+            "completion_code": recruitment.get("completion_code", ""),
+            "completion_url": recruitment.get("completion_url", ""),
+            **CROWD_PARAMETERS,
+            **recruitment.get("parameters", {}),
+        }
+        return found
+
+    def questions(self) -> list[dict[str, Any]]:
+        """The rows of the table of questions, as typed or as kept."""
+        kept = self.document.get("questions", [])
+        rows = []
+        for number in range(len(kept) + self.SPARE):
+            row = kept[number] if number < len(kept) else {}
+            values = {"field": row.get("field", ""), **_asked(row)}
+            translations = row.get("translations", {})
+            by_language = []
+            for code, name in languages():
+                texts = _asked(translations.get(code, {}))
+                if self.is_bound:
+                    texts = {key: self.data.get(f"question_{key}_{number}_{code}", "") for key in texts}
+                by_language.append({"code": code, "name": name, **texts})
+            if self.is_bound:
+                values = {key: self.data.get(f"question_{key}_{number}", "") for key in values}
+            others = {code: translations[code] for code in unasked_languages([translations])}
+            error = self.question_errors.get(number, "")
+            rows.append(
+                {"number": number, **values, "languages": by_language, "others": others, "error": error}
+            )
+        return rows
+
+    def named(self, key: str) -> tuple[str, str]:
+        found = re.match(r"questions\[(\d+)\]\.(?:translations\.([\w-]+)\.)?(field|label|choices)", key)
+        if not found:
+            return super().named(key)
+        number, code, part = int(found[1]) - 1, found[2], found[3]
+        if (language := dict(languages()).get(code)) and part in _LABELS_BY_LANGUAGE:
+            return f"question_{part}_{number}_{code}", _LABELS_BY_LANGUAGE[part] % {"language": language}
+        return f"question_{part}_{number}", str(_LABELS[part])
+
+    @property
+    def question_errors(self) -> dict[int, str]:
+        return getattr(self, "_question_errors", {})
+
+    def clean(self) -> dict[str, Any]:
+        self._question_errors: dict[int, str] = {}
+        asked: dict[str, Document] = {}
+        for row in self.questions():
+            number, field, question = row["number"], row["field"].strip(), _written(row)
+            in_languages = {each["code"]: _written(each) for each in row["languages"]}
+            if not field and not any([question, *in_languages.values()]):
+                continue
+            if len(field) > 30 or not re.fullmatch(QUESTION_FIELD, field):
+                self._question_errors[number] = str(
+                    _("The short name begins with a small letter and holds small letters, digits and '_'.")
+                )
+            elif field in asked:
+                self._question_errors[number] = str(_("There is another question of that short name."))
+            elif "label" not in question:
+                self._question_errors[number] = str(_("Write the question itself."))
+            elif problem := _problem(question, in_languages):
+                self._question_errors[number] = problem
+            else:
+                asked[field] = {"field": field, **question}
+                put(asked[field], "translations", row["others"] | _without_empty(in_languages))
+        if self._question_errors:
+            raise forms.ValidationError(_("Please look at the questions again."))
+        self.cleaned_data["questions"] = list(asked.values())
+        return self.cleaned_data
+
+    def applied(self) -> Document:
+        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+        recruitment = changed.setdefault("recruitment", {})
+        recruitment["self_enrol"] = said["self_enrol"]
+        for key in ("completion_code", "completion_url"):
+            put(recruitment, key, said[key])
+        put(recruitment, "parameters", {key: said[key] for key in CROWD_PARAMETERS})
+        put(changed, "questions", said["questions"])
+        return changed
+
+    def kept_languages(self) -> list[str]:
+        return unasked_languages(
+            question.get("translations", {}) for question in self.document.get("questions", [])
+        )
+
+
+def _asked(question: Document) -> dict[str, str]:
+    """A question in one language as the page shows it."""
+    return {"label": question.get("label", ""), "choices": "\n".join(question.get("choices", []))}
+
+
+def _written(row: Document) -> Document:
+    """A question in one language as it was typed; without what is empty."""
+    return _without_empty({"label": " ".join(row["label"].split()), "choices": lines(row["choices"])})
+
+
+def _without_empty(table: Document) -> Document:
+    return {key: value for key, value in table.items() if value}
+
+
+def _problem(question: Document, in_languages: dict[str, Document]) -> str:
+    """Why a question cannot be asked as it is translated; empty if it can."""
+    wanted = len(question.get("choices", []))
+    for code, name in languages():
+        said = in_languages[code]
+        there = len(said.get("choices", []))
+        if said and "label" not in said:
+            return str(_("Write the question in %s as well.") % name)
+        if said and there != wanted:
+            words = _(
+                "Choices in %(language)s: %(there)d, in English: %(wanted)d. Give as many, in the same order."
+            )
+            return str(words % {"language": name, "there": there, "wanted": wanted})
+    return ""

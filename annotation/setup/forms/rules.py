@@ -1,0 +1,78 @@
+"""Setting a study up: the rules that its scores follow. A part of forms_setup_source.py's page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Pool
+from annotation.setup.forms.base import Document, StepForm, put
+from annotation.studies.study_file.table import HIGHEST_COUNT
+
+_USUAL = {"pool": Pool.OUT_REGION.value, "threshold": 2}  # what a study file means that says nothing
+
+
+class RulesForm(StepForm):
+    """Whose votes make a stereotype (PROTOCOL §3), and what makes an attribute visual (§2)."""
+
+    KEYS = {
+        r"stereotypes\.source": "rule_source",
+        r"stereotypes\.pool": "pool",
+        r"stereotypes\.threshold": "threshold",
+        r"visual_rule": "visual_rule",
+        r"visual_mean": "visual_mean",
+    }
+    rule_source = forms.ChoiceField(
+        label=_("Associations that count as stereotypes come from"), required=False
+    )
+    pool = forms.ChoiceField(
+        label=_("Whose votes count"),
+        choices=[(Pool.IN_REGION, _("in-region")), (Pool.OUT_REGION, _("out-region"))],
+    )
+    threshold = forms.IntegerField(label=_("At least so many votes"), min_value=1, max_value=HIGHEST_COUNT)
+    visual_rule = forms.IntegerField(
+        label=_("An attribute is visual if so many agree"),
+        required=False,
+        min_value=1,
+        max_value=HIGHEST_COUNT,
+        help_text=_("Both empty: all who rated it have to agree."),
+    )
+    visual_mean = forms.FloatField(
+        label=_("Or if its mean score is at least"),
+        required=False,
+        min_value=1,
+        max_value=5,
+        step_size=0.01,
+        help_text=_("From 1, Strongly disagree, to 5, Strongly agree. Fill in one of the two, or neither."),
+    )
+
+    def initial_from(self, document: Document) -> dict[str, Any]:
+        rule = document.get("stereotypes", {})
+        return {
+            "rule_source": rule.get("source", ""),
+            **{key: rule.get(key, usual) for key, usual in _USUAL.items()},
+            "visual_rule": document.get("visual_rule"),
+            "visual_mean": document.get("visual_mean"),
+        }
+
+    def check_rules(self) -> None:
+        """That there is one rule of visual nature at most."""
+        said = self.cleaned_data
+        if said.get("visual_rule") is not None and said.get("visual_mean") is not None:
+            self.add_error(
+                "visual_mean", _("Choose one rule: how many agree, or the mean score. Leave the other empty.")
+            )
+
+    def apply_rules(self, changed: Document) -> None:
+        """Write the rules into `changed`."""
+        said = self.cleaned_data
+        put(changed, "visual_rule", said["visual_rule"])
+        put(changed, "visual_mean", said["visual_mean"])
+        rule = {key: said[key] for key in ("pool", "threshold")}
+        put(rule, "source", said["rule_source"])
+        put(changed, "stereotypes", rule if rule != _USUAL else {})
+
+
+__all__ = ["RulesForm"]

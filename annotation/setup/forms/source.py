@@ -1,0 +1,253 @@
+"""Setting a study up: what it is about, and what is judged in it. See forms_setup.py."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from django import forms
+from django.utils.text import capfirst
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import ImageSet, Source, Study, TaskKind
+from annotation.setup.forms import stimuli as judged
+from annotation.setup.forms.base import (
+    KINDS,
+    Document,
+    default_wording,
+    languages,
+    lines,
+    paragraphs,
+    put,
+    put_translations,
+    task_at,
+    tasks_of,
+    translated,
+    unasked_languages,
+)
+from annotation.setup.forms.rules import RulesForm
+from annotation.studies.study_file.texts import LONGEST_TITLE
+
+_TEXTS = ("title", "description")
+"""What is asked for in other languages, too."""
+
+
+class SourceForm(RulesForm):
+    """What the study is about, and what is judged in it. `numbered`: the document whose tasks keys number;
+    once the form was applied, the changed one."""
+
+    KEYS = {
+        r"title": "title",
+        r"description": "description",
+        r"contact": "contact",
+        r"leads": "leads",
+        r"translations\.(?P<language>[\w-]+)\.(?P<part>title|description)\b": "{part}_{language}",
+        **RulesForm.KEYS,
+    }
+    # rest of a task's key, end of the field's name
+    _PARTS = (
+        ("kind", "on"),
+        ("attributes.source", "source"),
+        ("attributes.limit", "limit"),
+        ("attributes.visual", "visual_words"),
+        ("attributes.groups", "groups"),
+        ("attributes.allow_fewer", "allow_fewer"),
+        ("attributes", "words"),
+        ("attributes", "visual"),
+        ("associations.source", "source"),
+        ("associations.limit", "limit"),
+        ("associations.groups", "groups"),
+        ("associations.pairs", "pairs"),
+        ("associations", "source"),
+        ("image_set", "image_set"),
+        ("page_size", "page_size"),
+    )
+    title = forms.CharField(label=_("Title"), max_length=LONGEST_TITLE, help_text=_("What annotators read."))
+    contact = forms.CharField(
+        label=_("Contact"), max_length=200, help_text=_("Whom annotators can write to; shown on every page.")
+    )
+    description = forms.CharField(
+        label=_("What it is about"), required=False, widget=forms.Textarea(attrs={"rows": 3})
+    )
+    leads = forms.CharField(
+        label=_("Leads"), required=False, help_text=_("User names of who leads it, parted by commas.")
+    )
+
+    def __init__(self, document: Document, data: Any = None, *, may_name_leads: bool = False) -> None:
+        self.may_name_leads = may_name_leads
+        self.numbered = document
+        super().__init__(document, data)
+
+    def add_fields(self) -> None:
+        if not self.may_name_leads:
+            del self.fields["leads"]
+        sources = [(source.name, source.title) for source in Source.objects.order_by("title")]
+        sets = [(each.name, each.title) for each in ImageSet.objects.order_by("title")]
+        studies = Study.objects.filter(tasks__kind=TaskKind.VISUAL_NATURE).order_by("title").distinct()
+        rated = [(study.name, study.title) for study in studies]
+        for code, name in languages():
+            self.fields[f"title_{code}"] = forms.CharField(
+                label=_("Title in %(language)s") % {"language": name},
+                required=False,
+                max_length=LONGEST_TITLE,
+                widget=forms.TextInput(attrs={"lang": code, "dir": "auto"}),
+            )
+            self.fields[f"description_{code}"] = forms.CharField(
+                label=_("What it is about, in %(language)s") % {"language": name},
+                required=False,
+                widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 3}),
+            )
+        rule_source = self.fields["rule_source"]
+        assert isinstance(rule_source, forms.ChoiceField)
+        rule_source.choices = [("", _("– none –")), *sources]
+        for kind, label in TaskKind.choices:
+            self.fields[f"{kind}_on"] = forms.BooleanField(label=capfirst(_(label)), required=False)
+            parts = judged.fields_of(kind, sources=sources, sets=sets, rated=rated)
+            for part, field in parts.items():
+                if part not in judged.DRAWN or not self.kept(kind):
+                    self.fields[f"{kind}_{part}"] = field
+
+    def initial_from(self, document: Document) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            **{key: document.get(key, "") for key in ("title", "contact", "description")},
+            "leads": ", ".join(document.get("leads", [])),
+            **super().initial_from(document),
+        }
+        for code, said in document.get("translations", {}).items():
+            found |= {f"{part}_{code}": said.get(part, "") for part in _TEXTS}
+        for kind, task in tasks_of(document).items():
+            found |= {f"{kind}_{part}": value for part, value in judged.initial_of(task).items()}
+        return found
+
+    def clean(self) -> dict[str, Any]:
+        said = self.cleaned_data
+        chosen = [kind for kind in KINDS if said.get(f"{kind}_on")]
+        for name in list(self.errors):
+            # what stands in a part that is switched off is not meant
+            if any(name.startswith(f"{kind}_") for kind in set(KINDS) - set(chosen)):
+                del self.errors[name]
+        self.check_rules()
+        if not chosen:
+            raise forms.ValidationError(_("Choose at least one kind of judgement."))
+        for kind in chosen:
+            if kind == TaskKind.DEPICTION:
+                self._check_images(kind)
+            elif not self.kept(kind):
+                self._check_resource(kind)
+        return said
+
+    def _check_images(self, kind: str) -> None:
+        said = self.cleaned_data
+        if not said.get(f"{kind}_image_set"):
+            self.add_error(f"{kind}_image_set", _("Choose the images to be judged."))
+        if self.kept(kind):
+            return
+        if not said.get("rule_source"):
+            self.add_error("rule_source", _("Images are judged for stereotypes: say whose."))
+        visual, words = said.get(f"{kind}_visual"), lines(said.get(f"{kind}_visual_words") or "")
+        if visual and words:
+            self.add_error(
+                f"{kind}_visual_words", _("Say how they are found or list them here, but not both.")
+            )
+        elif not visual and not words and f"{kind}_visual" not in self.errors:
+            self.add_error(f"{kind}_visual_words", _("List the visual attributes."))
+
+    def _check_resource(self, kind: str) -> None:
+        said = self.cleaned_data
+        source, words = said.get(f"{kind}_source"), lines(said.get(f"{kind}_words") or "")
+        by_group = kind == TaskKind.PREVALENCE or said.get(f"{kind}_of") == "associations"
+        if source and words:
+            self.add_error(f"{kind}_words", _("Choose a resource or list attributes, not both."))
+        elif by_group and words:
+            self.add_error(
+                f"{kind}_words", _("Attributes of identity groups come from a resource; list none here.")
+            )
+        elif not source and not words:
+            self.add_error(f"{kind}_source", _("Choose a resource, or list what is to be judged."))
+        self._check_pairs(kind, by_group=by_group)
+
+    def _check_pairs(self, kind: str, *, by_group: bool) -> None:
+        said = self.cleaned_data
+        try:
+            pairs = judged.pairs_of(said.get(f"{kind}_pairs") or "")
+        except forms.ValidationError as error:
+            self.add_error(f"{kind}_pairs", error)
+            return
+        if pairs and not by_group:
+            self.add_error(f"{kind}_pairs", _("Pairs are about attributes of identity groups: choose those."))
+        elif pairs and (said.get(f"{kind}_limit") or lines(said.get(f"{kind}_groups") or "")):
+            self.add_error(
+                f"{kind}_pairs", _("List the pairs, or choose by groups and number, but not both.")
+            )
+
+    def kept(self, kind: str) -> bool:
+        """Whether a file lists one by one what is shown in this task; that stays as it is."""
+        return judged.is_listed(tasks_of(self.document).get(kind, {}))
+
+    def applied(self) -> Document:
+        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+        for key in ("title", "contact", "description"):
+            put(changed, key, paragraphs(said[key]))
+        put_translations(
+            changed,
+            {
+                code: {part: paragraphs(said[f"{part}_{code}"]) for part in _TEXTS}
+                for code, _name in languages()
+            },
+        )
+        if self.may_name_leads:
+            put(changed, "leads", [name for part in said["leads"].split(",") if (name := part.strip())])
+        self.apply_rules(changed)
+        # in the order of the file, which is the order in which the tasks are worked on
+        kinds = dict.fromkeys([*(task.get("kind") for task in changed.get("tasks", [])), *KINDS])
+        before = tasks_of(changed)
+        changed["tasks"] = [
+            self._task(kind, before.get(kind, {"kind": kind})) for kind in kinds if said.get(f"{kind}_on")
+        ]
+        self.numbered = changed
+        return changed
+
+    def _task(self, kind: str, task: Document) -> Document:
+        def of(part: str) -> Any:
+            return self.cleaned_data.get(f"{kind}_{part}")
+
+        had_default = task.get("wording") == default_wording(task)
+        judged.write(task, of, kept=self.kept(kind))
+        if had_default:
+            task.pop("wording")
+        return task
+
+    def kept_languages(self) -> list[str]:
+        return unasked_languages([translated(self.document, *_TEXTS)])
+
+    def by_language(self) -> list[dict[str, Any]]:
+        return [
+            {"code": code, "name": name, "fields": [self[f"{part}_{code}"] for part in _TEXTS]}
+            for code, name in languages()
+        ]
+
+    def cards(self) -> list[dict[str, Any]]:
+        """For each kind: its switch and its fields."""
+        return [
+            {
+                "kind": kind,
+                "on": self[f"{kind}_on"],
+                "kept": judged.words_of_listed(tasks_of(self.document).get(kind, {})),
+                "fields": [
+                    self[name] for name in self.fields if name.startswith(f"{kind}_") and name != f"{kind}_on"
+                ],
+            }
+            for kind in KINDS
+        ]
+
+    def field_at(self, key: str) -> str | None:
+        kind, rest = task_at(self.numbered, key)
+        if not kind:
+            return super().field_at(key)
+        for start, part in self._PARTS:
+            if rest.startswith(start) and f"{kind}_{part}" in self.fields:
+                return f"{kind}_{part}"
+        return None
+
+    def named(self, key: str) -> tuple[str, str]:
+        return ("judged", "") if key == "tasks" else super().named(key)

@@ -1,0 +1,204 @@
+"""Setting a study up: what is judged in one kind of task. A part of forms_setup_source.py's page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from annotation.models import TaskKind
+from annotation.setup.forms.base import Document, lines, put
+from annotation.studies.study_file.table import LARGEST_NUMBER
+
+_EVERY = "none"  # in a study file: take every attribute for visual
+_LISTED = ""
+
+_MOST_PAIRS = 1000
+"""More than these are a file's work: nobody reads them in a field of a page."""
+
+DRAWN = frozenset(
+    {"source", "limit", "words", "of", "groups", "pairs", "visual", "visual_words", "allow_fewer"}
+)
+"""Parts that are not asked where a file lists one by one what is shown."""
+
+Choices = Sequence[tuple[str, str]]
+
+
+def fields_of(kind: str, *, sources: Choices, sets: Choices, rated: Choices) -> dict[str, forms.Field]:
+    """End of its name -> field, in the order of the page. `rated`: studies that asked what is visual."""
+    found = _of_images(sets, rated) if kind == TaskKind.DEPICTION else _of_a_resource(sources)
+    if kind in (TaskKind.VISUAL_NATURE, TaskKind.OFFENSIVENESS):
+        found["words"] = _list(_("Or these attributes, one a line"), rows=4)
+    if kind == TaskKind.OFFENSIVENESS:
+        found["of"] = forms.ChoiceField(
+            label=_("About"),
+            required=False,
+            choices=[
+                ("attributes", _("attributes by themselves")),
+                ("associations", _("attributes of identity groups")),
+            ],
+        )
+    if kind != TaskKind.VISUAL_NATURE:
+        found["groups"] = _list(
+            _("Only these identity groups, one a line"), rows=2, help_text=_("Empty: all there are.")
+        )
+    if kind in (TaskKind.PREVALENCE, TaskKind.OFFENSIVENESS):
+        found["pairs"] = _list(
+            _("Or only these pairs of the resource, one a line"),
+            rows=4,
+            help_text=_("Identity group, colon, attribute, e.g. 'Mexican: sombrero'."),
+        )
+    return found
+
+
+def _of_images(sets: Choices, rated: Choices) -> dict[str, forms.Field]:
+    visual = [
+        (_EVERY, _("take every attribute for visual")),
+        *((name, _("as rated in: %s") % title) for name, title in rated),
+        (_LISTED, _("only those listed here")),
+    ]
+    return {
+        "image_set": forms.ChoiceField(
+            label=_("Image set"), required=False, choices=[("", _("– choose –")), *sets]
+        ),
+        "visual": forms.ChoiceField(label=_("Visual attributes"), required=False, choices=visual),
+        "visual_words": _list(_("These attributes, one a line"), rows=4),
+        "page_size": forms.IntegerField(
+            label=_("Options on a page"),
+            min_value=2,
+            max_value=20,
+            required=False,
+            help_text=_("None of the above included."),
+        ),
+        "allow_fewer": forms.BooleanField(
+            label=_("Allow fewer random attributes than stereotypes"), required=False
+        ),
+    }
+
+
+def _of_a_resource(sources: Choices) -> dict[str, forms.Field]:
+    return {
+        "source": forms.ChoiceField(
+            label=_("Resource"), required=False, choices=[("", _("– choose –")), *sources]
+        ),
+        "limit": forms.IntegerField(
+            label=_("How many, drawn at random"),
+            required=False,
+            min_value=1,
+            max_value=LARGEST_NUMBER,
+            help_text=_("Empty: all there are."),
+        ),
+    }
+
+
+def _list(label: Any, *, rows: int, help_text: Any = "") -> forms.CharField:
+    area = forms.Textarea(attrs={"rows": rows})
+    return forms.CharField(label=label, required=False, widget=area, help_text=help_text)
+
+
+def initial_of(task: Document) -> dict[str, Any]:
+    """What a task of a study file says, by the ends of the fields' names."""
+    what = task.get("associations") or task.get("attributes") or {}
+    said = {
+        "on": True,
+        "of": "associations" if "associations" in task else "attributes",
+        "image_set": task.get("image_set", ""),
+        "page_size": task.get("page_size", 5),
+    }
+    if isinstance(what, list):
+        return said | {"words": "\n".join(what)}
+    visual = what.get("visual", _EVERY)
+    listed = not isinstance(visual, str)
+    return said | {
+        **{key: what.get(key) for key in ("source", "limit", "allow_fewer")},
+        "groups": "\n".join(what.get("groups", [])),
+        "pairs": "\n".join(f"{group}: {text}" for group, text in _pairs(task)),
+        "visual": _LISTED if listed else visual,
+        "visual_words": "\n".join(visual) if listed else "",
+    }
+
+
+def write(task: Document, of: Callable[[str], Any], *, kept: bool) -> None:
+    """Write what was filled in into `task`; `of` gives it by the ends of the fields' names. `kept`: what
+    is shown stays as the file lists it."""
+    put(task, "page_size", of("page_size"))
+    put(task, "image_set", of("image_set"))
+    if kept:
+        return
+    task.pop("attributes", None)
+    task.pop("associations", None)
+    kind, groups = task["kind"], lines(of("groups") or "")
+    if kind == TaskKind.DEPICTION:
+        what = task["attributes"] = {"visual": of("visual") or lines(of("visual_words") or "")}
+        put(what, "groups", groups)
+        put(what, "allow_fewer", of("allow_fewer") or None)
+    elif kind == TaskKind.PREVALENCE or of("of") == "associations":
+        what = task["associations"] = {"source": of("source")}
+        put(what, "limit", of("limit"))
+        put(what, "groups", groups)
+        put(what, "pairs", pairs_of(of("pairs") or ""))
+    elif words := lines(of("words") or ""):
+        task["attributes"] = words
+    else:
+        what = task["attributes"] = {"source": of("source")}
+        put(what, "limit", of("limit"))
+
+
+def pairs_of(text: str) -> list[list[str]]:
+    """What is listed as `Mexican: sombrero`, or in two columns of a spreadsheet, one pair a line.
+
+    Raises ValidationError naming the first line that is no pair."""
+    found = []
+    for line in filter(str.strip, text.splitlines()):
+        group, _between, attribute = line.strip().partition("\t" if "\t" in line.strip() else ":")
+        pair = [" ".join(part.split()) for part in (group, attribute)]
+        if not all(pair):
+            raise forms.ValidationError(
+                _("'%(line)s' is not a pair. Write the identity group, a colon and the attribute.")
+                % {"line": line.strip()}
+            )
+        found.append(pair)
+    return found
+
+
+def is_listed(task: Document) -> bool:
+    """Whether a file lists one by one what is shown in this task, so that the page does not ask for it."""
+    return "shown" in task or bool(_unasked_pairs(task))
+
+
+def words_of_listed(task: Document) -> str:
+    """How much the file lists, in words; empty if what is shown is chosen on the page."""
+    if "shown" in task:
+        number = len(task["shown"])
+        return ngettext(
+            "The attributes of %(number)d identity group come from the file and are kept.",
+            "The attributes of %(number)d identity groups come from the file and are kept.",
+            number,
+        ) % {"number": number}
+    number = len(_unasked_pairs(task))
+    if not number:
+        return ""
+    return ngettext(
+        "%(number)d pair of identity group and attribute comes from the file and is kept.",
+        "%(number)d pairs of identity group and attribute come from the file and are kept.",
+        number,
+    ) % {"number": number}
+
+
+def _pairs(task: Document) -> list[Any]:
+    what = task.get("associations", {})
+    pairs: list[Any] = what.get("pairs", []) if isinstance(what, dict) else []
+    return pairs
+
+
+def _unasked_pairs(task: Document) -> list[Any]:
+    """The pairs, if they are too many for a page or cannot be told apart there."""
+    pairs = _pairs(task)
+    lines_are_pairs = not any(":" in group for group, _text in pairs)
+    return [] if lines_are_pairs and len(pairs) <= _MOST_PAIRS else pairs
+
+
+__all__ = ["DRAWN", "fields_of", "initial_of", "is_listed", "pairs_of", "words_of_listed", "write"]

@@ -1,0 +1,79 @@
+"""How an annotator will see a task, in each language, while its wording is being written."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.utils.translation import get_language_info, override
+from django.utils.translation import gettext as _
+
+from annotation.annotate import texts
+from annotation.models import TaskKind
+from annotation.setup import queries
+from annotation.setup.forms.base import Document, StepForm, default_wording, languages, tasks_of
+from annotation.studies.study_file.default_wordings import usual_wording
+from annotation.studies.study_file.reading import LANGUAGE
+
+_PLACES = re.compile(r"(\[attr\]|\[id\])")
+
+
+def previews(document: Document, form: StepForm) -> list[dict[str, Any]]:
+    """For each task: its fields, and what an annotator sees, with the words that are in the form now."""
+    found = []
+    for kind, task in tasks_of(document).items():
+        sample = queries.sample(task, document=document)
+        own = str(form[f"{kind}_wording"].value() or "").strip()
+        english = own or default_wording(task)
+        shown = [_preview(kind, LANGUAGE, "English", english, sample, own=bool(own))]
+        for code, name in languages():
+            own = str(form[f"{kind}_wording_{code}"].value() or "").strip()
+            wording = own or usual_wording(english, code)
+            shown.append(_preview(kind, code, name, wording, sample, own=bool(own)))
+        found.append(
+            {
+                "kind": kind,
+                "label": _(TaskKind(kind).label),
+                "main": [form[f"{kind}_{part}"] for part in ("strata", "wording", "instructions", "seed")],
+                "languages": [
+                    {
+                        "code": code,
+                        "name": name,
+                        "fields": [form[f"{kind}_wording_{code}"], form[f"{kind}_instructions_{code}"]],
+                        "preview": preview,
+                    }
+                    for (code, name), preview in zip(languages(), shown[1:], strict=True)
+                ],
+                "preview": shown[0],
+            }
+        )
+    return found
+
+
+def _preview(
+    kind: str, code: str, name: str, wording: str, sample: queries.Sample, *, own: bool
+) -> dict[str, Any]:
+    named = {"[attr]": ("attribute", sample.attribute), "[id]": ("identity", sample.identity)}
+    with override(code):
+        labels = texts.labels().get(kind, [])
+        note = str(texts.NOTES.get(kind, ""))
+    return {
+        "id": f"{kind}-{code}",
+        "code": code,
+        "name": name,
+        "dir": "rtl" if _is_bidi(code) else "ltr",
+        "statement": [named.get(part, ("text", part)) for part in _PLACES.split(wording) if part],
+        "note": note,
+        "labels": labels,
+        "options": sample.options,
+        "attribute": sample.attribute,
+        "identity": sample.identity,
+        "seen": "own" if own else "usual" if wording else "english",
+    }
+
+
+def _is_bidi(code: str) -> bool:
+    try:
+        return bool(get_language_info(code)["bidi"])
+    except KeyError:
+        return False

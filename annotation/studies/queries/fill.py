@@ -1,0 +1,110 @@
+"""How far a study's slots are filled, by stratum, and who there is to fill the rest (DESIGN §4).
+
+Nothing here writes. The counts read every slot of a study once, so they are for a lead's page and for
+reports, not for the pages of annotators.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from django.db.models import Count, Q
+
+from annotation.core import strata
+from annotation.models import (
+    Enrolment,
+    EnrolmentStatus,
+    ProfileAnswer,
+    Purpose,
+    Slot,
+    SlotState,
+    Study,
+    Task,
+    Unit,
+)
+
+# Who is enrolled but gives no answers any more
+_GONE = (EnrolmentStatus.BLOCKED, EnrolmentStatus.SCREENED_OUT, EnrolmentStatus.WITHDRAWN)
+
+
+@dataclass(frozen=True)
+class FillRate:
+    """The slots of one stratum of a task. `people`: how many of those enrolled match it."""
+
+    task: Task
+    stratum: str
+    wanted: int
+    filled: int
+    leased: int
+    people: int
+
+    @property
+    def open(self) -> int:
+        return self.wanted - self.filled - self.leased
+
+
+def profiles_of_enrolled(*, study: Study) -> list[dict[str, str]]:
+    """The profiles of all who may answer in a study, in no particular order, an empty one for those who
+    said nothing."""
+    enrolled = Enrolment.objects.filter(study=study).exclude(status__in=_GONE)
+    profiles: dict[int, dict[str, str]] = {pk: {} for pk in enrolled.values_list("annotator", flat=True)}
+    answers = ProfileAnswer.objects.filter(annotator__in=enrolled.values("annotator"))
+    for annotator, field, value in answers.values_list("annotator", "field", "value"):
+        profiles[annotator][field] = value
+    return list(profiles.values())
+
+
+def fill_rates(*, study: Study) -> list[FillRate]:
+    """One row for each task and stratum, in the order of the tasks."""
+    people = profiles_of_enrolled(study=study)
+    tasks = {task.pk: task for task in study.tasks.order_by("pk")}
+    counts = (
+        Slot.objects.filter(study=study)
+        .order_by()
+        .values_list("unit__task", "stratum")
+        .annotate(
+            wanted=Count("pk"),
+            filled=Count("pk", filter=Q(state=SlotState.FILLED)),
+            leased=Count("pk", filter=Q(state=SlotState.LEASED)),
+        )
+    )
+    return [
+        FillRate(
+            task=tasks[task],
+            stratum=stratum,
+            wanted=wanted,
+            filled=filled,
+            leased=leased,
+            people=sum(strata.parse(stratum).matches(profile) for profile in people),
+        )
+        for task, stratum, wanted, filled, leased in sorted(counts)
+    ]
+
+
+def unit_strata(*, task: Task) -> list[tuple[str, ...]]:
+    """The different sets of strata that the units of a task have: one, unless they depend on the region
+    of a unit's identity group."""
+    if not any(strata.by_group(text) for text in task.strata):
+        return [tuple(task.strata)]
+    return [texts for texts, _number in units_by_strata(task=task)]
+
+
+def units_by_strata(*, task: Task) -> list[tuple[tuple[str, ...], int]]:
+    """Each set of strata that units of a task have, and how many units have it."""
+    units = Unit.objects.filter(task=task, purpose=Purpose.DATA).order_by()
+    if not any(strata.by_group(text) for text in task.strata):
+        return [(tuple(task.strata), units.count())]
+    regions: Counter[str] = Counter()
+    counts = units.values_list("association__group__region", "image__group__region").annotate(Count("pk"))
+    for one, other, number in counts:
+        regions[one or other or ""] += number
+    return [
+        (tuple(strata.resolve(text, region=region) for text in task.strata), regions[region])
+        for region in sorted(region for region in regions if region)
+    ]
+
+
+def checks_to_mix_in(*, study: Study) -> int:
+    """How many gold items and attention checks a study has."""
+    return Unit.objects.filter(task__study=study, purpose__in=[Purpose.GOLD, Purpose.ATTENTION]).count()

@@ -1,0 +1,263 @@
+"""Studies: made from a file, opened, paused and closed.
+
+    draft -> open <-> paused -> closed        (and open -> closed)
+
+A change of status is one conditional UPDATE whose row count is the answer. Opening freezes the tasks:
+from then on, what people were asked does not change (DESIGN §3).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.core import strata
+from annotation.models import (
+    AuditEvent,
+    ConsentText,
+    Image,
+    ImageSet,
+    Purpose,
+    Study,
+    StudyStatus,
+    Task,
+    TaskKind,
+    Unit,
+)
+from annotation.studies.errors import Place, gettext_noop
+from annotation.studies.services.study_plan import (
+    MADE,
+    consent_fields,
+    differences,
+    draws,
+    plan_task,
+    study_fields,
+    task_fields,
+)
+from annotation.studies.study_file.reading import StudyFile
+from annotation.studies.units.depiction import Rule
+from annotation.studies.units.planned import StudyRefused, found, source_named
+from annotation.studies.units.write import make_units, remove_units
+from annotation.webhooks.services import subscriptions
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+logger = logging.getLogger(__name__)
+
+MOVES: dict[str, frozenset[str]] = {
+    StudyStatus.OPEN: frozenset({StudyStatus.DRAFT, StudyStatus.PAUSED}),
+    StudyStatus.PAUSED: frozenset({StudyStatus.OPEN}),
+    StudyStatus.CLOSED: frozenset({StudyStatus.OPEN, StudyStatus.PAUSED}),
+}
+"""New status -> the statuses it can be reached from."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What `from_file` did. `outcome`: *made*, *remade* (a draft, from a changed file), *unchanged*.
+    `notes`: what whoever asked should know of the draw."""
+
+    study: Study
+    outcome: str
+    units: int
+    slots: int
+    notes: tuple[str, ...] = ()
+
+
+def from_file(*, file: StudyFile, by: str, progress: Callable[[int], None] = lambda made: None) -> Made:
+    """Make the study that `file` describes, as a draft; the same file again changes nothing.
+
+    A draft follows its file. A study that has been open is never changed: people have answered what it
+    asked. Raises StudyRefused naming the key of the file and the cure.
+    """
+    with transaction.atomic():
+        leads = found(
+            get_user_model().objects.filter(username__in=file.leads), "username", file.leads, "leads"
+        )
+        source = (
+            source_named(file.stereotype_source, key="stereotypes.source") if file.stereotype_source else None
+        )
+        rule = Rule(source=source, pool=file.stereotype_pool, threshold=file.stereotype_threshold)
+        planned = [
+            plan_task(task, number=number, file=file, rule=rule) for number, task in enumerate(file.tasks, 1)
+        ]
+        notes = tuple(note for each in planned for note in each.plan.notes)
+        fields = {**study_fields(file), "stereotype_source": source}
+        # Two at once: whoever comes second waits here for the row of the first, and then compares.
+        study, created = Study.objects.get_or_create(name=file.name, defaults=fields)
+        outcome = "made"
+        if not created:
+            study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+            differing = differences(study, file=file, planned=planned)
+            if not differing:
+                return _counted(study, outcome="unchanged", notes=notes)
+            if study.status != StudyStatus.DRAFT:
+                cure = (
+                    "What people were asked cannot change: undo the change, or give the file another name to "
+                    "make a new study."
+                )
+                if all(key.startswith("consent") for key in differing):
+                    cure = "The command `consent` publishes it as the next version."
+                raise StudyRefused(
+                    f"the study '{study.name}' is {study.status} already, and the file now differs in "
+                    f"{', '.join(differing)}. {cure}",
+                    on_page=gettext_noop(
+                        "This study is no draft any more, and what people are asked cannot change."
+                    ),
+                )
+            for task in study.tasks.all():
+                remove_units(task=task)
+            study.tasks.all().delete()
+            study.consent_texts.all().delete()
+            study, _ = Study.objects.update_or_create(name=file.name, defaults=fields)
+            outcome = "remade"
+        study.leads.set(leads)
+        for language, texts in consent_fields(file).items():
+            ConsentText.objects.create(study=study, version=1, language=language, **texts)
+        for each in planned:
+            task = Task.objects.create(study=study, kind=each.file.kind, **task_fields(each))
+            make_units(task=task, planned=each.plan.units(), progress=progress)
+        AuditEvent.objects.create(what=MADE, study=study, details={"by": by, "draws": draws(file)})
+        logger.info("study %s %s from a file by %s", study.name, outcome, by)
+        return _counted(study, outcome=outcome, notes=notes)
+
+
+def change_status(*, study: Study, to: str, by: str) -> bool:
+    """Move a study to another status; False if it has that status already.
+
+    Raises StudyRefused if the move is not allowed, or if the study lacks what annotators need.
+    """
+    now = timezone.now()
+    changes: dict[str, object] = {"status": to}
+    if to == StudyStatus.CLOSED:
+        changes["closed_at"] = now
+    with transaction.atomic():
+        if to == StudyStatus.OPEN:
+            _check_answerable(study)
+            Study.objects.filter(pk=study.pk, opened_at__isnull=True).update(opened_at=now)
+            study.tasks.filter(frozen_at__isnull=True).update(frozen_at=now)
+        moved = Study.objects.filter(pk=study.pk, status__in=MOVES[to]).update(**changes)
+        study.refresh_from_db()
+        if not moved and study.status != to:
+            allowed = sorted(status for status, origins in MOVES.items() if study.status in origins)
+            raise StudyRefused(
+                _("The study '%(name)s' is %(status)s and cannot become %(wanted)s.")
+                % {"name": study.name, "status": study.status, "wanted": to}
+                + " "
+                + (
+                    _("It can become: %(states)s.") % {"states": ", ".join(allowed)}
+                    if allowed
+                    else _("A closed study stays closed.")
+                )
+            )
+        if moved:
+            subscriptions.announce_status(study=study)
+    if moved:
+        logger.info("study %s is %s by %s", study.name, to, by)
+    return bool(moved)
+
+
+def show_images(*, study: Study, image_set: ImageSet, by: User | None) -> bool:
+    """Let the depiction task of a draft show `image_set`, where it shows none yet; False if it shows it
+    already. Its units are made from the study's file, once the images are there.
+
+    Raises StudyRefused if the study is no draft any more, or its task shows another set.
+    """
+    with transaction.atomic():
+        study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        task = study.tasks.select_related("image_set").filter(kind=TaskKind.DEPICTION).first()
+        if task is not None and task.image_set == image_set:
+            return False
+        if task is None or task.image_set is not None or study.status != StudyStatus.DRAFT:
+            lacks = (
+                "does not ask what images depict"
+                if task is None
+                else f"shows '{task.image_set.name}'"
+                if task.image_set
+                else f"is {study.status}, and what people are asked cannot change"
+            )
+            raise StudyRefused(
+                f"the study '{study.name}' {lacks}, so it cannot show '{image_set.name}'. Write the set into "
+                "a study file, and make a study of it."
+            )
+        Task.objects.filter(pk=task.pk).update(image_set=image_set)
+        AuditEvent.objects.create(
+            what="study shows images", study=study, by=by, details={"image_set": image_set.name}
+        )
+        return True
+
+
+def unknown_strata_values(file: StudyFile, *, offered: Mapping[str, Iterable[str]]) -> list[str]:
+    """Strata that ask for something the profile page does not offer: they are hardly ever filled."""
+    odd = []
+    for text in sorted({text for task in file.tasks for text in task.strata}):
+        for clause in strata.parse(text, unresolved=True).clauses:
+            known = {value.lower() for value in offered.get(clause.field, ())}
+            wanted = clause.values - {"male", "female"}
+            if known and not clause.negated and not wanted <= known:
+                odd.append(text)
+    return odd
+
+
+def _check_answerable(study: Study) -> None:
+    if not study.tasks.exists() or study.tasks.filter(units__isnull=True).exists():
+        raise StudyRefused(
+            f"the study '{study.name}' has nothing to answer. Make it with open_study FILE.toml.",
+            on_page=gettext_noop("There is nothing to answer yet. Choose what is judged on %(tasks)s."),
+            tasks=Place("tasks"),
+        )
+    if not study.consent_texts.exists():
+        raise StudyRefused(
+            f"the study '{study.name}' has no consent text. Add one before opening it.",
+            on_page=gettext_noop("Add %(it)s."),
+            it=Place("consent.text"),
+        )
+    checks = Unit.objects.filter(task__study=study)
+    if study.training_pass is not None and not checks.filter(purpose=Purpose.TRAINING).exists():
+        raise StudyRefused(
+            f"the study '{study.name}' asks for a share of training items to be right, but has none. "
+            "Add some, or leave training_pass out.",
+            on_page=gettext_noop(
+                "Training items are asked for, but no task has any. Add some, or leave %(share)s empty."
+            ),
+            share=Place("quality.training_pass"),
+        )
+    absent = Image.objects.filter(units__task__study=study, file="").distinct()
+    if first := absent.order_by("group__name", "index").first():
+        kinds = list(study.tasks.order_by("pk").values_list("kind", flat=True))
+        raise StudyRefused(
+            f"the study '{study.name}' cannot show its images: %(number)s of them have no file, the first is "
+            "%(first)s. Add the files to the image set '%(set)s' before opening it.",
+            on_page=gettext_noop(
+                "%(number)s of the images chosen in %(field)s have no file, the first is %(first)s. Add the "
+                "files to '%(set)s'."
+            ),
+            number=absent.count(),
+            first=first,
+            set=first.image_set.name,
+            field=Place(f"tasks[{kinds.index(TaskKind.DEPICTION) + 1}].image_set"),
+        )
+
+
+def _counted(study: Study, *, outcome: str, notes: tuple[str, ...]) -> Made:
+    units = Unit.objects.filter(task__study=study).count()
+    return Made(study=study, outcome=outcome, units=units, slots=study.slots.count(), notes=notes)
+
+
+__all__ = [
+    "MOVES",
+    "Made",
+    "StudyRefused",
+    "change_status",
+    "from_file",
+    "show_images",
+    "unknown_strata_values",
+]

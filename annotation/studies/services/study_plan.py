@@ -1,0 +1,245 @@
+"""What a study file means in the database: the rows it asks for, and where a study differs from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from annotation.core import strata
+from annotation.models import ConsentText, ProfileField, Region, Study, TaskKind
+from annotation.studies.errors import gettext_noop as _
+from annotation.studies.study_file.reading import (
+    LANGUAGE,
+    FromSource,
+    PageDraw,
+    Question,
+    StudyFile,
+    TaskFile,
+)
+from annotation.studies.units.associations import plan_associations
+from annotation.studies.units.attributes import plan_attributes
+from annotation.studies.units.checks import with_checks
+from annotation.studies.units.compare import has_units
+from annotation.studies.units.depiction import Rule, plan_pages
+from annotation.studies.units.planned import Plan, StudyRefused
+
+MADE = "study made from a file"
+"""What the audit calls it; its details say by whom, and how the units were drawn."""
+
+
+@dataclass(frozen=True)
+class PlannedTask:
+    file: TaskFile
+    plan: Plan
+
+
+def plan_task(task: TaskFile, *, number: int, file: StudyFile, rule: Rule) -> PlannedTask:
+    """The units of one task; StudyRefused where the database lacks what the file names."""
+    key = f"tasks[{number}]"
+    _check_strata(task, file=file, key=key)
+    if task.associations is not None:
+        plan = plan_associations(
+            chosen=task.associations, strata=task.strata, seed=task.seed, key=f"{key}.associations"
+        )
+    elif task.pages is not None:
+        plan = plan_pages(
+            pages=task.pages,
+            image_set=task.image_set,
+            page_size=task.page_size,
+            rule=rule,
+            strata=task.strata,
+            seed=task.seed,
+            key=key,
+        )
+    else:
+        plan = plan_attributes(
+            attributes=task.attributes or (), strata=task.strata, seed=task.seed, key=f"{key}.attributes"
+        )
+    source = task.associations.source if task.associations is not None else None
+    return PlannedTask(file=task, plan=with_checks(plan, task.checks, kind=task.kind, source=source, key=key))
+
+
+def study_fields(file: StudyFile) -> dict[str, object]:
+    """The fields of `Study` that a file says; its source and leads are rows of their own."""
+    return {
+        "title": file.title,
+        "description": file.description,
+        "contact": file.contact,
+        "stereotype_pool": file.stereotype_pool,
+        "stereotype_threshold": file.stereotype_threshold,
+        "visual_rule": file.visual_rule,
+        "visual_mean": file.visual_mean,
+        "self_enrol": file.self_enrol,
+        "questions": [_question(each) for each in file.questions],
+        "crowd_parameters": dict(file.crowd_parameters),
+        "completion_code": file.completion_code,
+        "completion_url": file.completion_url,
+        "training_pass": file.training_pass,
+        "gold_rate": file.gold_rate,
+        "blur_images": file.blur_images,
+        "break_after": file.break_after,
+        "session_cap": file.session_cap,
+        "support_text": file.support_text,
+        "translations": {language: dict(texts) for language, texts in file.translations.items()},
+    }
+
+
+def _question(question: Question) -> dict[str, object]:
+    said: dict[str, object] = {
+        "field": question.field,
+        "label": question.label,
+        "choices": list(question.choices),
+    }
+    if question.translations:  # a question that has none is as it was before there were any
+        said["translations"] = {language: dict(texts) for language, texts in question.translations.items()}
+    return said
+
+
+def consent_fields(file: StudyFile) -> dict[str, dict[str, str]]:
+    """Language -> text and content warning in it."""
+    own = {"text": file.consent, "content_warning": file.content_warning}
+    return {LANGUAGE: own, **{key: dict(said) for key, said in file.consent_translations.items()}}
+
+
+def task_fields(planned: PlannedTask) -> dict[str, object]:
+    """The fields of `Task` that a file says."""
+    task = planned.file
+    return {
+        "wording": task.wording,
+        "instructions": task.instructions,
+        "overlap": len(task.strata),
+        "strata": list(task.strata),
+        "seed": task.seed,
+        "page_size": task.page_size,
+        "image_set": planned.plan.image_set,
+        "translations": {language: dict(texts) for language, texts in task.translations.items()},
+        "examples": [asdict(example) for example in task.examples],
+    }
+
+
+def draws(file: StudyFile) -> dict[str, dict[str, object]]:
+    """Kind of task -> how what it shows was drawn; listed things are not drawn. For the record: the units
+    say what was drawn, but not from what (PROTOCOL §5: a recorded seed)."""
+    recipes: dict[str, dict[str, object]] = {}
+    for task in file.tasks:
+        if isinstance(task.attributes, FromSource):
+            recipe: dict[str, object] = asdict(task.attributes)
+        elif task.associations is not None and not task.associations.pairs:
+            recipe = asdict(task.associations)
+        elif isinstance(task.pages, PageDraw):
+            recipe = {
+                **asdict(task.pages),
+                "source": file.stereotype_source,
+                "pool": file.stereotype_pool,
+                "threshold": file.stereotype_threshold,
+            }
+        else:
+            continue
+        recipes[task.kind] = {**recipe, "seed": task.seed}
+    return recipes
+
+
+def current_consent(study: Study) -> dict[str, ConsentText]:
+    """Language -> the text that people agree to now: its latest version."""
+    texts = list(study.consent_texts.order_by("version"))
+    return {text.language: text for text in texts if text.version == texts[-1].version}
+
+
+def differences(study: Study, *, file: StudyFile, planned: Sequence[PlannedTask]) -> list[str]:
+    """Keys of the file that say something else than the database; empty if it is the same study."""
+    differing = [_KEYS.get(name, name) for name in _differing(study, study_fields(file))]
+    if (study.stereotype_source.name if study.stereotype_source else None) != file.stereotype_source:
+        differing.append("stereotypes.source")
+    if set(study.leads.values_list("username", flat=True)) != set(file.leads):
+        differing.append("leads")
+    differing += differing_consent(current_consent(study), consent_fields(file))
+    tasks = {task.kind: task for task in study.tasks.select_related("image_set")}
+    if set(tasks) != {each.file.kind for each in planned}:
+        return [*differing, "tasks"]
+    for number, each in enumerate(planned, 1):
+        task = tasks[each.file.kind]
+        differing += [f"tasks[{number}].{name}" for name in _differing(task, task_fields(each))]
+        if not has_units(task=task, plan=each.plan):
+            differing.append(f"tasks[{number}].{_shown_key(each.file)}")
+    return differing
+
+
+_KEYS = {
+    "stereotype_pool": "stereotypes.pool",
+    "stereotype_threshold": "stereotypes.threshold",
+    "self_enrol": "recruitment.self_enrol",
+    "crowd_parameters": "recruitment.parameters",
+    "completion_code": "recruitment.completion_code",
+    "completion_url": "recruitment.completion_url",
+    "training_pass": "quality.training_pass",
+    "gold_rate": "quality.gold_rate",
+    "blur_images": "care.blur_images",
+    "break_after": "care.break_after",
+    "session_cap": "care.session_cap",
+    "support_text": "care.support_text",
+}
+"""Field of the study -> key of the file, where they are called differently."""
+
+
+def _differing(row: object, fields: Mapping[str, object]) -> list[str]:
+    return [name for name, value in fields.items() if getattr(row, name) != value]
+
+
+def differing_consent(there: Mapping[str, ConsentText], said: Mapping[str, Mapping[str, str]]) -> list[str]:
+    differing = []
+    for language in sorted({*there, *said}):
+        where = "consent" if language == LANGUAGE else f"consent.{language}"
+        text = there.get(language)
+        differing += [
+            f"{where}.{key}"
+            for key in ("text", "content_warning")
+            if (getattr(text, key) if text else "") != said.get(language, {}).get(key, "")
+        ]
+    return differing
+
+
+def _shown_key(task: TaskFile) -> str:
+    if task.kind == TaskKind.DEPICTION:
+        return "attributes, shown or check items"
+    noun = "associations" if task.associations is not None else "attributes"
+    return f"{noun} or check items" if task.checks else noun
+
+
+def _check_strata(task: TaskFile, *, file: StudyFile, key: str) -> None:
+    own = {question.field for question in file.questions}
+    doubled = sorted(own & set(ProfileField.values))
+    if doubled:
+        raise StudyRefused(
+            "'%(field)s' is a field of everybody's profile already. Give the question another.",
+            place=f"questions[{[each.field for each in file.questions].index(doubled[0]) + 1}].field",
+            on_page=_(
+                "'%(field)s' is asked in everybody's profile already. Give the question another short name."
+            ),
+            field=doubled[0],
+        )
+    names_group = task.associations is not None or task.pages is not None
+    for place, text in enumerate(task.strata, 1):
+        where = f"{key}.strata[{place}]"
+        if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.LONGEST:
+            raise StudyRefused(
+                f"'{text[:40]}...' is over {strata.LONGEST} characters, resolved.",
+                place=where,
+                on_page=_("'%(text)s…' is over 120 characters."),
+                text=text[:40],
+            )
+        try:
+            strata.parse(text, fields=[*ProfileField.values, *own], unresolved=names_group)
+        except ValueError as error:
+            fields = ", ".join([*ProfileField.values, *sorted(own)])
+            raise StudyRefused(
+                str(error),
+                place=where,
+                on_page=_("'%(text)s' needs identity groups, and this task names none.")
+                if strata.by_group(text) and not names_group
+                else _(
+                    "'%(text)s' is not understood. Write 'any', 'origin: Asia' or 'gender: not male', "
+                    "with one of: %(fields)s."
+                ),
+                text=text,
+                fields=fields,
+            ) from error

@@ -1,0 +1,97 @@
+"""The training items, gold items and attention checks of a task (docs/studies.md). Pure: no Django."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from annotation.studies.errors import Place
+from annotation.studies.errors import gettext_noop as _
+from annotation.studies.study_file.table import LARGEST_NUMBER, Table
+
+PURPOSES = ("training", "gold", "attention")
+
+
+@dataclass(frozen=True)
+class CheckItem:
+    """An item whose right answer is known.
+
+    `expected`: labels or values of the scale, any of which is right; on a depiction page the attributes to
+    be selected, none of them meaning none of the above. `group` where the task names one, `image` (its
+    number within set and group) and `shown` on a depiction page only.
+    """
+
+    purpose: str
+    attribute: str
+    expected: tuple[str | int, ...]
+    feedback: str = ""
+    group: str = ""
+    image: int | None = None
+    shown: tuple[str, ...] = ()
+
+
+def read_checks(table: Table, *, kind: str, names_group: bool, page_size: int) -> tuple[CheckItem, ...]:
+    checks = []
+    for purpose in PURPOSES:
+        for each in table.tables(purpose):
+            if kind == "depiction":
+                checks.append(_page(each, purpose=purpose, page_size=page_size))
+            else:
+                checks.append(_item(each, purpose=purpose, names_group=names_group))
+            each.done()
+    return tuple(checks)
+
+
+def _item(table: Table, *, purpose: str, names_group: bool) -> CheckItem:
+    expected = table.raw("expected")
+    wanted = expected if isinstance(expected, list) else [expected]
+    if not wanted or not all(isinstance(each, str | int) and not isinstance(each, bool) for each in wanted):
+        raise table.missing(
+            "expected",
+            cure='Write the labels that are right, e.g. expected = ["Agree", "Strongly agree"].',
+            on_page=_("Choose at least one right answer."),
+        )
+    return CheckItem(
+        purpose=purpose,
+        attribute=" ".join(table.text("attribute", required=True, longest=200).split()).lower(),
+        expected=tuple(wanted),
+        feedback=_feedback(table, purpose=purpose),
+        group=table.text("group", required=True, longest=120) if names_group else "",
+    )
+
+
+def _page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
+    shown = tuple(text.lower() for text in table.texts("shown"))
+    if not 0 < len(shown) < page_size or len(set(shown)) < len(shown):
+        raise table.error(
+            "shown",
+            list(shown),
+            "%(it)s is not a list of 1 to %(most)s different attributes.",
+            on_page=_("List 1 to %(most)s different attributes."),
+            most=page_size - 1,
+        )
+    expected = tuple(text.lower() for text in table.texts("expected"))
+    if "expected" not in table or not set(expected) <= set(shown):
+        raise table.error(
+            "expected",
+            list(expected),
+            "%(it)s does not list attributes of 'shown'. Write [] for none of the above.",
+            on_page=_("%(it)s does not list attributes of %(shown)s. Empty: none of the above."),
+            shown=Place(table.name_of("shown")),
+        )
+    return CheckItem(
+        purpose=purpose,
+        attribute="",
+        expected=expected,
+        feedback=_feedback(table, purpose=purpose),
+        group=table.text("group", required=True, longest=120),
+        image=table.whole("image", default=0, least=1, most=LARGEST_NUMBER),
+        shown=shown,
+    )
+
+
+def _feedback(table: Table, *, purpose: str) -> str:
+    """Only training items answer back: an annotator must not tell the others from data."""
+    return table.text("feedback") if purpose == "training" else ""
+
+
+__all__ = ["PURPOSES", "CheckItem", "read_checks"]

@@ -1,0 +1,219 @@
+"""One table of a study file, read key by key. Pure: no Django.
+
+Every reader of a key says what it expects; what is not asked for is most likely a typing mistake, and
+`done` says so.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Any
+
+from annotation.studies.errors import StudyError
+from annotation.studies.errors import gettext_noop as _
+
+HIGHEST_COUNT = 32_767
+"""Of what a study counts: votes, minutes, answers."""
+LARGEST_NUMBER = 2**31 - 1
+"""Of what there may be very many of: items, images."""
+LARGEST_SEED = 2**63 - 1
+LANGUAGE = "en"
+"""The language of the texts that stand under no language of their own."""
+
+
+class StudyFileError(StudyError):
+    """A study file that cannot be used. The message names the key, the value and the cure."""
+
+
+class Table:
+    """A TOML table that complains about keys that nobody asked for."""
+
+    def __init__(self, values: dict[str, Any], *, where: str) -> None:
+        self._values = values
+        self._where = where
+        self._asked: set[str] = set()
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
+    def name_of(self, key: str) -> str:
+        return f"{self._where}.{key}" if self._where else key
+
+    def raw(self, key: str, default: Any = None) -> Any:
+        self._asked.add(key)
+        return self._values.get(key, default)
+
+    def text(self, key: str, *, required: bool = False, default: str = "", longest: int = 0) -> str:
+        value = self.raw(key, default)
+        if not isinstance(value, str):
+            raise self.error(key, value, _("%(it)s is not a text."), cure="Put it in quotation marks.")
+        self._refuse_nul(key, [value])
+        value = value.strip()
+        if required and not value:
+            raise self.missing(key, cure=f'Add it, e.g. {key} = "...".')
+        if longest and len(value) > longest:
+            raise self.error(
+                key, value, _("%(it)s is longer than %(most)s characters. Shorten it."), most=longest
+            )
+        return value
+
+    def prose(self, key: str, *, required: bool = False) -> str:
+        """A text of paragraphs parted by empty lines. Lines that an editor wrapped are joined, so that they
+        wrap again in the reader's window; list entries keep their own line."""
+        text = self.text(key, required=required).replace("\r\n", "\n")
+        return re.sub(r"(?<!\n)\n(?!\n|[-*•]|\d+[.)])[ \t]*", " ", text)
+
+    def whole(self, key: str, *, default: int, least: int, most: int = HIGHEST_COUNT) -> int:
+        value = self.raw(key, default)
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise self.error(
+                key,
+                value,
+                _("%(it)s is not a whole number from %(least)s to %(most)s."),
+                least=least,
+                most=most,
+            )
+        return value
+
+    def whole_or_none(self, key: str, *, least: int, most: int = HIGHEST_COUNT) -> int | None:
+        """TOML has no null: a key that is left out is None."""
+        self._asked.add(key)
+        return self.whole(key, default=least, least=least, most=most) if key in self else None
+
+    def share(self, key: str, *, default: float | None, most: float = 1) -> float | None:
+        value = self.raw(key, default)
+        if value is None:
+            return None
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= most:
+            raise self.error(
+                key,
+                value,
+                f"%(it)s is not a number from 0 to {most}.",
+                on_page=_("Write a number from 0 to %(percent)s."),
+                percent=f"{most * 100:g}",
+            )
+        return float(value)
+
+    def decimal_or_none(self, key: str, *, least: float, most: float) -> float | None:
+        """A number of at most two decimals, so that it can be said in full wherever the rule is."""
+        value = self.raw(key)
+        if value is None:
+            return None
+        if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
+            raise self.error(
+                key,
+                value,
+                _("%(it)s is not a number from %(least)s to %(most)s."),
+                least=f"{least:g}",
+                most=f"{most:g}",
+            )
+        if round(value, 2) != value:
+            raise self.error(key, value, _("%(it)s has more than two decimals. Round it."))
+        return float(value)
+
+    def flag(self, key: str, *, default: bool) -> bool:
+        value = self.raw(key, default)
+        if not isinstance(value, bool):
+            raise self.error(
+                key,
+                value,
+                "%(it)s is neither true nor false.",
+                on_page=_("%(it)s is neither yes nor no. Choose again."),
+            )
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.raw(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
+            raise self.error(
+                key, value, _("%(it)s is not a list of texts."), cure=f'Write {key} = ["...", "..."].'
+            )
+        self._refuse_nul(key, value)
+        return tuple(" ".join(item.split()) for item in value)
+
+    def table(self, key: str, *, required: bool = False) -> Table:
+        value = self.raw(key, {})
+        if not isinstance(value, dict) or (required and not value):
+            raise self.missing(key, "the table [%(it)s] is missing.", cure="Add it; see docs/studies.md.")
+        return Table(value, where=self.name_of(key))
+
+    def tables(self, key: str) -> list[Table]:
+        value = self.raw(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise self.error(
+                key,
+                value,
+                "%(it)s is not a list of tables.",
+                cure=f"Write [[{self.name_of(key)}]].",
+                on_page=_("This cannot be read. Fill it in again."),
+            )
+        return [Table(item, where=f"{self.name_of(key)}[{number}]") for number, item in enumerate(value, 1)]
+
+    def by_language(self, *, besides: tuple[str, ...] = ()) -> list[tuple[str, Table]]:
+        """The sub-tables whose key is a language, e.g. [consent.es]; `besides` are the other keys."""
+        found = []
+        for key, value in self._values.items():
+            if key in besides or not isinstance(value, dict):
+                continue
+            if len(key) > 10 or not re.fullmatch(r"[a-z]{2,3}(-[a-z0-9]+)*", key):
+                raise StudyFileError(
+                    "'%(it)s' names no language. Write its code, e.g. 'es' or 'pt-br'.",
+                    place=self.name_of(key),
+                    on_page=_("'%(code)s' is not the code of a language."),
+                    code=key,
+                )
+            if key == LANGUAGE:
+                raise StudyFileError(
+                    f"'%(it)s': the texts without a language are in English ('{LANGUAGE}') already. "
+                    "Write them there.",
+                    place=self.name_of(key),
+                    on_page=_("There are two texts in English. Keep one of them."),
+                )
+            found.append((key, self.table(key)))
+        return found
+
+    def done(self) -> None:
+        """Raise for the first key that no reader asked for: most likely a typing mistake."""
+        for key in self._values:
+            if key not in self._asked:
+                near = difflib.get_close_matches(key, self._asked, n=1)
+                hint = (
+                    f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(sorted(self._asked))}."
+                )
+                raise StudyFileError(
+                    f"there is no key '%(it)s'. {hint}",
+                    place=self.name_of(key),
+                    on_page=_("'%(name)s' is not known here. Leave it out."),
+                    name=key,
+                )
+
+    def error(
+        self, key: str, value: Any, what: str, *, cure: str = "", on_page: str = "", **details: object
+    ) -> StudyFileError:
+        return StudyFileError(
+            what, place=self.name_of(key), value=value, cure=cure, on_page=on_page, **details
+        )
+
+    def missing(
+        self,
+        key: str,
+        what: str = "%(it)s is missing.",
+        *,
+        cure: str,
+        on_page: str = _("Add %(it)s."),
+        **details: object,
+    ) -> StudyFileError:
+        return StudyFileError(what, place=self.name_of(key), cure=cure, on_page=on_page, **details)
+
+    def _refuse_nul(self, key: str, values: list[str]) -> None:
+        for value in values:
+            if "\0" in value:
+                raise self.error(
+                    key,
+                    value,
+                    _("%(it)s holds the character NUL (\\u0000), which cannot be stored. Remove it."),
+                )
+
+
+__all__ = ["HIGHEST_COUNT", "LANGUAGE", "LARGEST_NUMBER", "LARGEST_SEED", "StudyFileError", "Table"]

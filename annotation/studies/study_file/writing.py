@@ -1,0 +1,156 @@
+"""Writing a study file: a `StudyFile` in, TOML out that reads back as the same. Pure: no Django."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import tomli_w
+
+from annotation.studies.study_file.checks import PURPOSES
+from annotation.studies.study_file.reading import CROWD_PARAMETERS, StudyFile
+from annotation.studies.study_file.tasks import FromSource, PageDraw, TaskFile
+
+
+def study_toml(study: StudyFile) -> str:
+    """The file's text. Keys that say what is so anyway are left out."""
+    whole = {
+        "name": study.name,
+        "title": study.title,
+        "description": study.description,
+        "contact": study.contact,
+        "leads": [*study.leads],
+        "visual_rule": study.visual_rule,
+        "visual_mean": study.visual_mean,
+        "consent": {
+            "content_warning": study.content_warning,
+            "text": study.consent,
+            **{language: _said(texts) for language, texts in sorted(study.consent_translations.items())},
+        },
+        "stereotypes": _stereotypes(study),
+        "recruitment": {
+            "self_enrol": None if study.self_enrol else False,
+            "completion_code": study.completion_code,
+            "completion_url": study.completion_url,
+            "parameters": {
+                key: name for key, name in study.crowd_parameters.items() if CROWD_PARAMETERS.get(key) != name
+            },
+        },
+        "quality": {"training_pass": study.training_pass, "gold_rate": study.gold_rate or None},
+        "care": {
+            "blur_images": study.blur_images or None,
+            "break_after": None if study.break_after == 30 else study.break_after,
+            "session_cap": study.session_cap,
+            "support_text": study.support_text,
+        },
+        "translations": dict(sorted(study.translations.items())),
+        "questions": [
+            _said(
+                {
+                    "field": each.field,
+                    "label": each.label,
+                    "choices": [*each.choices],
+                    "translations": dict(sorted(each.translations.items())),
+                }
+            )
+            for each in study.questions
+        ],
+        "tasks": [_task(task) for task in study.tasks],
+    }
+    return tomli_w.dumps(_said(whole), multiline_strings=True)
+
+
+def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the keys that say nothing, at any depth of tables."""
+    said = {}
+    for key, value in values.items():
+        kept = _said(value) if isinstance(value, dict) else value
+        if kept is not None and kept not in ("", [], {}):
+            said[key] = kept
+    return said
+
+
+def _stereotypes(study: StudyFile) -> dict[str, Any]:
+    if (study.stereotype_source, study.stereotype_pool, study.stereotype_threshold) == (None, "out", 2):
+        return {}
+    return {
+        "source": study.stereotype_source,
+        "pool": study.stereotype_pool,
+        "threshold": study.stereotype_threshold,
+    }
+
+
+def _task(task: TaskFile) -> dict[str, Any]:
+    written: dict[str, Any] = {
+        "kind": task.kind,
+        "wording": task.wording,
+        "instructions": task.instructions,
+        "strata": [*task.strata],
+        "seed": task.seed,
+        **_what(task),
+        "examples": [
+            _said({"text": each.text, "answer": each.answer, "why": each.why}) for each in task.examples
+        ],
+        "translations": {
+            language: {**texts, "examples": [_said(each) for each in texts.get("examples", ())]}
+            for language, texts in sorted(task.translations.items())
+        },
+    }
+    for purpose in PURPOSES:
+        written[purpose] = [
+            {
+                **_said(
+                    {
+                        "attribute": each.attribute,
+                        "group": each.group,
+                        "image": each.image,
+                        "shown": [*each.shown],
+                        "feedback": each.feedback,
+                    }
+                ),
+                "expected": [*each.expected],  # empty means none of the above, and is said
+            }
+            for each in task.checks
+            if each.purpose == purpose
+        ]
+    return _said(written)
+
+
+def _what(task: TaskFile) -> dict[str, Any]:
+    """The keys that say what is shown."""
+    if task.associations is not None:
+        chosen = task.associations
+        return {
+            "associations": {
+                "source": chosen.source,
+                "limit": chosen.limit,
+                "groups": [*chosen.groups],
+                "pairs": [list(pair) for pair in chosen.pairs],
+            }
+        }
+    if task.pages is not None:
+        return {"image_set": task.image_set, "page_size": task.page_size, **_pages(task)}
+    if isinstance(task.attributes, FromSource):
+        return {"attributes": {"source": task.attributes.source, "limit": task.attributes.limit}}
+    return {"attributes": [*(task.attributes or ())]}
+
+
+def _pages(task: TaskFile) -> dict[str, Any]:
+    if isinstance(task.pages, PageDraw):
+        draw = task.pages
+        return {
+            "attributes": {
+                "visual": [*draw.visual] if isinstance(draw.visual, tuple) else draw.visual or "none",
+                "groups": [*draw.groups],
+                "allow_fewer": draw.allow_fewer or None,
+            }
+        }
+    return {
+        "shown": [
+            {"group": each.group, "stereotypical": [*each.stereotypical], "random": [*each.random]}
+            for each in task.pages or ()
+        ]
+    }
+
+
+__all__ = ["study_toml"]

@@ -1,0 +1,60 @@
+"""Whether a task already has the units that a plan says, walked side by side a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import zip_longest
+
+from annotation.models import Option, Task, Unit
+from annotation.studies.units.planned import Plan, PlannedOption, PlannedUnit
+from annotation.studies.units.write import BATCH
+
+
+def has_units(*, task: Task, plan: Plan) -> bool:
+    """Whether the units of `task` show what `plan` shows, in the same order. Strata are not compared:
+    they follow from the task's own and from the groups."""
+    return all(
+        planned is not None and stored is not None and replace(planned, strata=()) == stored
+        for planned, stored in zip_longest(plan.units(), stored_units(task=task))
+    )
+
+
+def stored_units(*, task: Task, besides: str = "") -> Iterator[PlannedUnit]:
+    """The units of a task as they would be planned, their strata left out; all of them, or all `besides`
+    those of one purpose."""
+    units = Unit.objects.filter(task=task).exclude(purpose=besides).order_by("position")
+    last = 0
+    while batch := list(units.filter(position__gt=last)[:BATCH].values(*_FIELDS)):
+        options: dict[int, list[PlannedOption]] = {}
+        shown = Option.objects.filter(unit__in=[row["pk"] for row in batch]).order_by("unit", "position")
+        for unit, text, role, expected in shown.values_list("unit", "attribute__text", "role", "expected"):
+            options.setdefault(unit, []).append(
+                PlannedOption(text, role=role, expected=tuple(expected) if expected is not None else None)
+            )
+        for row in batch:
+            yield PlannedUnit(
+                options=tuple(options.get(row["pk"], ())),
+                strata=(),
+                attribute=row["attribute__text"],
+                association_id=row["association_id"],
+                image_id=row["image_id"],
+                page=row["page"],
+                repeat=row["repeat"],
+                purpose=row["purpose"],
+                feedback=row["feedback"],
+            )
+        last = batch[-1]["position"]
+
+
+_FIELDS = (
+    "pk",
+    "position",
+    "attribute__text",
+    "association_id",
+    "image_id",
+    "page",
+    "repeat",
+    "purpose",
+    "feedback",
+)

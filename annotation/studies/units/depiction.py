@@ -1,0 +1,243 @@
+"""Units that show an image with one page of attributes (PROTOCOL §5)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from annotation.models import Image, ImageSet, OptionRole, Pool, Source, Study, TaskKind
+from annotation.studies.errors import Place
+from annotation.studies.errors import gettext_noop as _
+from annotation.studies.study_file.tasks import PageDraw, Shown
+from annotation.studies.units import draws
+from annotation.studies.units.draws import Drawn
+from annotation.studies.units.planned import (
+    Plan,
+    PlannedOption,
+    PlannedUnit,
+    StudyRefused,
+    found,
+    listed,
+    refuse_without_region,
+    resolved,
+)
+
+_RULE = "stereotypes.source"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which associations are stereotypes: the study's rule (PROTOCOL §3)."""
+
+    source: Source | None
+    pool: str
+    threshold: int
+
+
+@dataclass(frozen=True)
+class Group:
+    """An identity group that an image set shows; `key` names it on every database alike."""
+
+    pk: int
+    axis: str
+    name: str
+    region: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.axis}/{self.name}"
+
+
+def plan_pages(
+    *,
+    pages: PageDraw | Sequence[Shown],
+    image_set: str,
+    page_size: int,
+    rule: Rule,
+    strata: Sequence[str],
+    seed: int,
+    key: str,
+) -> Plan:
+    """The pages of every image of the set whose group has something to show. Images come in an order
+    shuffled by the seed; the pages of an image follow each other."""
+    images = found(ImageSet.objects.filter(name=image_set), "name", [image_set], f"{key}.image_set")[0]
+    groups = _groups(images, key=key)
+    notes: list[str] = []
+    if isinstance(pages, PageDraw):
+        shown = _drawn(pages, groups=groups, rule=rule, seed=seed, key=f"{key}.attributes", notes=notes)
+    else:
+        shown = {each.group: Drawn(each.stereotypical, each.random) for each in pages}
+        _refuse_unknown(shown, groups=groups, key=f"{key}.shown")
+    chosen = {group.pk: (group, shown[name]) for name, group in groups.items() if name in shown}
+    refuse_without_region(
+        strata,
+        regions={group.name: group.region for group, _ in chosen.values()},
+        key=key,
+        groups=f"{key}.attributes.groups",
+    )
+    rows = sorted(
+        (chosen[group][0].key, index, group, pk)
+        for pk, group, index in Image.objects.filter(image_set=images, group__in=chosen)
+        .order_by()
+        .values_list("pk", "group", "index")
+    )
+    random.Random(seed).shuffle(rows)  # noqa: S311 - an order to be repeated
+
+    def units() -> Iterator[PlannedUnit]:
+        for name, index, group, image in rows:
+            of, drawn = chosen[group]
+            wanted = resolved(strata, region=of.region)
+            cut = draws.pages(seed=seed, image=f"{name}/{index}", drawn=drawn, page_size=page_size)
+            for number, texts in enumerate(cut, 1):
+                yield PlannedUnit(
+                    image_id=image,
+                    page=number,
+                    options=page_options(texts, stereotypical=drawn.stereotypical),
+                    strata=wanted,
+                )
+
+    return Plan(units=units, notes=tuple(notes), image_set=images)
+
+
+def page_options(texts: Sequence[str], *, stereotypical: Sequence[str]) -> tuple[PlannedOption, ...]:
+    """The attributes of a page with their roles, then none of the above."""
+    roles = dict.fromkeys(stereotypical, OptionRole.STEREOTYPICAL)
+    return (
+        *(PlannedOption(text, role=roles.get(text, OptionRole.RANDOM)) for text in texts),
+        PlannedOption(None, role=OptionRole.NONE_OF_ABOVE),
+    )
+
+
+def _groups(images: ImageSet, *, key: str) -> dict[str, Group]:
+    rows = (
+        Image.objects.filter(image_set=images)
+        .order_by()
+        .values_list("group", "group__axis", "group__name", "group__region")
+        .distinct()
+    )
+    groups: dict[str, Group] = {}
+    for row in sorted(rows):
+        group = Group(*row)
+        if group.name in groups:
+            raise StudyRefused(
+                _(
+                    "'%(set)s' shows two groups of the name '%(group)s' on different axes. Rename one of "
+                    "them in the administration."
+                ),
+                place=f"{key}.image_set",
+                set=images.name,
+                group=group.name,
+            )
+        groups[group.name] = group
+    if not groups:
+        raise StudyRefused(
+            _("'%(set)s' holds no image. Add images to it first."), place=f"{key}.image_set", set=images.name
+        )
+    return groups
+
+
+def _drawn(
+    pages: PageDraw,
+    *,
+    groups: Mapping[str, Group],
+    rule: Rule,
+    seed: int,
+    key: str,
+    notes: list[str],
+) -> dict[str, Drawn]:
+    _refuse_unknown(pages.groups, groups=groups, key=f"{key}.groups")
+    if rule.source is None:
+        raise StudyRefused(
+            f"stereotypes are drawn from a source. Set {_RULE}.",
+            place=key,
+            on_page=_("Stereotypes are drawn from a resource. Fill in %(rule)s."),
+            rule=Place(_RULE),
+        )
+    visual = _visual(pages.visual, source=rule.source, key=f"{key}.visual")
+    known = draws.resources(source=rule.source, pool=rule.pool, threshold=rule.threshold)
+    nothing = draws.Resource(stereotypes=frozenset(), associated=frozenset())
+    drawn: dict[str, Drawn] = {}
+    for name in sorted(pages.groups or groups):
+        group = groups[name]
+        said = known.get(group.pk, nothing)
+        drawn[name] = draws.draw(
+            seed=seed,
+            group=group.key,
+            stereotypical=said.stereotypes,
+            visual=visual,
+            associated=said.associated,
+        )
+    shown = {name: each for name, each in drawn.items() if each.stereotypical}
+    if not shown:
+        raise StudyRefused(
+            f"no group of the image set has a visual stereotype in '%(source)s' with at least %(votes)s "
+            f"votes of the {Pool(rule.pool).label} annotators. Lower %(threshold)s, or use another source.",
+            place=key,
+            on_page=_(
+                "No group of the image set has a visual stereotype in '%(source)s' with at least %(votes)s "
+                "votes. Lower %(threshold)s, or choose another resource in %(rule)s."
+            ),
+            source=rule.source.name,
+            votes=rule.threshold,
+            threshold=Place("stereotypes.threshold"),
+            rule=Place(_RULE),
+        )
+    lacking = draws.lacking(shown)
+    if lacking and not pages.allow_fewer:
+        raise StudyRefused(
+            "too few visual attributes that are not associated with the group to draw as many random ones as "
+            "it has stereotypes: %(lacking)s. Widen %(visual)s, leave those groups out with groups = [...], "
+            "or write allow_fewer = true.",
+            place=key,
+            on_page=_(
+                "There are too few visual attributes that are not associated with the group to draw as many "
+                "random ones as it has stereotypes: %(lacking)s. Widen %(visual)s, leave those groups out in "
+                "%(groups)s, or choose %(fewer)s."
+            ),
+            lacking="; ".join(lacking),
+            visual=Place(f"{key}.visual"),
+            groups=Place(f"{key}.groups"),
+            fewer=Place(f"{key}.allow_fewer"),
+        )
+    if lacking:
+        notes.append(f"Fewer random attributes than stereotypes: {'; '.join(lacking)}.")
+    left_out = sorted(set(drawn) - set(shown))
+    if left_out:
+        notes.append(f"Without a visual stereotype, and so without pages: {listed(left_out)}.")
+    return shown
+
+
+def _visual(visual: str | tuple[str, ...] | None, *, source: Source, key: str) -> set[str]:
+    if visual is None:
+        return draws.known_attributes(source=source)
+    if not isinstance(visual, str):
+        return set(visual)
+    study = found(Study.objects.filter(name=visual), "name", [visual], key)[0]
+    if not study.tasks.filter(kind=TaskKind.VISUAL_NATURE).exists():
+        raise StudyRefused(
+            "the study '%(study)s' has not asked which attributes are visual. "
+            "Name one with a visual_nature task.",
+            place=key,
+            on_page=_("The study '%(study)s' has not asked which attributes are visual. Choose another."),
+            study=visual,
+        )
+    attributes = draws.visual_attributes(study=study)
+    if not attributes:
+        raise StudyRefused(
+            _("the study '%(study)s' has found no attribute visual yet."), place=key, study=visual
+        )
+    return attributes
+
+
+def _refuse_unknown(
+    names: Sequence[str] | Mapping[str, Drawn], *, groups: Mapping[str, Group], key: str
+) -> None:
+    for name in names:
+        if name not in groups:
+            raise StudyRefused(
+                _("the image set shows no group '%(group)s'. It shows: %(groups)s."),
+                place=key,
+                group=name,
+                groups=listed(sorted(groups)),
+            )

@@ -1,0 +1,139 @@
+"""Drawing what is shown with each image: S(id), R(id), shuffled and paged (PROTOCOL §5).
+
+The functions on top are pure: the same seed and inputs give the same draw on every machine and database.
+Each group and each image has a generator of its own, seeded with the task's seed and what it is called, so
+that adding a group leaves the draws of the others as they were.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, Sum
+
+from annotation.core import scales
+from annotation.models import (
+    Association,
+    Attribute,
+    Judgement,
+    Pool,
+    Purpose,
+    Source,
+    Study,
+    TaskKind,
+)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The attributes shown with every image of one group, each sorted by text."""
+
+    stereotypical: tuple[str, ...]
+    random: tuple[str, ...]
+
+    @property
+    def fewer(self) -> int:
+        """How many random attributes it has less than stereotypical ones."""
+        return len(self.stereotypical) - len(self.random)
+
+
+@dataclass(frozen=True)
+class Resource:
+    """What a source says of one group: its stereotypes by the study's rule, and everything associated
+    with it whatever the votes."""
+
+    stereotypes: frozenset[str]
+    associated: frozenset[str]
+
+
+def draw(
+    *, seed: int, group: str, stereotypical: Iterable[str], visual: Iterable[str], associated: Iterable[str]
+) -> Drawn:
+    """S(id) and R(id) of one group, which `group` names.
+
+    S(id): the visual ones among `stereotypical`. R(id): as many of `visual` that are not in `associated`,
+    drawn without replacement; fewer when there are not as many.
+    """
+    seen = set(visual)
+    shown = sorted(seen & set(stereotypical))
+    candidates = sorted(seen - set(associated) - set(shown))
+    generator = random.Random(f"{seed}/random/{group}")  # noqa: S311 - a draw to be repeated, not a secret
+    return Drawn(
+        stereotypical=tuple(shown),
+        random=tuple(sorted(generator.sample(candidates, min(len(shown), len(candidates))))),
+    )
+
+
+def pages(*, seed: int, image: str, drawn: Drawn, page_size: int) -> list[tuple[str, ...]]:
+    """The attributes of each page of one image, which `image` names: the union of S(id) and R(id),
+    shuffled, `page_size` - 1 a page, since every page shows none of the above as well."""
+    union = sorted({*drawn.stereotypical, *drawn.random})
+    random.Random(f"{seed}/pages/{image}").shuffle(union)  # noqa: S311 - as above
+    size = page_size - 1
+    return [tuple(union[start : start + size]) for start in range(0, len(union), size)]
+
+
+def resources(*, source: Source, pool: str, threshold: int) -> dict[int, Resource]:
+    """Group id -> what `source` says of it, with its stereotypes by the vote threshold (PROTOCOL §3)."""
+    votes = "in_stereotypical" if pool == Pool.IN_REGION else "out_stereotypical"
+    stereotypes: dict[int, set[str]] = {}
+    associated: dict[int, set[str]] = {}
+    rows = Association.objects.filter(source=source).values_list("group", "attribute__text", votes)
+    for group, text, count in rows.iterator(chunk_size=10_000):
+        associated.setdefault(group, set()).add(text)
+        if count is not None and count >= threshold:
+            stereotypes.setdefault(group, set()).add(text)
+    return {
+        group: Resource(stereotypes=frozenset(stereotypes.get(group, ())), associated=frozenset(texts))
+        for group, texts in associated.items()
+    }
+
+
+def visual_attributes(*, study: Study) -> set[str]:
+    """The attributes that `study` found visual by its own rule (PROTOCOL §2): their mean score is at least
+    `visual_mean`; or at least `visual_rule` annotators agreed; or, where both are null, all who rated it.
+    Withdrawn, superseded and surplus answers do not count. An attribute rated in two units is visual if
+    both say so, as for the scores: no answer overrules another."""
+    sums = (
+        Judgement.objects.filter(
+            response__unit__task__study=study,
+            response__unit__task__kind=TaskKind.VISUAL_NATURE,
+            response__unit__purpose=Purpose.DATA,
+            response__current=True,
+            response__withdrawn_at__isnull=True,
+            response__slot__isnull=False,
+        )
+        .order_by()
+        .values_list("response__unit", "option__attribute__text")
+        .annotate(
+            rated=Count("pk"), agreed=Count("pk", filter=Q(value__in=scales.VISUAL)), total=Sum("value")
+        )
+    )
+    failed: set[str] = set()
+    found: set[str] = set()
+    for _, text, rated, agreed, total in sums:
+        if study.visual_mean is not None:
+            # divided here, not in the database, so that it is the very number that the scores compare
+            visual = total / rated >= study.visual_mean
+        else:
+            visual = agreed >= (rated if study.visual_rule is None else study.visual_rule)
+        (found if visual else failed).add(text)
+    return found - failed
+
+
+def known_attributes(*, source: Source) -> set[str]:
+    """Every attribute that `source` associates with anybody."""
+    return set(
+        Attribute.objects.filter(associations__source=source).order_by().values_list("text", flat=True)
+    )
+
+
+def lacking(drawn: Mapping[str, Drawn]) -> Sequence[str]:
+    """Groups with fewer random attributes than stereotypical ones, in words."""
+    return [
+        f"'{group}' ({each.fewer + len(each.random)} wanted, {len(each.random)} to be had)"
+        for group, each in sorted(drawn.items())
+        if each.fewer > 0
+    ]

@@ -1,0 +1,240 @@
+"""Webhooks: addresses that are told what happens in a study (docs/webhooks.md)."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import Http404
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation import policies
+from annotation.api.errors import refusals
+from annotation.api.pages import listing, page, page_of
+from annotation.api.resource import Body, Resource
+from annotation.api.study_access import led_study
+from annotation.models import Delivery, DeliveryState, Study, Webhook
+from annotation.webhooks import queries
+from annotation.webhooks.services import deliveries, subscriptions
+
+TAGS = ["webhooks"]
+_EVENTS = sorted(subscriptions.EVENTS)
+
+
+class WebhookSerializer(serializers.Serializer):
+    """An address that is told what happens."""
+
+    id = serializers.IntegerField()
+    url = serializers.CharField(help_text="What is called.")
+    events = serializers.ListField(child=serializers.CharField(), help_text="What it is told of.")
+    state = serializers.SerializerMethodField(
+        help_text="on; failing: the last try failed; given up: nothing more is sent; off: disabled."
+    )
+    created_at = serializers.DateTimeField()
+    disabled_at = serializers.DateTimeField(allow_null=True)
+
+    def get_state(self, webhook: Webhook) -> str:
+        return queries.state_of(webhook)
+
+
+class MadeWebhookSerializer(WebhookSerializer):
+    """A webhook with the secret that signs its messages: shown this once."""
+
+    secret = serializers.CharField(help_text="Keep it: it is not shown again.")
+
+
+class DeliverySerializer(serializers.Serializer):
+    """A message to a webhook."""
+
+    id = serializers.IntegerField()
+    key = serializers.UUIDField(help_text="The same at every try.")
+    event = serializers.CharField()
+    state = serializers.ChoiceField(choices=DeliveryState.choices)
+    attempts = serializers.IntegerField(help_text="How often it was tried.")
+    status = serializers.IntegerField(allow_null=True, help_text="HTTP status of the last answer.")
+    error = serializers.CharField(help_text="What went wrong at the last try.")
+    created_at = serializers.DateTimeField()
+    finished_at = serializers.DateTimeField(allow_null=True)
+    payload = serializers.JSONField(help_text="Ids, counts and times.")
+
+
+class WebhookBody(Body):
+    """A new webhook."""
+
+    url = serializers.CharField(
+        max_length=500, help_text="It begins with https:// and is reached from the public internet."
+    )
+    events = serializers.ListField(
+        child=serializers.ChoiceField(choices=_EVENTS), min_length=1, max_length=50, help_text="See the docs."
+    )
+
+
+class WebhookChange(Body):
+    """What is to be otherwise; what is left out stays."""
+
+    events = serializers.ListField(
+        child=serializers.ChoiceField(choices=_EVENTS),
+        min_length=1,
+        max_length=50,
+        required=False,
+        help_text="What it is told of, and of nothing else.",
+    )
+    enabled = serializers.BooleanField(
+        required=False, help_text="false: send nothing until it is enabled again; what waits is kept."
+    )
+
+
+WebhooksQuery = listing("Webhooks", orders={"id": "pk", "created_at": "created_at"}, default="-id")
+DeliveriesQuery = listing(
+    "Deliveries",
+    orders={"id": "pk"},
+    default="-id",
+    state=serializers.ChoiceField(
+        choices=DeliveryState.choices, required=False, help_text="Only messages that are so."
+    ),
+)
+_REFUSED = {422: OpenApiResponse(description="The address may not be called, or there is no room for it.")}
+
+
+class Webhooks(Resource):
+    """The webhooks of a study."""
+
+    @extend_schema(
+        operation_id="webhooks_list",
+        parameters=[WebhooksQuery],
+        responses=page_of(WebhookSerializer),
+        tags=TAGS,
+    )
+    def get(self, request: Request, name: str) -> Response:
+        rows = Webhook.objects.filter(study=_study(request, name))
+        query = self.query(WebhooksQuery)
+        return page(request, rows, query=query, kind=WebhooksQuery, row=WebhookSerializer)
+
+    @extend_schema(
+        operation_id="webhooks_create",
+        request=WebhookBody,
+        responses={201: MadeWebhookSerializer, **_REFUSED},
+        tags=TAGS,
+    )
+    def post(self, request: Request, name: str) -> Response:
+        """Have an address told from now on."""
+        study = _study(request, name)
+        body = self.body(WebhookBody)
+        with refusals(subscriptions.WebhookRefused, status=422):
+            made = subscriptions.add(study=study, url=body["url"], events=body["events"], by=request.user)
+        return Response(MadeWebhookSerializer(made).data, status=201)
+
+
+class OneWebhook(Resource):
+    """A webhook of a study."""
+
+    @extend_schema(operation_id="webhooks_read", responses=WebhookSerializer, tags=TAGS)
+    def get(self, request: Request, name: str, number: int) -> Response:
+        return Response(WebhookSerializer(_webhook(request, name, number)).data)
+
+    @extend_schema(
+        operation_id="webhooks_change", request=WebhookChange, responses=WebhookSerializer, tags=TAGS
+    )
+    def patch(self, request: Request, name: str, number: int) -> Response:
+        """Tell it of other events, stop telling it, or begin again."""
+        found = _webhook(request, name, number)
+        body = self.body(WebhookChange)
+        with transaction.atomic():
+            if "events" in body:
+                subscriptions.choose(webhook=found, events=body["events"], by=request.user)
+            if "enabled" in body:
+                switch = subscriptions.enable if body["enabled"] else subscriptions.disable
+                switch(webhook=found, by=request.user)
+        return Response(WebhookSerializer(Webhook.objects.get(pk=found.pk)).data)
+
+    @extend_schema(
+        operation_id="webhooks_delete",
+        responses={204: OpenApiResponse(description="It is forgotten, with what was sent to it.")},
+        tags=TAGS,
+    )
+    def delete(self, request: Request, name: str, number: int) -> Response:
+        subscriptions.remove(webhook=_webhook(request, name, number), by=request.user)
+        return Response(status=204)
+
+
+class Secret(Resource):
+    """A new secret."""
+
+    @extend_schema(operation_id="webhooks_rotate", request=None, responses=MadeWebhookSerializer, tags=TAGS)
+    def post(self, request: Request, name: str, number: int) -> Response:
+        """Sign with a new secret, shown this once; the old one signs nothing any more."""
+        found = _webhook(request, name, number)
+        subscriptions.rotate(webhook=found, by=request.user)
+        return Response(MadeWebhookSerializer(found).data)
+
+
+class Ping(Resource):
+    """A test message."""
+
+    @extend_schema(
+        operation_id="webhooks_ping",
+        request=None,
+        responses={202: DeliverySerializer, 409: OpenApiResponse(description="It is disabled.")},
+        tags=TAGS,
+    )
+    def post(self, request: Request, name: str, number: int) -> Response:
+        """Have a test message sent."""
+        found = _webhook(request, name, number)
+        with refusals(subscriptions.WebhookRefused):
+            sent = subscriptions.ping(webhook=found)
+        return Response(DeliverySerializer(sent).data, status=202)
+
+
+class Deliveries(Resource):
+    """What was sent to a webhook, or waits to be."""
+
+    @extend_schema(
+        operation_id="deliveries_list",
+        parameters=[DeliveriesQuery],
+        responses=page_of(DeliverySerializer),
+        tags=TAGS,
+    )
+    def get(self, request: Request, name: str, number: int) -> Response:
+        rows: QuerySet[Delivery] = queries.messages(_webhook(request, name, number))
+        query = self.query(DeliveriesQuery)
+        if "state" in query:
+            rows = rows.filter(state=query["state"])
+        return page(request, rows, query=query, kind=DeliveriesQuery, row=DeliverySerializer)
+
+
+class Redelivery(Resource):
+    """Sending a message once more."""
+
+    @extend_schema(
+        operation_id="deliveries_redeliver",
+        request=None,
+        responses={
+            200: DeliverySerializer,
+            409: OpenApiResponse(description="It is being sent, or the webhook is disabled."),
+        },
+        tags=TAGS,
+    )
+    def post(self, request: Request, name: str, number: int, delivery: int) -> Response:
+        """Send it once more, under the same key."""
+        found = queries.message(_webhook(request, name, number), pk=delivery)
+        if found is None:
+            raise Http404
+        with refusals(subscriptions.WebhookRefused):
+            deliveries.redeliver(delivery=found)
+        return Response(DeliverySerializer(Delivery.objects.get(pk=found.pk)).data)
+
+
+def _study(request: Request, name: str) -> Study:
+    study = led_study(request, name)
+    if not policies.may_steer_webhooks(request.user, study):
+        raise Http404
+    return study
+
+
+def _webhook(request: Request, name: str, number: int) -> Webhook:
+    found = queries.webhook(_study(request, name), pk=number)
+    if found is None:
+        raise Http404
+    return found

@@ -1,0 +1,30 @@
+"""Forms of the webhook pages: reading what a browser sent. Rules stand in the services."""
+
+from __future__ import annotations
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from annotation.webhooks.services.subscriptions import EVENTS
+
+
+class EventsForm(forms.Form):
+    """Which events an address is told of."""
+
+    events = forms.MultipleChoiceField(
+        label=_("Events"),
+        choices=[(event, event) for event in EVENTS],
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": _("Choose at least one event.")},
+    )
+
+
+class WebhookForm(EventsForm):
+    """A new webhook."""
+
+    url = forms.CharField(
+        label=_("Address"),
+        max_length=500,
+        widget=forms.URLInput(attrs={"autocomplete": "off", "placeholder": "https://", "dir": "ltr"}),
+        help_text=_("It begins with https:// and is reached from the public internet."),
+    )

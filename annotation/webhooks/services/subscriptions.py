@@ -1,0 +1,242 @@
+"""Webhooks: addresses that are told what happens in a study (docs/webhooks.md).
+
+A message holds ids, counts and times, and nothing of anybody: who needs more fetches it by the API, with a
+token that says what they may see. What happens seldom is announced where it happens, in the same transaction
+(`announce`); answers are found afterwards (services/webhook_events.py), so that giving one costs no more.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from annotation.models import AuditEvent, Delivery, Response, Study, Webhook
+from annotation.webhooks import safe_requests
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+logger = logging.getLogger(__name__)
+
+PING = "ping"
+RESPONSE_CREATED = "response.created"
+FULLY_ANNOTATED = "item.fully_annotated"
+EVENTS: dict[str, str] = {
+    RESPONSE_CREATED: gettext_noop("answers came in, up to 100 a message"),
+    FULLY_ANNOTATED: gettext_noop("items got the last answer that was wanted of them, up to 100 a message"),
+    "annotator.withdrew": gettext_noop("somebody took their answers back: how many, not who"),
+    "study.opened": gettext_noop("the study was opened, or opened again after a break"),
+    "study.paused": gettext_noop("the study has a break"),
+    "study.closed": gettext_noop("the study was closed for good"),
+    "scores.finished": gettext_noop("scores were computed"),
+    "export.finished": gettext_noop("an export that was made in the background is ready, or failed"),
+    "run.finished": gettext_noop("a generation run of images that the study shows came to its end"),
+}
+"""Event -> what it says. `ping` is sent on request only."""
+
+MOST = 10
+_STATUS_EVENTS = {"open": "study.opened", "paused": "study.paused", "closed": "study.closed"}
+
+
+class WebhookRefused(ValueError):
+    """A webhook that cannot be kept as asked. The message says what to do."""
+
+
+def rules() -> safe_requests.Rules:
+    """What this installation may call."""
+    return safe_requests.Rules(
+        allow_http=settings.WEBHOOK_ALLOW_HTTP, hosts=frozenset(settings.WEBHOOK_ALLOWED_HOSTS)
+    )
+
+
+def add(*, study: Study, url: str, events: Collection[str], by: User) -> Webhook:
+    """Tell `url` of `events` from now on. `secret` of what is returned is for the receiver; show it once.
+
+    Raises WebhookRefused for an address that may not be called or is there already, for events that there
+    are not, and where a study has enough.
+    """
+    try:
+        safe_requests.checked(url, rules())
+    except safe_requests.AddressRefused as refused:
+        raise WebhookRefused(str(refused)) from refused
+    if len(url) > 500:
+        raise WebhookRefused(_("The address is longer than 500 signs."))
+    chosen = _chosen(events)
+    try:
+        with transaction.atomic():
+            # whoever adds one at the same time waits here, so that there are never more than allowed
+            Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+            if Webhook.objects.filter(study=study).count() >= MOST:
+                raise WebhookRefused(
+                    _("A study has %(most)d webhooks at most. Delete one first.") % {"most": MOST}
+                )
+            webhook = Webhook.objects.create(
+                study=study,
+                url=url,
+                secret=_new_secret(),
+                events=chosen,
+                created_by=by,
+                seen_response=newest_response(),
+            )
+            _record("webhook added", webhook, by=by, events=chosen)
+    except IntegrityError as error:
+        raise WebhookRefused(_("This address is told already. Change its events instead.")) from error
+    return webhook
+
+
+def choose(*, webhook: Webhook, events: Collection[str], by: User) -> None:
+    """Tell `webhook` of these events and no others. Raises WebhookRefused."""
+    chosen = _chosen(events)
+    with transaction.atomic():
+        held = _locked(webhook)
+        if held.events == chosen:
+            return
+        listened = _wants_answers(held)
+        held.events = webhook.events = chosen
+        if not listened:
+            # it asked for none until now: those of before are not sent
+            held.seen_response = newest_response()
+        held.save(update_fields=["events", "seen_response"])
+        _record("webhook changed", held, by=by, events=chosen)
+
+
+def rotate(*, webhook: Webhook, by: User) -> str:
+    """Give `webhook` a new secret, and return it: the old one signs nothing from now on."""
+    fresh = _new_secret()
+    with transaction.atomic():
+        held = _locked(webhook)
+        held.secret = webhook.secret = fresh
+        held.save(update_fields=["secret"])
+        _record("webhook secret changed", held, by=by)
+    return fresh
+
+
+def disable(*, webhook: Webhook, by: User, now: datetime | None = None) -> bool:
+    """Send nothing more to `webhook`; False if it was disabled before. What waits is kept."""
+    with transaction.atomic():
+        done = Webhook.objects.filter(pk=webhook.pk, disabled_at__isnull=True).update(
+            disabled_at=now or timezone.now(), disabled_why=""
+        )
+        if done:
+            _record("webhook disabled", webhook, by=by)
+    webhook.refresh_from_db()
+    return bool(done)
+
+
+def enable(*, webhook: Webhook, by: User) -> bool:
+    """Send to `webhook` again what waits and what happens from now on; False if it was not disabled."""
+    with transaction.atomic():
+        done = Webhook.objects.filter(pk=webhook.pk, disabled_at__isnull=False).update(
+            disabled_at=None,
+            disabled_why="",
+            failing_since=None,
+            rests_until=None,
+            seen_response=newest_response(),
+        )
+        if done:
+            _record("webhook enabled", webhook, by=by)
+    webhook.refresh_from_db()
+    return bool(done)
+
+
+def remove(*, webhook: Webhook, by: User) -> None:
+    """Forget `webhook` and what was sent to it."""
+    with transaction.atomic():
+        _record("webhook deleted", webhook, by=by)
+        webhook.delete()
+
+
+def ping(*, webhook: Webhook) -> Delivery:
+    """Have a test message sent. Raises WebhookRefused while the webhook is disabled."""
+    if webhook.disabled_at is not None:
+        raise WebhookRefused(_("The webhook is disabled. Enable it first."))
+    return Delivery.objects.create(
+        webhook=webhook, event=PING, payload={"webhook": webhook.pk, "events": webhook.events}
+    )
+
+
+def announce(*, study_id: int, event: str, data: Mapping[str, Any]) -> int:
+    """Tell the webhooks of a study that `event` happened, once the surrounding transaction is committed;
+    returns how many. `data` holds ids, counts and times only."""
+    if event not in EVENTS:
+        raise ValueError(f"'{event}' is not an event. Add it to EVENTS.")
+    listening = Webhook.objects.filter(study=study_id, disabled_at__isnull=True)
+    made = [
+        Delivery(webhook=webhook, event=event, payload=dict(data))
+        for webhook in listening
+        if event in webhook.events
+    ]
+    Delivery.objects.bulk_create(made)
+    return len(made)
+
+
+def announce_status(*, study: Study) -> int:
+    """Tell the webhooks of `study` that it was opened, paused or closed."""
+    return announce(study_id=study.pk, event=_STATUS_EVENTS[study.status], data={"status": study.status})
+
+
+def newest_response() -> int:
+    """The id of the newest answer there is, 0 without one."""
+    return Response.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
+
+
+def _wants_answers(webhook: Webhook) -> bool:
+    return bool({RESPONSE_CREATED, FULLY_ANNOTATED} & set(webhook.events))
+
+
+def _chosen(events: Collection[str]) -> list[str]:
+    unknown = sorted(set(events) - EVENTS.keys())
+    if unknown:
+        raise WebhookRefused(
+            _("There is no event '%(event)s'. Choose from: %(events)s.")
+            % {"event": unknown[0], "events": ", ".join(EVENTS)}
+        )
+    if not events:
+        raise WebhookRefused(_("Choose at least one event."))
+    return [event for event in EVENTS if event in events]
+
+
+def _new_secret() -> str:
+    return f"whsec_{secrets.token_urlsafe(32)}"
+
+
+def _locked(webhook: Webhook) -> Webhook:
+    return Webhook.objects.select_for_update(no_key=True).get(pk=webhook.pk)
+
+
+def _record(what: str, webhook: Webhook, *, by: User, **details: object) -> None:
+    # the host only: a path may hold a secret of the receiver's
+    host = urlsplit(webhook.url).hostname
+    AuditEvent.objects.create(what=what, study_id=webhook.study_id, by=by, details={"host": host, **details})
+    logger.info("%s: %s by %s", what, webhook.pk, by.pk)
+
+
+__all__ = [
+    "EVENTS",
+    "FULLY_ANNOTATED",
+    "MOST",
+    "PING",
+    "RESPONSE_CREATED",
+    "WebhookRefused",
+    "add",
+    "announce",
+    "announce_status",
+    "choose",
+    "disable",
+    "enable",
+    "newest_response",
+    "ping",
+    "remove",
+    "rotate",
+    "rules",
+]
