@@ -4,14 +4,13 @@ from django.urls import path
 
 from annotation.accounts.api import accounts, me, merging, tokens
 from annotation.annotate import api as annotate_api
-from annotation.audit.api import hours
+from annotation.audit.api import events, hours
 from annotation.catalogue import api as catalogue_api
 from annotation.exports.api import exports, jobs
 from annotation.participation.api import consent, invitations, own, people
 from annotation.releases import api as releases_api
 from annotation.setup import api as setup_api
-from annotation.studies.api import studies
-from annotation.studies.api import tasks as api_tasks
+from annotation.studies.api import studies, tasks
 from annotation.webhooks import api as webhooks_api
 
 STUDY = "studies/<slug:name>"
@@ -34,7 +33,7 @@ urlpatterns = [
     path(f"{ACCOUNT}/erasure", merging.Erasure.as_view(), name="account_erasure"),
     path("tokens", tokens.OwnTokens.as_view(), name="own_tokens"),
     path("tokens/<int:number>", tokens.OneOwnToken.as_view(), name="own_token"),
-    path("audit-events", me.AuditEvents.as_view(), name="audit_events"),
+    path("audit-events", events.AuditEvents.as_view(), name="audit_events"),
     path("identity-groups", catalogue_api.IdentityGroups.as_view(), name="identity_groups"),
     path("identity-groups/<int:number>", catalogue_api.OneIdentityGroup.as_view(), name="identity_group"),
     path("attributes", catalogue_api.Attributes.as_view(), name="attributes"),
@@ -42,16 +41,16 @@ urlpatterns = [
     path("sources", catalogue_api.Sources.as_view(), name="sources"),
     path("export-formats", exports.Formats.as_view(), name="export_formats"),
     path("own-studies", consent.OwnStudies.as_view(), name="own_studies"),
-    path("studies", setup_api.StudiesAndNew.as_view(), name="studies"),
+    path("studies", setup_api.Studies.as_view(), name="studies"),
     path(STUDY, studies.OneStudy.as_view(), name="study"),
-    path(f"{STUDY}/status", studies.StudyState.as_view(), name="study_status"),
+    path(f"{STUDY}/status", setup_api.StudyState.as_view(), name="study_status"),
     path(f"{STUDY}/feasibility", studies.Feasibility.as_view(), name="feasibility"),
     path(f"{STUDY}/setup", setup_api.Setup.as_view(), name="setup"),
     path(f"{STUDY}/setup.toml", setup_api.SetupFile.as_view(), name="setup_file"),
-    path(f"{STUDY}/tasks", api_tasks.Tasks.as_view(), name="tasks"),
-    path(f"{STUDY}/tasks/<int:number>", api_tasks.OneTask.as_view(), name="task"),
-    path(f"{STUDY}/units", api_tasks.Units.as_view(), name="units"),
-    path(f"{STUDY}/units/<int:number>", api_tasks.OneUnit.as_view(), name="unit"),
+    path(f"{STUDY}/tasks", tasks.Tasks.as_view(), name="tasks"),
+    path(f"{STUDY}/tasks/<int:number>", tasks.OneTask.as_view(), name="task"),
+    path(f"{STUDY}/units", tasks.Units.as_view(), name="units"),
+    path(f"{STUDY}/units/<int:number>", tasks.OneUnit.as_view(), name="unit"),
     path(f"{STUDY}/people", people.People.as_view(), name="people"),
     path(PERSON, people.OnePerson.as_view(), name="person"),
     path(f"{PERSON}/block", people.Block.as_view(), name="block"),

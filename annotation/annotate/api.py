@@ -27,6 +27,7 @@ from annotation.annotate.serializers import (
 )
 from annotation.annotate.services import items, responses
 from annotation.api.errors import Conflict, NothingLeft, refusals
+from annotation.assignment.queries import Seat
 from annotation.participation.enrolment_resource import TAGS, WORDS, Working, no_consent, seat_of, unblocked
 from annotation.participation.queries import enrolments
 
@@ -168,7 +169,7 @@ def _answer_refusals() -> Any:
     return refusals(responses.AnswerRefused, forbidden=responses.NotYours, status=422)
 
 
-def _taken(take: Callable[..., responses.Submitted], seat: enrolments.Seat, body: dict[str, Any]) -> Response:
+def _taken(take: Callable[..., responses.Submitted], seat: Seat, body: dict[str, Any]) -> Response:
     with _answer_refusals():
         submitted = take(
             enrolment=seat.enrolment,

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from annotation.studies.study_file.table import LANGUAGE
+LANGUAGE = "en"
+"""The language of the texts that stand under no language of their own."""
 
 Translations = Mapping[str, Mapping[str, Any]]
 """Language -> part, e.g. "title" -> what it says in that language."""

@@ -15,7 +15,7 @@ from typing import IO
 
 import xlsxwriter
 
-from annotation.exports.services.files import workshop
+from annotation.export_files import workshop
 
 ENOUGH = 1 << 18
 """Bytes that are handed on at once."""

@@ -177,8 +177,8 @@ class ConsentText(models.Model):
 class Task(models.Model):
     """One kind of judgement asked in a study. Frozen once the study is open (`frozen_at`).
 
-    `strata` lists one stratum for each wanted response of a unit (annotation/core/strata.py), so its length is
-    the overlap. `page_size` is the number of options a depiction page shows, none of the above included.
+    `strata` lists one stratum for each wanted response of a unit (core/strata.py), so its length is the
+    overlap. `page_size` is the number of options a depiction page shows, none of the above included.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="tasks")

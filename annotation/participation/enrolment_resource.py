@@ -12,8 +12,9 @@ from rest_framework.request import Request
 from annotation import policies
 from annotation.api.errors import Conflict
 from annotation.api.resource import Resource
+from annotation.assignment import queries
+from annotation.assignment.queries import Seat
 from annotation.models import Scope, Study
-from annotation.participation.queries import enrolments
 
 TAGS = ["work"]
 WORDS = {
@@ -33,23 +34,23 @@ class Working(Resource):
     scopes: ClassVar = dict.fromkeys(("GET", "POST", "PUT", "DELETE"), Scope.ANNOTATE)
 
 
-def place(request: Request, name: str) -> tuple[Study, enrolments.Seat | None]:
+def place(request: Request, name: str) -> tuple[Study, Seat | None]:
     """The study and the account's part in it, if it has one or could have."""
     study = get_object_or_404(Study, name=name)
-    seat = enrolments.seat(user=request.user, study_name=name)
+    seat = queries.seat(user=request.user, study_name=name)
     if seat is None and not policies.may_annotate(request.user, study):
         raise Http404
     return study, seat
 
 
-def seat_of(request: Request, name: str) -> enrolments.Seat:
+def seat_of(request: Request, name: str) -> Seat:
     _study, seat = place(request, name)
     if seat is None:
         raise no_consent(name)
     return seat
 
 
-def unblocked(request: Request, name: str) -> enrolments.Seat:
+def unblocked(request: Request, name: str) -> Seat:
     seat = seat_of(request, name)
     if seat.blocked:
         raise exceptions.PermissionDenied(WORDS["blocked"])

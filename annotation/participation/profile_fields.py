@@ -1,6 +1,6 @@
 """What the profile page asks and offers. Every field is voluntary and can be self-described (PROTOCOL §1).
 
-The values are stored, and strata name them (annotation/core/strata.py: "origin: Asia"), so they stay in English
+The values are stored, and strata name them (core/strata.py: "origin: Asia"), so they stay in English
 whatever the language of the page; the labels beside them are translated.
 """
 
@@ -14,8 +14,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from annotation.core import strata
-from annotation.core.translation import translation
-from annotation.studies.study_file.table import LANGUAGE
+from annotation.core.translation import LANGUAGE, translation
 
 Choices = tuple[tuple[str, "str | Promise"], ...]
 

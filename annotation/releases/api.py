@@ -17,7 +17,7 @@ from annotation import policies
 from annotation.api.errors import refusals
 from annotation.api.pages import listing, page, page_of
 from annotation.api.resource import Body, FileResource, Query, Resource, file_of
-from annotation.exports.api.exports import EXPORT_SCOPES
+from annotation.api.scopes import EXPORT_SCOPES
 from annotation.models import AuditEvent, Study
 from annotation.releases.request import LEAST_K, ReleaseRefused, Wanted
 from annotation.releases.services import bundle

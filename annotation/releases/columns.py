@@ -127,8 +127,6 @@ COLUMNS: Mapping[str, Described] = {
         ("global_south", "yes/no", "whether it belongs to the Global South; empty if not known"),
     ),
 }
-# What a spreadsheet takes for the start of a formula (OWASP, CSV injection).
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def names(file: str) -> list[str]:
@@ -136,15 +134,4 @@ def names(file: str) -> list[str]:
     return [name for name, _, _ in COLUMNS[file]]
 
 
-def told(text: str) -> str:
-    """`text` such that no spreadsheet runs it, and `read` finds it again: an apostrophe goes before what
-    would start a formula, and before what looks as if one had."""
-    return f"'{text}" if text.lstrip("'").startswith(FORMULA_STARTS) else text
-
-
-def read(cell: str) -> str:
-    """The text that `told` made into this cell."""
-    return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA_STARTS) else cell
-
-
-__all__ = ["COLUMNS", "FORMULA_STARTS", "SCHEMA", "names", "read", "told"]
+__all__ = ["COLUMNS", "SCHEMA", "names"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from annotation.core import strata
+from annotation.core import csv_text, strata
 from annotation.releases import columns
 from annotation.releases.coarsening import WIDER
 from annotation.releases.request import ReleaseRefused
@@ -68,7 +68,7 @@ def _people(folder: Path) -> dict[str, _Annotator]:
     found: dict[str, _Annotator] = {}
     with (folder / columns.ANNOTATORS).open(encoding="utf-8", newline="") as text:
         for row in csv.DictReader(text):
-            told = {name: columns.read(value) for name, value in row.items()}
+            told = {name: csv_text.text_of_cell(value) for name, value in row.items()}
             found[told.pop("annotator")] = _Annotator(told.pop("simulated") == "yes", told)
     return found
 
@@ -79,7 +79,7 @@ def _from_csv(path: Path) -> Iterator[tuple[str, str]]:
         annotator, stratum = map(next(rows).index, _OF_WHOM)
         # of each row a list and no dict: there are millions
         for row in rows:
-            yield row[annotator], columns.read(row[stratum])
+            yield row[annotator], csv_text.text_of_cell(row[stratum])
 
 
 def _from_parquet(path: Path) -> Iterator[tuple[str, str]]:

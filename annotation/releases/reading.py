@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from annotation.core import csv_text
 from annotation.imports.readers.oddities import FileRefused, check_is_file, sha256_of
 from annotation.releases import columns
 
@@ -35,7 +36,7 @@ class Row:
         return FileRefused(self.file, problem, cure, row=self.number, column=column)
 
     def text(self, column: str, *, needed: bool = False, longest: int = 0) -> str:
-        said = columns.read(self.cells.get(column, ""))
+        said = csv_text.text_of_cell(self.cells.get(column, ""))
         if needed and not said:
             raise self.refused(column, "this is empty.")
         if longest and len(said) > longest:

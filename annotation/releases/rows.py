@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from annotation.core import scales
+from annotation.core import csv_text, scales
 from annotation.exports.table import Corners, boxes_of
 from annotation.models import OptionRole, Study
 from annotation.releases import columns
@@ -198,7 +198,7 @@ def seconds(active_ms: int | None) -> int | None:
 def cell(value: Any) -> Any:
     """A value as it stands in a CSV file."""
     if isinstance(value, str):
-        return columns.told(value)
+        return csv_text.safe_cell(value)
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -223,7 +223,7 @@ def _cell(value: Any) -> Any:
     return "[]" if value == [] else cell(value)
 
 
-_told = lru_cache(maxsize=10_000)(columns.told)
+_told = lru_cache(maxsize=10_000)(csv_text.safe_cell)
 
 
 def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:

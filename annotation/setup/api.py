@@ -15,12 +15,13 @@ from rest_framework.response import Response
 from annotation import policies
 from annotation.api.conditional import check_match, etag_of
 from annotation.api.errors import Conflict, Refused, refusals
-from annotation.api.resource import JSONBody, Passed, Resource, whole_body
+from annotation.api.pages import listing, page, page_of
+from annotation.api.resource import Body, JSONBody, Passed, Resource, whole_body
 from annotation.api.study_access import led_study
 from annotation.models import Study, StudyStatus
 from annotation.setup import services
 from annotation.setup.services import Document
-from annotation.studies.api.studies import Studies, StudySerializer
+from annotation.studies.serializers import StudySerializer
 from annotation.studies.services import studies
 from annotation.studies.study_file import safe_toml
 from annotation.studies.study_file.reading import StudyFileError
@@ -70,11 +71,33 @@ _REFUSED = {
 }
 _BODY = {"application/json": _DOCUMENT, "application/toml": {"type": "string"}}
 
+StudiesQuery = listing(
+    "Studies",
+    orders={"name": "name", "title": "title", "created_at": "created_at"},
+    default="name",
+    status=serializers.ChoiceField(
+        choices=StudyStatus.choices, required=False, help_text="Only studies that are so."
+    ),
+)
 
-class StudiesAndNew(Studies):
-    """The studies that the account leads; sending a study file makes one more."""
+
+class Studies(Resource):
+    """The studies that the account leads; all of them for an admin. Sending a study file makes one more."""
 
     parser_classes = (JSONBody, TOMLBody)
+
+    @extend_schema(
+        operation_id="studies_list",
+        parameters=[StudiesQuery],
+        responses=page_of(StudySerializer),
+        tags=["studies"],
+    )
+    def get(self, request: Request) -> Response:
+        query = self.query(StudiesQuery)
+        rows = policies.studies_led_by(request.user).prefetch_related("leads")
+        if "status" in query:
+            rows = rows.filter(status=query["status"])
+        return page(request, rows, query=query, kind=StudiesQuery, row=StudySerializer)
 
     @extend_schema(
         operation_id="studies_create",
@@ -205,3 +228,40 @@ def _made(request: Request, name: str, document: Document) -> studies.Made:
     except (StudyFileError, TypeError, ValueError) as refused:
         # what TOML has no word for, such as null, is refused by the writer of the file
         raise Refused(str(refused)) from refused
+
+
+class StatusBody(Body):
+    """Where a study is to go."""
+
+    status = serializers.ChoiceField(
+        choices=sorted(studies.MOVES), help_text="open (from draft or paused), paused, or closed, for good."
+    )
+
+
+class StudyState(Resource):
+    """Opening, pausing and closing a study."""
+
+    @extend_schema(
+        operation_id="studies_status",
+        request=StatusBody,
+        responses={
+            200: StudySerializer,
+            409: OpenApiResponse(description="The study cannot go there, or lacks what annotators need."),
+            412: OpenApiResponse(description="The study was changed since it was read (If-Match)."),
+        },
+        tags=["studies"],
+    )
+    def post(self, request: Request, name: str) -> Response:
+        """Move a study to another status; that it has it already is no error. Opening a draft freezes what
+        people are asked."""
+        study = led_study(request, name)
+        body = self.body(StatusBody)
+        check_match(request, StudySerializer(study).data)
+        draft = study.status == StudyStatus.DRAFT
+        if draft and not policies.may_set_up(request.user, study):
+            raise exceptions.PermissionDenied("This account may not open studies. Ask an administrator.")
+        with refusals(studies.StudyRefused):
+            studies.change_status(study=study, to=body["status"], by=f"user {request.user.pk}")
+        if draft:
+            services.discard(user=request.user, name=study.name)
+        return Response(StudySerializer(Study.objects.get(pk=study.pk)).data)

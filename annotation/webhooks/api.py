@@ -15,12 +15,13 @@ from annotation.api.errors import refusals
 from annotation.api.pages import listing, page, page_of
 from annotation.api.resource import Body, Resource
 from annotation.api.study_access import led_study
+from annotation.events import EVENTS
 from annotation.models import Delivery, DeliveryState, Study, Webhook
 from annotation.webhooks import queries
 from annotation.webhooks.services import deliveries, subscriptions
 
 TAGS = ["webhooks"]
-_EVENTS = sorted(subscriptions.EVENTS)
+_EVENTS = sorted(EVENTS)
 
 
 class WebhookSerializer(serializers.Serializer):

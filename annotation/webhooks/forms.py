@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotation.webhooks.services.subscriptions import EVENTS
+from annotation.events import EVENTS
 
 
 class EventsForm(forms.Form):

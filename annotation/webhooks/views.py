@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation import policies
 from annotation.core.requests import LoggedIn
+from annotation.events import EVENTS
 from annotation.models import Study, Webhook
 from annotation.webhooks import queries
 from annotation.webhooks.forms import EventsForm, WebhookForm
@@ -133,7 +134,7 @@ def _found(study: Study, pk: int) -> Webhook:
 def _offered(chosen: object) -> list[tuple[str, str, bool]]:
     """Each event with what it says, and whether it is chosen."""
     picked = chosen if isinstance(chosen, list) else []
-    return [(event, says, event in picked) for event, says in subscriptions.EVENTS.items()]
+    return [(event, says, event in picked) for event, says in EVENTS.items()]
 
 
 def _page(

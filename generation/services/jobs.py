@@ -16,8 +16,8 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from annotation import events
 from annotation.models import Study
-from annotation.webhooks.services import subscriptions
 from generation.models import Job, JobState, Run, RunState
 
 JOB_TRIES = 3
@@ -161,7 +161,7 @@ def _announce(run: Run) -> None:
     failed = Job.objects.filter(run=run, state=JobState.FAILED).count()
     data = {"run": run.pk, "kind": run.kind, "image_set": run.image_set_id, "failed_jobs": failed}
     for study in Study.objects.filter(tasks__image_set=run.image_set_id).distinct():
-        subscriptions.announce(study_id=study.pk, event="run.finished", data=data)
+        events.announce(study_id=study.pk, event="run.finished", data=data)
 
 
 def _rested(now: datetime) -> Q:

@@ -12,9 +12,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from annotation import events
 from annotation.core.code_version import code_version
 from annotation.models import Study
-from annotation.webhooks.services import subscriptions
 from metrics import frames, queries, registry, scoring
 from metrics.models import RunState, Score, ScoreRun
 
@@ -184,7 +184,7 @@ def _store(run: ScoreRun, result: scoring.Evaluation) -> ScoreRun | None:
             if not finished:
                 return None
             Score.objects.bulk_create(scores, batch_size=1000)
-            subscriptions.announce(
+            events.announce(
                 study_id=run.study_id,
                 event="scores.finished",
                 data={"run": run.pk, "metric": run.metric, "variant": run.variant, "scores": len(scores)},

@@ -3,8 +3,8 @@
 import io
 import zipfile
 
+from annotation import export_files as services_files
 from annotation.exports.selection import Filters
-from annotation.exports.services import files as services_files
 from annotation.exports.services import jobs as export_jobs
 from annotation.models import ExportJob
 from tests import factories

@@ -12,10 +12,10 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
+from annotation import export_files as services_files
 from annotation.exports import tasks as exports_tasks
 from annotation.exports.formats.registry import FORMATS, UnknownFormat
 from annotation.exports.selection import ExportRefused, Filters, Selection
-from annotation.exports.services import files as services_files
 from annotation.exports.services import jobs as export_jobs
 from annotation.exports.services import progress, writing
 from annotation.models import AuditEvent, ExportJob, ExportState, Webhook
@@ -133,12 +133,12 @@ def test_a_worker_that_overslept_its_lease_keeps_nothing(admin, monkeypatch):
     others: list[ExportJob] = []
 
     def overtaken(**kwargs):
-        monkeypatch.setattr(exports, "archive", begun)
+        monkeypatch.setattr(writing, "archive", begun)
         yield from begun(**kwargs)
         ExportJob.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
         others.append(made(job))
 
-    monkeypatch.setattr(exports, "archive", overtaken)
+    monkeypatch.setattr(writing, "archive", overtaken)
     assert export_jobs.make(job_id=job.pk) is None
     job.refresh_from_db()
     [other] = others
@@ -157,7 +157,7 @@ def test_a_job_that_is_deleted_while_it_is_made_leaves_nothing(
         yield from begun(**kwargs)
         export_jobs.delete(job=job)
 
-    monkeypatch.setattr(exports, "archive", deleted)
+    monkeypatch.setattr(writing, "archive", deleted)
     with django_capture_on_commit_callbacks(execute=True):
         assert export_jobs.make(job_id=job.pk) is None
     assert lying_about() == []
@@ -169,7 +169,7 @@ def test_three_tries_that_fail_are_enough_and_a_retry_begins_anew(admin, monkeyp
     Webhook.objects.create(study=study, url="https://x.example", secret="s", events=["export.finished"])
     job = asked(study, admin)
     with monkeypatch.context() as broken:
-        broken.setattr(exports, "archive", lambda **_: iter([b"some", 1 / 0]))
+        broken.setattr(writing, "archive", lambda **_: iter([b"some", 1 / 0]))
         assert [made(job).state for _ in range(3)] == ["pending", "pending", "failed"]
         assert export_jobs.make(job_id=job.pk) is None
     job.refresh_from_db()
@@ -189,7 +189,7 @@ def test_a_full_disk_uses_up_no_try_and_is_tried_again_after_a_while(admin, monk
 
     job = asked(depiction(), admin)
     with monkeypatch.context() as broken:
-        broken.setattr(exports, "archive", full)
+        broken.setattr(writing, "archive", full)
         for attempt in range(4):
             job = made(job)
             assert (job.state, job.attempts) == (ExportState.CLAIMED, 0)

@@ -12,10 +12,10 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from annotation import export_files as services_files
 from annotation.exports import packing, snapshot
 from annotation.exports import snapshot as export_snapshot
 from annotation.exports.selection import Filters, Selection
-from annotation.exports.services import files as services_files
 from annotation.exports.services import jobs as export_jobs
 from annotation.exports.services import progress, writing
 from annotation.exports.snapshot import WithdrawnMeanwhile
@@ -49,7 +49,7 @@ def test_a_withdrawal_while_it_is_written_begins_it_anew_without_them(admin, mon
     begun = writing.archive
 
     def left(**kwargs):
-        monkeypatch.setattr(exports, "archive", begun)
+        monkeypatch.setattr(writing, "archive", begun)
         pieces = begun(**kwargs)
         # one of the README, then the first of the data
         yield next(pieces)
@@ -58,7 +58,7 @@ def test_a_withdrawal_while_it_is_written_begins_it_anew_without_them(admin, mon
         yield from pieces
 
     monkeypatch.setattr(packing, "ENOUGH", 1)
-    monkeypatch.setattr(exports, "archive", left)
+    monkeypatch.setattr(writing, "archive", left)
     first = made(job)
     assert (first.state, first.attempts, first.file) == (ExportState.PENDING, 0, "")
     assert lying_about() == []

@@ -6,8 +6,8 @@ import zipfile
 import pytest
 from django.urls import reverse
 
+from annotation import export_files as services_files
 from annotation.exports import queries as exports_queries
-from annotation.exports.services import files as services_files
 from annotation.exports.services import jobs as export_jobs
 from annotation.exports.services import progress
 from annotation.models import AuditEvent, ExportJob, ExportState

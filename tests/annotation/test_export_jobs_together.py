@@ -105,7 +105,7 @@ def slow(monkeypatch, until) -> None:
         else:
             pytest.fail("it never came")
 
-    monkeypatch.setattr(exports, "archive", archive)
+    monkeypatch.setattr(writing, "archive", archive)
 
 
 def test_while_it_is_made_its_lease_is_kept_and_its_progress_told(monkeypatch):

@@ -4,6 +4,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation import events as annotation_events
+from annotation.events import EVENTS
 from annotation.models import AuditEvent, Delivery, DeliveryState, StudyStatus, Webhook
 from annotation.participation.services import withdrawals
 from annotation.studies.services import studies
@@ -26,7 +28,7 @@ def study(lead):
 
 @pytest.fixture
 def webhook(study, lead):
-    return subscriptions.add(study=study, url=URL, events=list(subscriptions.EVENTS), by=lead)
+    return subscriptions.add(study=study, url=URL, events=list(EVENTS), by=lead)
 
 
 def send(client, name, *args, **data):
@@ -225,7 +227,7 @@ def test_who_did_not_ask_is_not_told(study, lead):
 
 def test_an_event_that_there_is_not_cannot_be_announced(study):
     with pytest.raises(ValueError, match="not an event"):
-        subscriptions.announce(study_id=study.pk, event="study.exploded", data={})
+        annotation_events.announce(study_id=study.pk, event="study.exploded", data={})
 
 
 def test_the_list_says_how_each_is(client, lead, webhook):

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from annotation import events
 from annotation.models import AuditEvent, Delivery, DeliveryState, Webhook
 from annotation.webhooks import safe_requests
 from annotation.webhooks.services import deliveries, subscriptions
@@ -50,7 +51,7 @@ class Receiver:
 
 
 def announce(webhook, **data):
-    subscriptions.announce(study_id=webhook.study_id, event="study.paused", data=data)
+    events.announce(study_id=webhook.study_id, event="study.paused", data=data)
     return Delivery.objects.latest("pk")
 
 
@@ -180,7 +181,7 @@ def test_a_webhook_that_fails_for_days_is_disabled_and_says_why(webhook):
     assert webhook.disabled_at is not None
     assert "The answer was 500." in webhook.disabled_why
     assert AuditEvent.objects.get(what="webhook given up").study_id == webhook.study_id
-    assert subscriptions.announce(study_id=webhook.study_id, event="study.paused", data={}) == 0
+    assert events.announce(study_id=webhook.study_id, event="study.paused", data={}) == 0
     waiting = Delivery.objects.filter(state=DeliveryState.PENDING).count()
     assert deliver(Receiver(200), now=NOW + timedelta(days=9)) == 0
     # what waits is sent once somebody has mended it

@@ -10,11 +10,11 @@ from django.utils import timezone
 from annotation.annotate.services import responses
 from annotation.annotate.services.answer_rules import Answer
 from annotation.assignment.services import slots
+from annotation.events import FULLY_ANNOTATED, RESPONSE_CREATED
 from annotation.models import Delivery, DeliveryState, Purpose, Response, Slot, SlotState, Unit, Webhook
 from annotation.participation.services import withdrawals
 from annotation.webhooks.services import events as webhook_events
 from annotation.webhooks.services import subscriptions
-from annotation.webhooks.services.subscriptions import FULLY_ANNOTATED, RESPONSE_CREATED
 from tests import factories
 
 BOTH = [RESPONSE_CREATED, FULLY_ANNOTATED]

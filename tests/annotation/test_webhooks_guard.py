@@ -1,4 +1,4 @@
-"""Calling an address that somebody else chose: nothing inside is reached (annotation/webhooks/safe_requests.py)."""
+"""Calling an address that somebody else chose: nothing inside is reached (webhooks/safe_requests.py)."""
 
 import asyncio
 import socket

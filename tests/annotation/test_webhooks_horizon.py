@@ -7,10 +7,10 @@ import pytest
 from django.db import connection, transaction
 
 from annotation.core import committed_ids
+from annotation.events import RESPONSE_CREATED
 from annotation.models import Response, Webhook
 from annotation.webhooks.services import events as webhook_events
 from annotation.webhooks.services import subscriptions
-from annotation.webhooks.services.subscriptions import RESPONSE_CREATED
 from tests import factories
 from tests.annotation.test_webhooks_events import hook, told, units
 

@@ -23,7 +23,7 @@ from django.db import connection  # noqa: E402
 from django.db.models import Count  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from annotation.annotate.services import items, responses
+from annotation.annotate.services import items, responses  # noqa: E402
 from annotation.assignment.services import slots  # noqa: E402
 from annotation.models import (  # noqa: E402
     Annotator,

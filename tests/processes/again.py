@@ -14,7 +14,7 @@ django.setup()
 
 import psutil  # noqa: E402
 
-from annotation.exports.selection import Filters
+from annotation.exports.selection import Filters  # noqa: E402
 from annotation.exports.services import jobs as export_jobs  # noqa: E402
 from metrics.services import score_runs  # noqa: E402
 from tests import factories  # noqa: E402

@@ -14,14 +14,14 @@ import django
 
 django.setup()
 
-from annotation.exports import (
-    packing,  # noqa: E402
+from annotation import export_files as services_files  # noqa: E402
+from annotation.exports import (  # noqa: E402
+    packing,
     snapshot,
 )
-from annotation.exports.selection import Filters
-from annotation.exports.services import files as services_files  # noqa: E402
-from annotation.exports.services import jobs as export_jobs
-from annotation.exports.services import writing
+from annotation.exports.selection import Filters  # noqa: E402
+from annotation.exports.services import jobs as export_jobs  # noqa: E402
+from annotation.exports.services import writing  # noqa: E402
 from annotation.models import AuditEvent, ExportJob, ExportState  # noqa: E402
 from tests import factories  # noqa: E402
 

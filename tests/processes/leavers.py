@@ -9,8 +9,8 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "visage_app.settings")
 django.setup()
 
-from annotation.annotate.services import responses
-from annotation.assignment.services import slots
+from annotation.annotate.services import responses  # noqa: E402
+from annotation.assignment.services import slots  # noqa: E402
 from annotation.models import Annotator, AuditEvent, Enrolment, Response, Slot, SlotState, Study  # noqa: E402
 from annotation.participation.services import withdrawals  # noqa: E402
 from tests import factories  # noqa: E402

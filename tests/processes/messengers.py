@@ -14,7 +14,7 @@ from django.utils import timezone  # noqa: E402
 
 from annotation.models import Delivery  # noqa: E402
 from annotation.studies.services import studies  # noqa: E402
-from annotation.webhooks.services import deliveries, subscriptions
+from annotation.webhooks.services import deliveries, subscriptions  # noqa: E402
 from tests import factories  # noqa: E402
 
 

@@ -25,9 +25,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile  # noqa: E402
 from django.test.client import encode_multipart  # noqa: E402
 from PIL import Image as Picture  # noqa: E402
 
-from annotation.exports.selection import Filters
-from annotation.exports.services import files as services_files  # noqa: E402
-from annotation.exports.services import jobs as export_jobs
+from annotation import export_files as services_files  # noqa: E402
+from annotation.exports.selection import Filters  # noqa: E402
+from annotation.exports.services import jobs as export_jobs  # noqa: E402
 from annotation.models import ExportJob, Image  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.generation.pages.bringing import encoded, table, zipped  # noqa: E402

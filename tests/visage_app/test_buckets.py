@@ -18,8 +18,8 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
+from annotation import export_files as services_files
 from annotation.exports.selection import Filters
-from annotation.exports.services import files as services_files
 from annotation.exports.services import jobs as export_jobs
 from annotation.exports.services import progress, writing
 from annotation.images import files as image_files

@@ -31,7 +31,6 @@ from annotation.accounts.services.merging_plan import (
     StudyPlan,
     preview,
 )
-from annotation.annotate.services import saving
 from annotation.assignment.services import slots
 from annotation.models import (
     Annotator,
@@ -46,6 +45,7 @@ from annotation.models import (
     Study,
 )
 from annotation.participation.services import withdrawals
+from annotation.participation.sessions import SESSION
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -159,7 +159,7 @@ def _enrolment(kept: Annotator, duplicate: Annotator, here: list[Enrolment], *, 
     begun = [
         (each.session_started_at, each.session_units, each.session_active_ms)
         for each in here
-        if each.session_started_at is not None and now - each.session_started_at <= saving.SESSION
+        if each.session_started_at is not None and now - each.session_started_at <= SESSION
     ]
     # Both sessions were one person's work: together they count towards the cap.
     first.session_started_at = max((began for began, _units, _ms in begun), default=None)

@@ -10,7 +10,6 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from annotation.annotate.services.saving import SESSION
 from annotation.assignment import lease_keys
 from annotation.assignment.services import enrolment_lock, slots
 from annotation.models import (
@@ -24,6 +23,7 @@ from annotation.models import (
     StudyStatus,
     Unit,
 )
+from annotation.participation.sessions import SESSION
 
 State = Literal["items", "done", "paused", "closed", "blocked", "screened_out", "withdrawn", "cap"]
 

@@ -6,7 +6,7 @@ Called by services/responses.py, inside its transaction and with the enrolment l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -28,9 +28,7 @@ from annotation.models import (
     SlotState,
     Unit,
 )
-
-SESSION = timedelta(hours=12)
-"""What somebody judges within this time counts as one session (Study.session_cap)."""
+from annotation.participation.sessions import SESSION
 
 
 class Place(NamedTuple):

@@ -27,6 +27,8 @@ from annotation.annotate.queries import JSON
 from annotation.annotate.services import items, responses
 from annotation.annotate.views import bodies
 from annotation.annotate.views.bodies import Refused
+from annotation.assignment import queries
+from annotation.assignment.queries import Seat
 from annotation.assignment.services import enrolment_lock
 from annotation.core.requests import LoggedIn
 from annotation.participation.queries import enrolments
@@ -38,13 +40,13 @@ MOST_AT_HAND = 12
 
 Told = JSON | Callable[[], JSON]
 """What the page is told, or how to put that together: from what is only read, once the place is let go of."""
-Door = Callable[[LoggedIn, enrolments.Seat], Told]
-Place = Callable[..., AbstractContextManager[enrolments.Seat | None]]
+Door = Callable[[LoggedIn, Seat], Told]
+Place = Callable[..., AbstractContextManager[Seat | None]]
 
 
 @contextmanager
-def _found(**who: Any) -> Iterator[enrolments.Seat | None]:
-    yield enrolments.seat(**who)
+def _found(**who: Any) -> Iterator[Seat | None]:
+    yield queries.seat(**who)
 
 
 def door(*, method: str, place: Place = _found) -> Callable[[Door], Callable[..., HttpResponse]]:
@@ -75,13 +77,13 @@ def door(*, method: str, place: Place = _found) -> Callable[[Door], Callable[...
 
 
 @door(method="POST", place=partial(enrolment_lock.held, for_leases=True))
-def next_items(request: LoggedIn, seat: enrolments.Seat) -> Told:
+def next_items(request: LoggedIn, seat: Seat) -> Told:
     """What to show next: items that the page does not have yet."""
     return given_out(seat=seat, asked=_asked_for(bodies.read(request)))
 
 
 @door(method="POST", place=enrolment_lock.held)
-def answers(request: LoggedIn, seat: enrolments.Seat) -> Told:
+def answers(request: LoggedIn, seat: Seat) -> Told:
     """One answer; sending it again is the same as sending it once.
 
     What to show next comes with the reply, as `next`, if the body asks for it under that name: as a request
@@ -103,14 +105,14 @@ def answers(request: LoggedIn, seat: enrolments.Seat) -> Told:
 
 
 @door(method="POST")
-def corrections(request: LoggedIn, seat: enrolments.Seat) -> JSON:
+def corrections(request: LoggedIn, seat: Seat) -> JSON:
     """A change of mind about an answer of one's own."""
     _refuse_if_blocked(seat)
     return _taken(responses.revise, seat, bodies.read(request))
 
 
 @door(method="POST")
-def skips(request: LoggedIn, seat: enrolments.Seat) -> JSON:
+def skips(request: LoggedIn, seat: Seat) -> JSON:
     """Pass over an item."""
     _refuse_if_blocked(seat)
     body = bodies.read(request)
@@ -126,7 +128,7 @@ def skips(request: LoggedIn, seat: enrolments.Seat) -> JSON:
 
 
 @door(method="GET")
-def last(request: LoggedIn, seat: enrolments.Seat) -> JSON:
+def last(request: LoggedIn, seat: Seat) -> JSON:
     """One's own last answers, each with the key under which a correction is sent."""
     own = queries_work.last_answers(enrolment=seat.enrolment)
     keys: dict[int, UUID] = {
@@ -145,7 +147,7 @@ def last(request: LoggedIn, seat: enrolments.Seat) -> JSON:
 
 
 @door(method="GET")
-def token(request: LoggedIn, seat: enrolments.Seat) -> JSON:
+def token(request: LoggedIn, seat: Seat) -> JSON:
     """The token that a page needs once somebody has logged in again, and who that was."""
     return {"token": get_token(request), "desk": seat.enrolment.pk}
 
@@ -173,7 +175,7 @@ def _asked_for_with(body: Mapping[str, Any]) -> Wish | None:
         return None
 
 
-def given_out(*, seat: enrolments.Seat, asked: Wish | None = None, sweep: bool = True) -> Callable[[], JSON]:
+def given_out(*, seat: Seat, asked: Wish | None = None, sweep: bool = True) -> Callable[[], JSON]:
     """What the page at work is given: `held` names everything that is in this annotator's hands, `items`
     describes those of it that it does not have. `sweep`: see services/items.py.
 
@@ -198,13 +200,13 @@ def given_out(*, seat: enrolments.Seat, asked: Wish | None = None, sweep: bool =
     return lambda: {**told, "items": described(language=get_language() or "")}
 
 
-def _refuse_if_blocked(seat: enrolments.Seat) -> None:
+def _refuse_if_blocked(seat: Seat) -> None:
     """For what somebody who was blocked may not do; an answer to what they had in hand is still taken."""
     if seat.blocked:
         raise Refused(_("You cannot give answers in this study any more."), status=403)
 
 
-def _taken(take: Callable[..., responses.Submitted], seat: enrolments.Seat, body: Mapping[str, Any]) -> JSON:
+def _taken(take: Callable[..., responses.Submitted], seat: Seat, body: Mapping[str, Any]) -> JSON:
     with bodies.refusals():
         submitted = take(
             enrolment=seat.enrolment,

@@ -22,14 +22,15 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.annotate import queries as queries_work
 from annotation.annotate import texts as work_texts
+from annotation.annotate.forms import RatingForm
 from annotation.annotate.services import responses
 from annotation.annotate.views import endpoints
-from annotation.assignment import lease_keys
+from annotation.assignment import lease_keys, queries
+from annotation.assignment.queries import Seat
 from annotation.assignment.services import slots
 from annotation.core import scales
 from annotation.core.requests import LoggedIn
 from annotation.models import EnrolmentStatus, SkipReason, TaskKind
-from annotation.participation.forms.annotator import RatingForm
 from annotation.participation.queries import care, enrolments
 
 # Fetched with the page, in one round of requests; tests hold the lists to the folders.
@@ -69,7 +70,7 @@ _DOORS = ("items", "answers", "skips", "last", "corrections", "token")
 @require_http_methods(["GET", "POST"])
 def annotate(request: LoggedIn, name: str) -> HttpResponse:
     """GET shows the items in hand, or the next ones; POST takes the answer of a plain form and comes back."""
-    seat = enrolments.seat(user=request.user, study_name=name)
+    seat = queries.seat(user=request.user, study_name=name)
     if request.method == "POST":
         if seat is None:
             raise Http404  # a stranger: nothing was given to them
@@ -93,7 +94,7 @@ def annotate(request: LoggedIn, name: str) -> HttpResponse:
 @require_POST
 def stop(request: LoggedIn, name: str) -> HttpResponse:
     """Give the items in hand back, so that nobody waits for them, and go home."""
-    seat = enrolments.seat(user=request.user, study_name=name)
+    seat = queries.seat(user=request.user, study_name=name)
     if seat is None:
         raise Http404
     slots.release_all(enrolment=seat.enrolment)
@@ -101,7 +102,7 @@ def stop(request: LoggedIn, name: str) -> HttpResponse:
     return redirect("home")
 
 
-def _take(request: LoggedIn, seat: enrolments.Seat) -> HttpResponse:
+def _take(request: LoggedIn, seat: Seat) -> HttpResponse:
     """Take the answer of a plain form. Studies that were paused or closed meanwhile still take it: the
     item was given out, and work done is not thrown away."""
     form = RatingForm(request.POST)
@@ -173,7 +174,7 @@ def _needs_justification(kind: str, value: int) -> bool:
 
 
 def _page(
-    request: LoggedIn, seat: enrolments.Seat, given: queries_work.JSON, *, status: int = 200, **more: Any
+    request: LoggedIn, seat: Seat, given: queries_work.JSON, *, status: int = 200, **more: Any
 ) -> HttpResponse:
     study, first = seat.enrolment.study, given["items"][0]
     labels = work_texts.labels()

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from django.db import connection, transaction
 from django.db.models import Func, TextField, Value
 
+from annotation.assignment import queries
+from annotation.assignment.queries import SEATS, Seat
 from annotation.core.prepared import Prepared
 from annotation.models import Enrolment
-from annotation.participation.queries import enrolments
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -28,7 +29,7 @@ _COLUMNS = (
     *("session_started_at", "session_units", "session_active_ms"),
     *(f"study__{name}" for name in ("name", "status", "session_cap", "gold_rate", "training_pass")),
 )
-_LOCKED = enrolments.SEATS.only(*_COLUMNS).select_for_update(no_key=True, of=("self",))
+_LOCKED = SEATS.only(*_COLUMNS).select_for_update(no_key=True, of=("self",))
 _HELD = Prepared(_LOCKED)
 # Until its end the transaction's commit does not wait for the disk: said in the query, it costs no trip.
 _RELAXED = Func(
@@ -38,7 +39,7 @@ _HELD_FOR_LEASES = Prepared(_LOCKED.annotate(relaxed=_RELAXED))
 
 
 @contextmanager
-def held(*, user: User, study_name: str, for_leases: bool = False) -> Iterator[enrolments.Seat | None]:
+def held(*, user: User, study_name: str, for_leases: bool = False) -> Iterator[Seat | None]:
     """The place of `user` in a study, or None. Nobody else changes it until the end, and what is done until
     then is done as a whole, or not at all if that raises.
 
@@ -46,12 +47,12 @@ def held(*, user: User, study_name: str, for_leases: bool = False) -> Iterator[e
     On SQLite it is then found without a lock, since often nothing is written at all.
     """
     if for_leases and connection.vendor != "postgresql":
-        yield enrolments.seat(user=user, study_name=study_name)
+        yield queries.seat(user=user, study_name=study_name)
         return
     # in a larger transaction others' work would not wait for the disk either
     relaxed = for_leases and not connection.in_atomic_block
     with transaction.atomic():
-        seat = enrolments.seat(user=user, study_name=study_name, by=_HELD_FOR_LEASES if relaxed else _HELD)
+        seat = queries.seat(user=user, study_name=study_name, by=_HELD_FOR_LEASES if relaxed else _HELD)
         if seat is not None:
             _mark(seat.enrolment, True)
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from django.utils import translation
 
 from annotation.audit.queries import events
-from annotation.exports.formats.text import csv_lines
+from annotation.core.csv_text import csv_lines
 from annotation.models import AuditEvent
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from annotation.audit.queries import exposure
-from annotation.exports.formats.text import csv_lines
+from annotation.core.csv_text import csv_lines
 from annotation.models import AuditEvent, Study
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from rest_framework.response import Response
 from annotation.api.errors import Busy, Refused
 from annotation.api.pages import listing, page, page_of
 from annotation.api.resource import FileResource, Query, Resource, file_of
+from annotation.api.scopes import EXPORT_SCOPES
 from annotation.api.study_access import exported_study
 from annotation.exports.formats.registry import FORMATS
 from annotation.exports.selection import STATUSES, ExportRefused, Filters
 from annotation.exports.services import judgements, writing
-from annotation.models import Judgement, OptionRole, Pool, Purpose, Scope, TaskKind
+from annotation.models import Judgement, OptionRole, Pool, Purpose, TaskKind
 
 TAGS = ["exports"]
-EXPORT_SCOPES: dict[str, Scope] = dict.fromkeys(("GET", "POST", "DELETE"), Scope.EXPORT)
 
 
 def filter_fields() -> dict[str, serializers.Field]:

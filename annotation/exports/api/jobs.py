@@ -15,9 +15,10 @@ from annotation import policies
 from annotation.api.errors import Conflict, Unreachable, refusals
 from annotation.api.pages import listing, page, page_of
 from annotation.api.resource import Body, FileResource, Resource, file_of
+from annotation.api.scopes import EXPORT_SCOPES
 from annotation.api.study_access import exported_study
 from annotation.exports import tasks
-from annotation.exports.api.exports import EXPORT_SCOPES, TAGS, filter_fields
+from annotation.exports.api.exports import TAGS, filter_fields
 from annotation.exports.formats.registry import FORMATS, UnknownFormat
 from annotation.exports.selection import ExportRefused, Filters
 from annotation.exports.services import jobs as export_jobs

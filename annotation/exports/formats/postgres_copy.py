@@ -16,7 +16,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import F, Func, TextField, Value
 from django.db.models.sql.compiler import SQLCompiler
 
-from annotation.core import scales
+from annotation.core import csv_text, scales
 from annotation.exports import table
 from annotation.exports.formats import text
 from annotation.exports.packing import File
@@ -35,8 +35,8 @@ _NUMBERS = {
     "idle_ms": "response__idle_ms",
     "revision": "response__revision",
 }
-_STARTS = ", ".join(f"'{start}'" for start in text.FORMULA_STARTS)
-# As text.safe_cell has it. What is empty is null: COPY writes an empty text in quotation marks.
+_STARTS = ", ".join(f"'{start}'" for start in csv_text.FORMULA_STARTS)
+# As csv_text.safe_cell has it. What is empty is null: COPY writes an empty text in quotation marks.
 _SAFE = f"CASE WHEN left(ltrim({{0}}, ''''), 1) IN ({_STARTS}) THEN '''' || {{0}} ELSE nullif({{0}}, '') END"
 _PLAIN = "nullif({0}, '')"
 _YES = "CASE WHEN {0} THEN 'yes' ELSE 'no' END"
@@ -60,7 +60,7 @@ _BOXES = (
 )
 
 
-# How each kind of cell is written: in CSV as text.csv_lines would, and in JSON as json.dumps.
+# How each kind of cell is written: in CSV as csv_text.csv_lines would, and in JSON as json.dumps.
 _CSV = {"text": _SAFE, "word": "{0}", "number": "{0}", "yes": _YES, "boxes": _BOXES, "time": _TIME}
 _CSV_AS_IT_IS = _CSV | {"text": _PLAIN}
 _JSON = {
@@ -107,7 +107,7 @@ def long_csv(selection: Selection) -> Iterator[bytes]:
     if not is_possible():
         yield from text.long_csv(selection)
         return
-    yield text.csv_lines([table.COLUMNS]).encode()
+    yield csv_text.csv_lines([table.COLUMNS]).encode()
     for batch in lines(selection):
         yield b"\r\n".join((*batch, b""))
         selection.read(len(batch))

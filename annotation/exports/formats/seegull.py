@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from annotation.exports.formats.text import csv_lines
+from annotation.core.csv_text import csv_lines
 from annotation.exports.packing import File, gathered
 from annotation.exports.selection import COUNTED, Selection, check_groups, with_pools
 from annotation.exports.table import CHUNK

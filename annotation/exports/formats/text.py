@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from annotation.core.csv_text import csv_lines
+from annotation.core.csv_text import safe_cell as safe_cell
 from annotation.exports import table
 from annotation.exports.packing import File
 from annotation.exports.selection import COUNTED, NONE_OF_ABOVE, Selection, check_attributes
 from annotation.models import TaskKind
-from annotation.releases.columns import FORMULA_STARTS
-from annotation.releases.columns import told as safe_cell
-
-
-def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
-    """`rows` as CSV: texts defused, nothing for None, yes and no, times in ISO 8601, lists as JSON."""
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows([_cell(value) for value in row] for row in rows)
-    return text.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, str):
-        return safe_cell(value)
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return json.dumps(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    return value
 
 
 def long_csv(selection: Selection) -> Iterator[bytes]:
@@ -92,11 +69,8 @@ def _crowdkit(row: dict[str, Any]) -> tuple[str, str, str]:
 
 __all__ = [
     "CROWDKIT_COLUMNS",
-    "FORMULA_STARTS",
     "crowdkit_files",
     "crowdkit_fits",
-    "csv_lines",
     "long_csv",
     "long_jsonl",
-    "safe_cell",
 ]

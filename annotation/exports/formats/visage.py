@@ -12,8 +12,8 @@ from typing import Any
 from django.db.models import Exists, OuterRef
 
 from annotation.core import strata
+from annotation.core.csv_text import csv_lines
 from annotation.exports import image_answers
-from annotation.exports.formats.text import csv_lines
 from annotation.exports.packing import Aside, File, gathered, sheet
 from annotation.exports.selection import (
     COUNTED,

@@ -6,8 +6,8 @@ import hashlib
 import json
 from collections.abc import Iterator
 
+from annotation.core.csv_text import csv_lines
 from annotation.exports import image_answers
-from annotation.exports.formats.text import csv_lines
 from annotation.exports.packing import Aside, File
 from annotation.exports.selection import COUNTED, Selection
 from annotation.exports.table import Corners

@@ -23,13 +23,13 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from annotation import events, export_files
 from annotation.exports import snapshot
 from annotation.exports.selection import ExportRefused, Filters, Selection
-from annotation.exports.services import files, writing
+from annotation.exports.services import writing
 from annotation.exports.services.progress import Beat
 from annotation.exports.snapshot import WithdrawnMeanwhile
 from annotation.models import AuditEvent, ExportJob, ExportState, Study
-from annotation.webhooks.services import subscriptions
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -100,7 +100,7 @@ def delete(*, job: ExportJob) -> None:
     with transaction.atomic():
         held = ExportJob.objects.select_for_update().filter(pk=job.pk).first()
         if held is not None:
-            files.delete_later([held.file] if held.file else [])
+            export_files.delete_later([held.file] if held.file else [])
             held.delete()
 
 
@@ -110,7 +110,7 @@ def fetch(*, job: ExportJob, by: User) -> IO[bytes]:
     if not job.file:
         raise gone
     try:
-        file = files.storage().open(job.file)
+        file = export_files.storage().open(job.file)
     except FileNotFoundError as error:
         raise gone from error
     details = {"format": job.format, "job": job.pk, "sha256": job.sha256}
@@ -132,7 +132,7 @@ def make(
     if job is None:
         return None
     selection = Selection(job.study, Filters.from_said(job.filters))
-    path = files.workshop() / files.name_of(job)
+    path = export_files.workshop() / export_files.name_of(job)
     try:
         written = _write(job, selection, path, stopping)
         _finish(job, selection, written)
@@ -228,7 +228,9 @@ def _finish(job: ExportJob, selection: Selection, written: _Written) -> None:
     """Keep the file, if the job is still this worker's and nobody withdrew."""
     # a storage elsewhere takes its time with a large file
     with Beat(_mine(job), selection, lease()), written.path.open("rb") as file:
-        name = files.storage().save(files.name_of(job), files.Made(file, str(written.path)))
+        name = export_files.storage().save(
+            export_files.name_of(job), export_files.Made(file, str(written.path))
+        )
     try:
         with transaction.atomic():
             # Who withdraws holds this row as well: either they are seen here, or they see this file.
@@ -252,7 +254,7 @@ def _finish(job: ExportJob, selection: Selection, written: _Written) -> None:
             writing.note(job.study, job.by, job.format, selection.filters, **more)
             _announce(job, ExportState.DONE, rows=selection.rows)
     except BaseException:
-        files.storage().delete(name)
+        export_files.storage().delete(name)
         raise
 
 
@@ -274,7 +276,7 @@ def _fail(job: ExportJob, error: Exception, *, last: bool) -> None:
 
 def _announce(job: ExportJob, state: str, **counts: int) -> None:
     data = {"export": job.pk, "format": job.format, "state": str(state), **counts}
-    subscriptions.announce(study_id=job.study_id, event="export.finished", data=data)
+    events.announce(study_id=job.study_id, event="export.finished", data=data)
 
 
 __all__ = [

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from annotation.core.csv_text import text_of_cell
 from annotation.imports.readers.oddities import FileRefused, FileSummary, Oddity, OddityLog, sha256_of
 from annotation.imports.readers.tables import FIRST_ROW, read_csv
-from annotation.releases.columns import read
 
 IN_VOTES = ("region_stereo", "region_nonstereo", "region_unsure")
 OUT_VOTES = ("NA_stereo", "NA_nonstereo", "NA_unsure")
@@ -119,7 +119,7 @@ class _Cells:
         return FileRefused(self.path, problem, cure, row=self.number, column=column)
 
     def _identity(self) -> str:
-        raw = read(self.cells["identity"])
+        raw = text_of_cell(self.cells["identity"])
         trimmed = raw.strip()
         name = trimmed.strip(",.; ")
         if name != trimmed:
@@ -129,7 +129,7 @@ class _Cells:
         return self._text("identity", name, LONGEST_NAME)
 
     def _attribute(self) -> str:
-        raw = read(self.cells["attribute"])
+        raw = text_of_cell(self.cells["attribute"])
         text = raw.strip().lower()
         if text != raw:
             self._note("attribute_normalised", f"'{raw}'")

@@ -8,18 +8,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.annotate.serializers import (
+from annotation.api.errors import Conflict, refusals
+from annotation.api.pages import listing, page, page_of
+from annotation.models import EnrolmentStatus, StudyStatus
+from annotation.participation.enrolment_resource import TAGS, Working, place
+from annotation.participation.queries import care
+from annotation.participation.serializers import (
     AgreeBody,
     ConsentSerializer,
     OwnStudySerializer,
     languages_here,
     text_here,
 )
-from annotation.api.errors import Conflict, refusals
-from annotation.api.pages import listing, page, page_of
-from annotation.models import EnrolmentStatus, StudyStatus
-from annotation.participation.enrolment_resource import TAGS, Working, place
-from annotation.participation.queries import care
 from annotation.participation.services import annotators
 
 _ENDED = (

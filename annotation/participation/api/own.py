@@ -16,6 +16,8 @@ from rest_framework.response import Response
 from annotation import policies
 from annotation.api.errors import Conflict, Refused
 from annotation.api.resource import Body
+from annotation.assignment import queries
+from annotation.assignment.queries import Seat
 from annotation.models import EnrolmentStatus, Study, StudyStatus
 from annotation.participation import profile_fields
 from annotation.participation.enrolment_resource import TAGS, Working, no_consent
@@ -181,9 +183,9 @@ class Withdraw(Working):
         return _part(request, name)
 
 
-def _seat(request: Request, name: str) -> enrolments.Seat:
+def _seat(request: Request, name: str) -> Seat:
     """Their part; open to everybody who ever took part, whatever has become of them or of the study."""
-    seat = enrolments.seat(user=request.user, study_name=name)
+    seat = queries.seat(user=request.user, study_name=name)
     if seat is None:
         raise Http404
     return seat
@@ -211,7 +213,7 @@ def _part(request: Request, name: str) -> Response:
 
 def _at_work(request: Request, name: str) -> Study:
     """The study, if the account has agreed to take part and still does."""
-    seat = enrolments.seat(user=request.user, study_name=name)
+    seat = queries.seat(user=request.user, study_name=name)
     if seat is None:
         study = Study.objects.filter(name=name).first()
         if study is None or not policies.may_annotate(request.user, study):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from annotation.core.translation import looked_for, part_of
+from annotation.core.translation import LANGUAGE, looked_for, part_of
 from annotation.models import (
     Annotator,
     ConsentText,
@@ -18,7 +18,6 @@ from annotation.models import (
     Task,
 )
 from annotation.participation import profile_fields
-from annotation.studies.study_file.table import LANGUAGE
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

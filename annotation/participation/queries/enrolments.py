@@ -4,15 +4,12 @@ more than an index look-up does."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery
 
 from annotation import policies
-from annotation.core.prepared import Given, Prepared
 from annotation.models import (
-    Consent,
-    ConsentText,
     Enrolment,
     EnrolmentStatus,
     ProfileAnswer,
@@ -56,20 +53,6 @@ class StudyCard:
         return self.study.status == StudyStatus.OPEN
 
 
-@dataclass(frozen=True)
-class Seat:
-    """Somebody's place in a study: their enrolment, whether they agreed to the latest consent text, and
-    whether they lead the study (and so may not answer in it)."""
-
-    enrolment: Enrolment
-    consented: bool
-    leads: bool = False
-
-    @property
-    def blocked(self) -> bool:
-        return self.enrolment.status == EnrolmentStatus.BLOCKED
-
-
 def study_cards(user: User) -> list[StudyCard]:
     """The studies that `user` can take part in, or has taken part in: those open come first."""
     studies = list(policies.studies_open_to(user).order_by("title"))
@@ -110,34 +93,6 @@ def _progress(done: int, *, of: int) -> Progress:
 def total_units(*, study_id: int) -> int:
     """How many items a study has for each annotator, with the checks they will meet."""
     return _totals(Task.objects.filter(study=study_id)).get(study_id, 0)
-
-
-_LATEST_TEXT = ConsentText.objects.filter(study=OuterRef(OuterRef("study"))).order_by("-version")
-SEATS = (
-    Enrolment.objects.filter(annotator__user=Given("user"), study__name=Given("study"))
-    .select_related("study")
-    .annotate(
-        consented=Exists(
-            Consent.objects.filter(
-                annotator=OuterRef("annotator"),
-                withdrawn_at__isnull=True,
-                text__study=OuterRef("study"),
-                text__version=Subquery(_LATEST_TEXT.values("version")[:1]),
-            )
-        ),
-        leads=Exists(Study.leads.through.objects.filter(study=OuterRef("study"), user=Given("user"))),
-    )
-)
-"""What `seat` reads."""
-_SEAT = Prepared(SEATS)
-
-
-def seat(*, user: User, study_name: str, by: Prepared[Any] = _SEAT) -> Seat | None:
-    """The place of `user` in a study, with the study, in one query: SEATS, or one that was made of it."""
-    enrolment: Any = by.first(user=user.pk, study=study_name)
-    if enrolment is None:
-        return None
-    return Seat(enrolment=enrolment, consented=enrolment.consented, leads=enrolment.leads)
 
 
 def profile_answers(*, user: User) -> QuerySet[ProfileAnswer]:

@@ -14,8 +14,9 @@ from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
+from annotation import events
+from annotation import export_files as services_files
 from annotation.assignment.services import slots
-from annotation.exports.services import files as services_files
 from annotation.models import (
     Annotator,
     AuditEvent,
@@ -31,7 +32,6 @@ from annotation.models import (
     StudyStatus,
 )
 from annotation.participation.services import annotators, crowd
-from annotation.webhooks.services import subscriptions
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -102,7 +102,7 @@ def withdraw(
             skips_deleted=skips,
             profile_deleted=profile_deleted,
         )
-        subscriptions.announce(
+        events.announce(
             study_id=study.pk,
             event="annotator.withdrew",
             data={"responses": responses, "slots_reopened": reopened},

@@ -12,12 +12,14 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.annotate.services.saving import SESSION
+from annotation.assignment import queries
+from annotation.assignment.queries import Seat
 from annotation.core.requests import LoggedIn
 from annotation.models import Enrolment, EnrolmentStatus, StudyStatus
 from annotation.participation.forms.annotator import WithdrawForm
 from annotation.participation.queries import care, enrolments
 from annotation.participation.services import crowd, withdrawals
+from annotation.participation.sessions import SESSION
 
 
 @login_required
@@ -97,8 +99,8 @@ def come_back(request: LoggedIn, name: str) -> HttpResponse:
     return redirect("annotate", name=name)
 
 
-def _seat(request: LoggedIn, name: str) -> enrolments.Seat:
-    seat = enrolments.seat(user=request.user, study_name=name)
+def _seat(request: LoggedIn, name: str) -> Seat:
+    seat = queries.seat(user=request.user, study_name=name)
     if seat is None:
         raise Http404
     return seat

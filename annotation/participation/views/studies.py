@@ -12,6 +12,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import policies
+from annotation.assignment import queries
+from annotation.assignment.queries import Seat
 from annotation.core.requests import LoggedIn
 from annotation.models import EnrolmentStatus, Study, StudyStatus
 from annotation.participation.forms.annotator import ProfileForm
@@ -36,7 +38,7 @@ _ENDED = frozenset(
 @require_safe
 def study(request: LoggedIn, name: str) -> HttpResponse:
     found = get_object_or_404(Study, name=name)
-    seat = enrolments.seat(user=request.user, study_name=name)
+    seat = queries.seat(user=request.user, study_name=name)
     if seat is not None and seat.enrolment.status == EnrolmentStatus.WITHDRAWN:
         return redirect("withdraw", name=name)
     led = policies.leads(request.user, found)
@@ -65,7 +67,7 @@ def study(request: LoggedIn, name: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def consent(request: LoggedIn, name: str) -> HttpResponse:
     found = get_object_or_404(Study, name=name)
-    seat = enrolments.seat(user=request.user, study_name=name)
+    seat = queries.seat(user=request.user, study_name=name)
     if request.method == "POST" and "decline" in request.POST:
         return _decline(request, seat) if seat else redirect("home")
     if seat is not None and (found.status != StudyStatus.OPEN or seat.enrolment.status in _ENDED):
@@ -110,7 +112,7 @@ def profile(request: LoggedIn, name: str | None = None) -> HttpResponse:
     """The voluntary profile: on the way into a study, or on its own."""
     found = None
     if name is not None:
-        seat = enrolments.seat(user=request.user, study_name=name)
+        seat = queries.seat(user=request.user, study_name=name)
         if seat is None or not seat.consented:
             return redirect("consent", name=name)
         if seat.enrolment.status in _ENDED:
@@ -142,7 +144,7 @@ def profile(request: LoggedIn, name: str | None = None) -> HttpResponse:
     )
 
 
-def _decline(request: LoggedIn, seat: enrolments.Seat) -> HttpResponse:
+def _decline(request: LoggedIn, seat: Seat) -> HttpResponse:
     """Somebody who was let in and does not agree: nothing of them is kept."""
     found, crowd = seat.enrolment.study, bool(seat.enrolment.crowd_participant)
     if annotators.decline(annotator=seat.enrolment.annotator, study=found):

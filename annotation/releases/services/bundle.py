@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from annotation.core.snapshots import snapshot
+from annotation.export_files import workshop
 from annotation.exports.packing import ENOUGH, File, zipped
-from annotation.exports.services.files import workshop
 from annotation.models import AuditEvent, Study
 from annotation.releases import columns, tables
 from annotation.releases.annotators import Key, People, people

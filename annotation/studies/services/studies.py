@@ -18,6 +18,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotation import events
 from annotation.core import strata
 from annotation.models import (
     AuditEvent,
@@ -45,7 +46,6 @@ from annotation.studies.study_file.reading import StudyFile
 from annotation.studies.units.depiction import Rule
 from annotation.studies.units.planned import StudyRefused, found, source_named
 from annotation.studies.units.write import make_units, remove_units
-from annotation.webhooks.services import subscriptions
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -159,7 +159,7 @@ def change_status(*, study: Study, to: str, by: str) -> bool:
                 )
             )
         if moved:
-            subscriptions.announce_status(study=study)
+            events.announce_status(study=study)
     if moved:
         logger.info("study %s is %s by %s", study.name, to, by)
     return bool(moved)

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from annotation.core.translation import LANGUAGE
 from annotation.studies.errors import Place
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file import safe_toml
-from annotation.studies.study_file.table import LANGUAGE, LARGEST_NUMBER, StudyFileError, Table
+from annotation.studies.study_file.table import LARGEST_NUMBER, StudyFileError, Table
 from annotation.studies.study_file.tasks import (
     Associations,
     CheckItem,

@@ -10,6 +10,7 @@ import difflib
 import re
 from typing import Any
 
+from annotation.core.translation import LANGUAGE
 from annotation.studies.errors import StudyError
 from annotation.studies.errors import gettext_noop as _
 
@@ -18,8 +19,6 @@ HIGHEST_COUNT = 32_767
 LARGEST_NUMBER = 2**31 - 1
 """Of what there may be very many of: items, images."""
 LARGEST_SEED = 2**63 - 1
-LANGUAGE = "en"
-"""The language of the texts that stand under no language of their own."""
 
 
 class StudyFileError(StudyError):
@@ -216,4 +215,4 @@ class Table:
                 )
 
 
-__all__ = ["HIGHEST_COUNT", "LANGUAGE", "LARGEST_NUMBER", "LARGEST_SEED", "StudyFileError", "Table"]
+__all__ = ["HIGHEST_COUNT", "LARGEST_NUMBER", "LARGEST_SEED", "StudyFileError", "Table"]

@@ -13,8 +13,9 @@ from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q
 
 from annotation.core.committed_ids import PATIENCE_SECONDS, horizon
+from annotation.events import FULLY_ANNOTATED, RESPONSE_CREATED
 from annotation.models import Delivery, DeliveryState, Purpose, Response, Slot, SlotState, Unit, Webhook
-from annotation.webhooks.services.subscriptions import FULLY_ANNOTATED, RESPONSE_CREATED, newest_response
+from annotation.webhooks.services.subscriptions import newest_response
 
 BATCH = 100
 """Answers, or items, in one message."""

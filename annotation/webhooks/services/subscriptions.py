@@ -1,25 +1,23 @@
 """Webhooks: addresses that are told what happens in a study (docs/webhooks.md).
 
-A message holds ids, counts and times, and nothing of anybody: who needs more fetches it by the API, with a
-token that says what they may see. What happens seldom is announced where it happens, in the same transaction
-(`announce`); answers are found afterwards (services/webhook_events.py), so that giving one costs no more.
+What happens is announced in annotation/events.py; answers are found in webhooks/services/events.py.
 """
 
 from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_noop
 
+from annotation.events import EVENTS, FULLY_ANNOTATED, PING, RESPONSE_CREATED
 from annotation.models import AuditEvent, Delivery, Response, Study, Webhook
 from annotation.webhooks import safe_requests
 
@@ -28,24 +26,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PING = "ping"
-RESPONSE_CREATED = "response.created"
-FULLY_ANNOTATED = "item.fully_annotated"
-EVENTS: dict[str, str] = {
-    RESPONSE_CREATED: gettext_noop("answers came in, up to 100 a message"),
-    FULLY_ANNOTATED: gettext_noop("items got the last answer that was wanted of them, up to 100 a message"),
-    "annotator.withdrew": gettext_noop("somebody took their answers back: how many, not who"),
-    "study.opened": gettext_noop("the study was opened, or opened again after a break"),
-    "study.paused": gettext_noop("the study has a break"),
-    "study.closed": gettext_noop("the study was closed for good"),
-    "scores.finished": gettext_noop("scores were computed"),
-    "export.finished": gettext_noop("an export that was made in the background is ready, or failed"),
-    "run.finished": gettext_noop("a generation run of images that the study shows came to its end"),
-}
-"""Event -> what it says. `ping` is sent on request only."""
 
 MOST = 10
-_STATUS_EVENTS = {"open": "study.opened", "paused": "study.paused", "closed": "study.closed"}
 
 
 class WebhookRefused(ValueError):
@@ -165,26 +147,6 @@ def ping(*, webhook: Webhook) -> Delivery:
     )
 
 
-def announce(*, study_id: int, event: str, data: Mapping[str, Any]) -> int:
-    """Tell the webhooks of a study that `event` happened, once the surrounding transaction is committed;
-    returns how many. `data` holds ids, counts and times only."""
-    if event not in EVENTS:
-        raise ValueError(f"'{event}' is not an event. Add it to EVENTS.")
-    listening = Webhook.objects.filter(study=study_id, disabled_at__isnull=True)
-    made = [
-        Delivery(webhook=webhook, event=event, payload=dict(data))
-        for webhook in listening
-        if event in webhook.events
-    ]
-    Delivery.objects.bulk_create(made)
-    return len(made)
-
-
-def announce_status(*, study: Study) -> int:
-    """Tell the webhooks of `study` that it was opened, paused or closed."""
-    return announce(study_id=study.pk, event=_STATUS_EVENTS[study.status], data={"status": study.status})
-
-
 def newest_response() -> int:
     """The id of the newest answer there is, 0 without one."""
     return Response.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
@@ -222,15 +184,9 @@ def _record(what: str, webhook: Webhook, *, by: User, **details: object) -> None
 
 
 __all__ = [
-    "EVENTS",
-    "FULLY_ANNOTATED",
     "MOST",
-    "PING",
-    "RESPONSE_CREATED",
     "WebhookRefused",
     "add",
-    "announce",
-    "announce_status",
     "choose",
     "disable",
     "enable",

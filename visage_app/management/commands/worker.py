@@ -12,9 +12,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import close_old_connections
 from django.utils import timezone
 
+from annotation import export_files as services_files
 from annotation.assignment.services import slots
 from annotation.exports import tasks as export_tasks
-from annotation.exports.services import files as services_files
 from annotation.exports.services import jobs as export_jobs
 from annotation.webhooks.services import deliveries, events
 from generation import tasks

@@ -1,0 +1,66 @@
+"""The enrolment of an account in a study, read in one query. Nothing here writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Exists, OuterRef, Subquery
+
+from annotation.core.prepared import Given, Prepared
+from annotation.models import (
+    Consent,
+    ConsentText,
+    Enrolment,
+    EnrolmentStatus,
+    Study,
+)
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Somebody's place in a study: their enrolment, whether they agreed to the latest consent text, and
+    whether they lead the study (and so may not answer in it)."""
+
+    enrolment: Enrolment
+    consented: bool
+    leads: bool = False
+
+    @property
+    def blocked(self) -> bool:
+        return self.enrolment.status == EnrolmentStatus.BLOCKED
+
+
+_LATEST_TEXT = ConsentText.objects.filter(study=OuterRef(OuterRef("study"))).order_by("-version")
+
+
+SEATS = (
+    Enrolment.objects.filter(annotator__user=Given("user"), study__name=Given("study"))
+    .select_related("study")
+    .annotate(
+        consented=Exists(
+            Consent.objects.filter(
+                annotator=OuterRef("annotator"),
+                withdrawn_at__isnull=True,
+                text__study=OuterRef("study"),
+                text__version=Subquery(_LATEST_TEXT.values("version")[:1]),
+            )
+        ),
+        leads=Exists(Study.leads.through.objects.filter(study=OuterRef("study"), user=Given("user"))),
+    )
+)
+"""What `seat` reads."""
+
+
+_SEAT = Prepared(SEATS)
+
+
+def seat(*, user: User, study_name: str, by: Prepared[Any] = _SEAT) -> Seat | None:
+    """The place of `user` in a study, with the study, in one query: SEATS, or one that was made of it."""
+    enrolment: Any = by.first(user=user.pk, study=study_name)
+    if enrolment is None:
+        return None
+    return Seat(enrolment=enrolment, consented=enrolment.consented, leads=enrolment.leads)
