@@ -94,7 +94,7 @@ def _draw_cells(rng: random.Random, *, wanted: dict[str, int], name: str) -> lis
             return [frozenset(picture) for picture in pictures]
     raise ValueError(
         f"The pictures of {name!r} cannot hold {sum(wanted.values())} drawings. "
-        "Lower drawn_stereotypical or drawn_random of its level in annotation/demo_data/simulation.toml."
+        "Lower drawn_stereotypical or drawn_random of its level in annotation/demo/data/simulation.toml."
     )
 
 

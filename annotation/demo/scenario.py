@@ -1,4 +1,4 @@
-"""What the demonstration is made of, read from annotation/demo_data/*.toml. Pure: no Django."""
+"""What the demonstration is made of, read from annotation/demo/data/*.toml. Pure: no Django."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).resolve().parents[2] / "demo_data"
+DATA = Path(__file__).resolve().parent / "data"
 PICTURES_PER_GROUP = 5
 ATTRIBUTES_PER_PAGE = 4
 """And 'none of the above' as a fifth option (PROTOCOL §5)."""

@@ -97,7 +97,7 @@ def import_finished(
 
     All are looked at before anything is kept; files are kept before the rows, which come in one
     transaction. A picture whose row is known without a file (ViSAGe's release) gets its file. Groups that
-    neither the database nor annotation/data/identities.csv knows are refused unless `new_groups`.
+    neither the database nor annotation/imports/data/identities.csv knows are refused unless `new_groups`.
     Raises FileRefused or UploadRefused.
     """
     if not _NAME.fullmatch(into.name) or len(into.name) > 80:

@@ -97,7 +97,7 @@ def test_an_unlisted_identity_is_stored_with_blanks_and_reported(tmp_path, capsy
             "sheet": "",
             "count": 1,
             "rows_not_stored": 0,
-            "what": "an identity that annotation/data/identities.csv does not list",
+            "what": "an identity that annotation/imports/data/identities.csv does not list",
             "done": "stored under its own name; country, region and Global South left blank",
             "example_row": 2,
             "example": "'Atlantean'",

@@ -8,7 +8,7 @@ import pytest
 
 from metrics.figures import geography
 
-IDENTITIES = Path(geography.__file__).parents[2] / "annotation" / "data" / "identities.csv"
+IDENTITIES = Path(geography.__file__).parents[2] / "annotation" / "imports" / "data" / "identities.csv"
 NATIONS = [row for row in csv.DictReader(IDENTITIES.read_text().splitlines()) if row["axis"] == "nationality"]
 
 

@@ -1,4 +1,4 @@
-"""What is known of the identities that SeeGULL names: annotation/data/identities.csv (PROTOCOL §1)."""
+"""What is known of the identities that SeeGULL names: annotation/imports/data/identities.csv (PROTOCOL §1)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Identity:
 
 def known_identities() -> dict[tuple[str, str], Identity]:
     """Every identity of the table by (axis, name). How it was made: docs/importing.md."""
-    text = files("annotation").joinpath("data/identities.csv").read_text(encoding="utf-8")
+    text = files("annotation").joinpath("imports/data/identities.csv").read_text(encoding="utf-8")
     return {
         (line["axis"], line["identity"]): Identity(
             axis=line["axis"],

@@ -41,7 +41,7 @@ KINDS: dict[str, Kind] = {
         "an attribute with capitals or spaces around it", "stored trimmed, lower-case"
     ),
     "identity_unlisted": Kind(
-        "an identity that annotation/data/identities.csv does not list",
+        "an identity that annotation/imports/data/identities.csv does not list",
         "stored under its own name; country, region and Global South left blank",
     ),
     "identity_misspelled": Kind(
