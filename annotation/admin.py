@@ -183,7 +183,7 @@ class AuditEventAdmin(ReadOnly):
 
 
 class AccountForm(Form):
-    """An account and its roles, which go through services/accounts.py."""
+    """An account and its roles, which go through accounts/services/accounts.py."""
 
     may_set_up = forms.BooleanField(label=gettext_lazy("may set up studies"), required=False)
     leads = forms.ModelMultipleChoiceField(

@@ -15,7 +15,7 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.annotate import queries as queries_work
+from annotation.annotate import queries
 from annotation.annotate.serializers import (
     AnswerBody,
     LastAnswersSerializer,
@@ -77,7 +77,7 @@ class Next(Working):
         fresh = [item for item in given.items if item.client_key not in have]
         told = {
             "held": given.held,
-            "items": queries_work.described(
+            "items": queries.described(
                 study_id=seat.enrolment.study_id,
                 keys={item.unit_id: item.client_key for item in fresh},
                 training=[item.unit_id for item in fresh if item.purpose == "training"],
@@ -95,16 +95,14 @@ class Answers(Working):
     def get(self, request: Request, name: str) -> Response:
         """The annotator's own last ten answers, each with the key under which a correction is sent."""
         seat = seat_of(request, name)
-        own = queries_work.last_answers(enrolment=seat.enrolment)
+        own = queries.last_answers(enrolment=seat.enrolment)
         keys = {
             answer.response.unit_id: responses.correction_key(
                 enrolment=seat.enrolment, earlier=answer.response
             )
             for answer in own
         }
-        shown = queries_work.described(
-            study_id=seat.enrolment.study_id, keys=keys, language=get_language() or ""
-        )
+        shown = queries.described(study_id=seat.enrolment.study_id, keys=keys, language=get_language() or "")
         answers = [
             {
                 "item": item,

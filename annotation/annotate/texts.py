@@ -120,7 +120,7 @@ def messages() -> dict[str, str]:
 
 
 def board() -> dict[str, str]:
-    """Texts of the drawing board, by their names in static/js/boxes/messages.js."""
+    """Texts of the drawing board, by their names in static/annotation/boxes/messages.js."""
     return {
         "editor": _("Picture with boxes"),
         "help": _(

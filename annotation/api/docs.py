@@ -47,4 +47,4 @@ def _written(language: str, renderer: type[BaseRenderer]) -> bytes:
 class DocsView(SpectacularSwaggerSplitView):
     """The schema to read and to try out, in the browser."""
 
-    template_name = "annotation/api_docs.html"
+    template_name = "annotation/api/docs.html"

@@ -100,7 +100,7 @@ def export_list(request: LoggedIn, name: str) -> HttpResponse:
         # A page that polls; whoever comes without one sees the whole page.
         if not request.htmx:
             return redirect("export_page", name=name)
-        return render(request, "annotation/lead/_exports.html", _asked(request, study))
+        return render(request, "annotation/exports/_exports.html", _asked(request, study))
     form = ExportForm(study, request.POST)
     if not form.is_valid():
         return _page(request, study, form, status=422)
@@ -181,4 +181,4 @@ def _page(request: LoggedIn, study: Study, form: ExportForm, *, status: int = 20
         "large": queries.is_large(study),
         "threshold": queries.LARGE,
     }
-    return render(request, "annotation/lead/export.html", context, status=status)
+    return render(request, "annotation/exports/export.html", context, status=status)

@@ -55,7 +55,7 @@ class Webhook(models.Model):
     """An address that is told what happens in a study. `secret` signs each message (HMAC-SHA256).
 
     Answers are not announced as they come: `seen_response` is the last one that was looked at for this
-    webhook (services/webhook_events.py). `failing_since` is the first try that failed since the last that did
+    webhook (services/events.py). `failing_since` is the first try that failed since the last that did
     not; until `rests_until` nothing is tried.
     """
 

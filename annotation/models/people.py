@@ -152,7 +152,7 @@ class Enrolment(models.Model):
     crowd_session = models.CharField(max_length=120, blank=True)
     # What the profile matches, kept so that *next* need not work it out; null: not worked out yet
     strata = models.JSONField(null=True, blank=True)
-    # Counted as answers come in, so that no page has to count them (services/responses.py)
+    # Counted as answers come in, so that no page has to count them (annotate/services/responses.py)
     answered = models.PositiveIntegerField(default=0, help_text="Units answered, gold and training left out.")
     golds = models.PositiveIntegerField(default=0, help_text="Gold items and attention checks answered.")
     session_started_at = models.DateTimeField(null=True, blank=True)

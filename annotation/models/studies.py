@@ -13,7 +13,7 @@ from annotation.models.images import ImageSet
 
 
 class StudyStatus(models.TextChoices):
-    """draft -> open <-> paused -> closed. The allowed moves stand in services/studies.py."""
+    """draft -> open <-> paused -> closed. The allowed moves stand in studies/services/studies.py."""
 
     DRAFT = "draft"
     OPEN = "open"

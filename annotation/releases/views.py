@@ -75,7 +75,7 @@ def _page(request: LoggedIn, study: Study, form: ReleaseForm) -> HttpResponse:
                 ],
                 "smallest": preview.people.smallest(),
             }
-    return render(request, "annotation/lead/release.html", context, status=status)
+    return render(request, "annotation/releases/release.html", context, status=status)
 
 
 def _how(field: FieldReport) -> str | Promise:

@@ -3,7 +3,7 @@
 A *document* is the content of a study file (docs/studies.md) as nested dicts, complete or not. Each
 account has a row of its own in the table of sessions, whose key only this server can tell, so what was
 filled in survives logging out and is there in another browser. From the moment a study is whole it is
-also a draft in the database (services/studies.py), which everybody who leads it sees.
+also a draft in the database (studies/services/studies.py), which everybody who leads it sees.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """What is wrong with a study: where, and in words that do not say where. A study file names the key; the
-pages on which a study is set up name the field (views/wizard_checks.py). Pure: no Django.
+pages on which a study is set up name the field (setup/views/checks.py). Pure: no Django.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def webhook_list(request: LoggedIn, name: str) -> HttpResponse:
         "events": _offered(form["events"].value()),
         "most": subscriptions.MOST,
     }
-    return render(request, "annotation/lead/webhooks.html", context, status=422 if form.errors else 200)
+    return render(request, "annotation/webhooks/webhooks.html", context, status=422 if form.errors else 200)
 
 
 @login_required
@@ -154,4 +154,4 @@ def _page(
         "kept": deliveries.KEPT.days,
     }
     status = 422 if form is not None and form.errors else 200
-    return render(request, "annotation/lead/webhook.html", context, status=status)
+    return render(request, "annotation/webhooks/webhook.html", context, status=status)

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.models import Study, StudyStatus
 from tests import factories
-from tests.annotation.release_world import ASIAN_WOMAN, EUROPEAN_MAN, answered, people
+from tests.annotation.releases.world import ASIAN_WOMAN, EUROPEAN_MAN, answered, people
 from tests.test_access import EXPECTED, LOGIN, ROLES, World
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

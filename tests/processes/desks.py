@@ -1,4 +1,4 @@
-"""Annotators who work over HTTP, each with the rules of the page at work (static/js/desk/sender.js): an
+"""Annotators who work over HTTP, each with the rules of the page at work (annotate/sender.js): an
 answer is sent again, under the same key, until the server has acknowledged it, and asks for the next item the
 first time only."""
 

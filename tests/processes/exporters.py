@@ -14,7 +14,7 @@ import django
 
 django.setup()
 
-from annotation import export_files as services_files  # noqa: E402
+from annotation import export_files  # noqa: E402
 from annotation.exports import (  # noqa: E402
     packing,
     snapshot,
@@ -54,20 +54,20 @@ def finish(job_id: str) -> list[dict[str, object]]:
     """What a worker that died has left; and what there is after another has made it and tidied up."""
     left = _look(job_id)
     make(job_id)
-    services_files.tidy()
+    export_files.tidy()
     return [left, _look(job_id)]
 
 
 def _look(job_id: str) -> dict[str, object]:
     """How an export stands, what is in its file, and what lies about."""
     job = ExportJob.objects.get(pk=job_id)
-    kept = services_files.storage()
+    kept = export_files.storage()
     told: dict[str, object] = {
         "state": job.state,
         "attempts": job.attempts,
         "exports": AuditEvent.objects.filter(what="export", details__job=job.pk).count(),
         "files": sorted(kept.listdir("")[1]) if kept.exists("") else [],
-        "unfinished": len(list(services_files.workshop().iterdir())),
+        "unfinished": len(list(export_files.workshop().iterdir())),
     }
     if job.file:
         with kept.open(job.file) as file:

@@ -25,7 +25,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile  # noqa: E402
 from django.test.client import encode_multipart  # noqa: E402
 from PIL import Image as Picture  # noqa: E402
 
-from annotation import export_files as services_files  # noqa: E402
+from annotation import export_files  # noqa: E402
 from annotation.exports.selection import Filters  # noqa: E402
 from annotation.exports.services import jobs as export_jobs  # noqa: E402
 from annotation.models import ExportJob, Image  # noqa: E402
@@ -156,7 +156,7 @@ def backup(folder: str) -> dict[str, object]:
 
 def export() -> dict[str, object]:
     """An export in the background with room for a part only: until it waits, and after there is room."""
-    mount(services_files.workshop(), "16k")
+    mount(export_files.workshop(), "16k")
     study = factories.study("load")
     task = factories.task(study)
     for _ in range(400):
@@ -166,11 +166,11 @@ def export() -> dict[str, object]:
     export_jobs.ROOM = timedelta(seconds=1)
     for size in ("", "50m"):
         if size:
-            resize(services_files.workshop(), size)
+            resize(export_files.workshop(), size)
             time.sleep(1.1)
         export_jobs.make_pending()
         found = ExportJob.objects.get(pk=job.pk)
-        unfinished = len(list(services_files.workshop().iterdir()))
+        unfinished = len(list(export_files.workshop().iterdir()))
         seen.append([found.state, found.attempts, found.error, unfinished, found.rows])
     return {"seen": seen}
 

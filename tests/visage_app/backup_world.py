@@ -21,7 +21,7 @@ from generation.models import Embedding, Run, RunKind
 from generation.vectors import pack
 from metrics.models import Score, ScoreRun
 from tests import factories
-from tests.annotation.export_world import png
+from tests.annotation.exports.world import png
 
 ODD_JSON = {"b": [1e22, -0.0, 1.5e-9, 0.1, 10**30, True, None], "a": {"ü\u2028'\\u0000": "😀"}}
 

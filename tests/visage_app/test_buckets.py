@@ -18,7 +18,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import export_files as services_files
+from annotation import export_files
 from annotation.exports.selection import Filters
 from annotation.exports.services import jobs as export_jobs
 from annotation.exports.services import progress, writing
@@ -26,9 +26,9 @@ from annotation.images import files as image_files
 from annotation.models import ExportJob, ExportState, Image
 from generation.services import verify
 from tests import factories
-from tests.annotation.export_jobs_world import asked as export_of
-from tests.annotation.export_jobs_world import made, members
-from tests.annotation.export_world import depiction, png
+from tests.annotation.exports.jobs_world import asked as export_of
+from tests.annotation.exports.jobs_world import made, members
+from tests.annotation.exports.world import depiction, png
 from tests.visage_app import s3_world
 from tests.visage_app.backup_world import emptied, installation, said_nothing
 from visage_app import backup
@@ -110,7 +110,7 @@ class TestFiles:
         made = tmp_path / "made.zip"
         made.write_bytes(bytes(range(256)) * 36_000)
         with made.open("rb") as file, s3_world.asked(storages["exports"]) as requests:
-            assert storages["exports"].save("1.zip", services_files.Made(file, str(made))) == "1.zip"
+            assert storages["exports"].save("1.zip", export_files.Made(file, str(made))) == "1.zip"
         assert sorted(requests) == ["CompleteMultipartUpload", "CreateMultipartUpload", *["UploadPart"] * 2]
         assert made.exists(), "it is the worker's to take away"
         with storages["exports"].open("1.zip") as file:
@@ -227,9 +227,9 @@ class TestExports:
         job = made(export_of(study, admin, "huggingface"))
         assert (job.state, job.error) == (ExportState.DONE, "")
         assert f"exports/{job.file}" in keys(bucket)
-        assert list(services_files.workshop().iterdir()) == []
+        assert list(export_files.workshop().iterdir()) == []
         client.force_login(admin)
-        with s3_world.asked(services_files.storage()) as requests:
+        with s3_world.asked(export_files.storage()) as requests:
             answer = client.get(reverse("export_file", args=[study.name, job.pk]))
             content = b"".join(answer.streaming_content)
         assert requests == ["GetObject"]
@@ -246,9 +246,9 @@ class TestExports:
         image_files.keep(DATA)
         job = made(export_of(depiction(), factories.user("admin", admin=True)))
         bucket.put_object(Bucket=s3_world.BUCKET, Key="exports/7-of-nobody.zip", Body=b"x")
-        assert services_files.tidy() == 1
+        assert export_files.tidy() == 1
         assert f"exports/{job.file}" in keys(bucket)
-        assert services_files.tidy(now=timezone.now() + timedelta(days=30)) == 1
+        assert export_files.tidy(now=timezone.now() + timedelta(days=30)) == 1
         assert [key.split("/")[0] for key in keys(bucket)] == ["images"]
 
     def test_a_server_that_goes_away_is_on_the_job_and_it_is_made_at_the_next_try(
@@ -260,7 +260,7 @@ class TestExports:
         failed = export_jobs.make(job_id=job.pk)
         assert failed.state == ExportState.PENDING
         assert "does not answer" in failed.error
-        assert list(services_files.workshop().iterdir()) == []
+        assert list(export_files.workshop().iterdir()) == []
         s3_world.use(settings, s3_world.buckets(server.endpoint))
         assert made(job).state == ExportState.DONE
         s3_world.use(settings, s3_world.buckets(s3_world.nobody()))

@@ -14,7 +14,7 @@ from django.template.base import Lexer, TokenType
 from django.urls import reverse
 from django.utils.translation import deactivate, override
 
-from annotation.annotate import texts as work_texts
+from annotation.annotate import texts as page_texts
 from annotation.annotate.services import answer_rules
 from annotation.core import extra_wordings, scales
 from annotation.models import EnrolmentStatus, StudyStatus, TaskKind
@@ -179,7 +179,7 @@ def test_words_that_are_not_marked_are_found(source):
         "<p>{% blocktranslate count n=n %}{{ n }} item{% plural %}{{ n }} items{% endblocktranslate %}</p>",
         '{{ label|default:_("a link") }}',
         '{{ day|date:"D Y-m-d" }}',
-        '{% include "annotation/lead/_field.html" with field=form.title hide_optional=1 %}',
+        '{% include "annotation/setup/_field.html" with field=form.title hide_optional=1 %}',
         '{% url "study" study.name as study_url %}',
         "<p>95 % – 3</p>",
         '<button name="make" value="1">{% translate "Make" %}</button>',
@@ -245,10 +245,10 @@ def test_every_usual_wording_is_there_with_its_places_and_as_it_is_documented(la
 
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_the_page_at_work_hands_translated_words_to_its_scripts(language):
-    english = work_texts.messages() | work_texts.board() | work_texts.reasons()
+    english = page_texts.messages() | page_texts.board() | page_texts.reasons()
     with override(language):
-        theirs = work_texts.messages() | work_texts.board() | work_texts.reasons()
-        labels = work_texts.labels()[TaskKind.OFFENSIVENESS]
+        theirs = page_texts.messages() | page_texts.board() | page_texts.reasons()
+        labels = page_texts.labels()[TaskKind.OFFENSIVENESS]
     assert theirs.keys() == english.keys()
     assert [name for name in english if theirs[name] == english[name] and name != "zoom"] == []
     assert {placeholder for text in theirs.values() for placeholder in placeholders(text)} == {

@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.accounts.queries import accounts as queries_accounts
+from annotation.accounts.queries import accounts as account_queries
 from annotation.accounts.queries.accounts import Person
 from annotation.accounts.serializers import DoneSerializer, EverybodySerializer, LinkSerializer, RolesBody
 from annotation.accounts.services import accounts
@@ -42,7 +42,7 @@ AccountsQuery = listing(
         required=False, max_length=200, help_text="In name, e-mail or pseudonym; or all of a platform's id."
     ),
     role=serializers.ChoiceField(
-        choices=queries_accounts.ROLES, required=False, help_text="Only who has this role."
+        choices=account_queries.ROLES, required=False, help_text="Only who has this role."
     ),
     state=serializers.ChoiceField(
         choices=["off", *EnrolmentStatus.values],
@@ -71,11 +71,11 @@ class Accounts(Resource):
         asked = {key: query[key] for key in ("text", "role", "state") if key in query}
         return page(
             request,
-            queries_accounts.rows(kind=kind, **asked),
+            account_queries.rows(kind=kind, **asked),
             query=query,
             kind=AccountsQuery,
             row=EverybodySerializer,
-            shown=lambda found: queries_accounts.persons(kind, found),
+            shown=lambda found: account_queries.persons(kind, found),
         )
 
 
@@ -211,7 +211,7 @@ def for_admins(request: Request) -> None:
 
 def person_of(request: Request, who: str) -> Person:
     for_admins(request)
-    found = queries_accounts.person(who)
+    found = account_queries.person(who)
     if found is None:
         raise Http404
     return found
@@ -237,7 +237,7 @@ def _acted(request: Request, who: str, act: Callable[..., int]) -> Response:
 
 def _again(person: Person) -> Person:
     """As they stand now."""
-    found = queries_accounts.person(person.who)
+    found = account_queries.person(person.who)
     if found is None:
         raise Http404
     return found

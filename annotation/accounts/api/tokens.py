@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.accounts.queries import tokens as queries_tokens
+from annotation.accounts.queries import tokens as token_queries
 from annotation.accounts.queries.tokens import TokenRow
 from annotation.api import tokens
 from annotation.api.pages import listing, page, page_of
@@ -31,7 +31,7 @@ class OwnTokenSerializer(serializers.Serializer):
     scopes = serializers.ListField(
         source="token.scopes", child=serializers.ChoiceField(choices=Scope.choices)
     )
-    state = serializers.ChoiceField(choices=queries_tokens.STATES)
+    state = serializers.ChoiceField(choices=token_queries.STATES)
     in_use = serializers.SerializerMethodField(help_text="Whether this request came by it.")
     created_at = serializers.DateTimeField(source="token.created_at")
     expires_at = serializers.DateTimeField(source="token.expires_at")
@@ -49,7 +49,7 @@ TokensQuery = listing(
     orders={"id": "pk"},
     default="-id",
     state=serializers.ChoiceField(
-        choices=queries_tokens.STATES, required=False, help_text="Only tokens that are so."
+        choices=token_queries.STATES, required=False, help_text="Only tokens that are so."
     ),
 )
 
@@ -67,11 +67,11 @@ class OwnTokens(Resource):
         query = self.query(TokensQuery)
         return page(
             request,
-            queries_tokens.selected(request.user, state=query.get("state", "")),
+            token_queries.selected(request.user, state=query.get("state", "")),
             query=query,
             kind=TokensQuery,
             row=OwnTokenSerializer,
-            shown=queries_tokens.rows,
+            shown=token_queries.rows,
         )
 
 

@@ -1,4 +1,4 @@
-"""What merging two annotators would do, and whether it can be done (services/merging.py).
+"""What merging two annotators would do, and whether it can be done (accounts/services/merging.py).
 
 Asked by the page before anything is done, and again inside the merge, when everything is held.
 """

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import policies
-from annotation.accounts.queries import accounts as queries_accounts
+from annotation.accounts.queries import accounts as account_queries
 from annotation.accounts.queries.accounts import Person
 from annotation.accounts.services import accounts, erasure, merging
 from annotation.accounts.services.accounts import AccountRefused
@@ -32,7 +32,7 @@ def _for_admins(request: LoggedIn) -> None:
 
 
 def _person(who: str) -> Person:
-    found = queries_accounts.person(who)
+    found = account_queries.person(who)
     if found is None:
         raise Http404
     return found
@@ -44,10 +44,10 @@ def _person(who: str) -> Person:
 def people(request: LoggedIn) -> HttpResponse:
     _for_admins(request)
     asked = {name: request.GET.get(name, "").strip()[:200] for name in ("text", "role", "state")}
-    page, rows = queries_accounts.people(**asked, page=request.GET.get("page"))
+    page, rows = account_queries.people(**asked, page=request.GET.get("page"))
     return render(
         request,
-        "annotation/admin/people.html",
+        "annotation/accounts/people.html",
         {
             "page": page,
             "people": rows,
@@ -65,15 +65,15 @@ def people(request: LoggedIn) -> HttpResponse:
 def account(request: LoggedIn, who: str) -> HttpResponse:
     _for_admins(request)
     person = _person(who)
-    leadable = queries_accounts.not_led_by(person.user) if person.user is not None else Study.objects.none()
+    leadable = account_queries.not_led_by(person.user) if person.user is not None else Study.objects.none()
     return render(
         request,
-        "annotation/admin/person.html",
+        "annotation/accounts/person.html",
         {
             "person": person,
             "leadable": leadable,
             "self": person.user == request.user,
-            "second_factor": person.user is not None and queries_accounts.has_second_factor(person.user),
+            "second_factor": person.user is not None and account_queries.has_second_factor(person.user),
         },
     )
 
@@ -98,7 +98,7 @@ def account_action(request: LoggedIn, who: str, action: str) -> HttpResponse:
         messages.warning(request, str(refused))
         return redirect("account", who=who)
     context = {"person": person, "ask": wanted, "points": points, "study": study}
-    return render(request, "annotation/admin/confirm.html", context)
+    return render(request, "annotation/accounts/confirm.html", context)
 
 
 @login_required
@@ -111,7 +111,7 @@ def merge(request: LoggedIn, who: str) -> HttpResponse:
     if person.annotator is None:
         raise Http404
     given = request.POST if request.method == "POST" else request.GET
-    duplicate = queries_accounts.who_is(given.get("with", "").strip())
+    duplicate = account_queries.who_is(given.get("with", "").strip())
     if duplicate is None or duplicate.annotator is None:
         messages.warning(request, _("Nobody has that pseudonym. Copy it from the list of people."))
         return redirect("account", who=who)
@@ -119,14 +119,14 @@ def merge(request: LoggedIn, who: str) -> HttpResponse:
         if request.method == "POST":
             merging.merge(kept=person.annotator, duplicate=duplicate.annotator, by=request.user)
             messages.success(request, _("The two are one now."))
-            found = queries_accounts.who_is(person.annotator.pseudonym)
+            found = account_queries.who_is(person.annotator.pseudonym)
             return redirect("account", who=found.who if found else who)
         plan = merging.preview(kept=person.annotator, duplicate=duplicate.annotator)
     except MergeRefused as refused:
         messages.warning(request, str(refused))
         return redirect("account", who=who)
     context = {"person": person, "duplicate": duplicate, "plan": plan}
-    return render(request, "annotation/admin/merge.html", context)
+    return render(request, "annotation/accounts/merge.html", context)
 
 
 def _foreseen(person: Person, action: str) -> list[str]:
@@ -157,7 +157,7 @@ def _do(request: LoggedIn, person: Person, wanted: Ask, study: Study | None) -> 
         case "password" if user is not None:
             uid, token = accounts.password_link(user=user, by=by)
             link = request.build_absolute_uri(reverse("password_reset_confirm", args=[uid, token]))
-            return render(request, "annotation/admin/password_link.html", {"person": person, "link": link})
+            return render(request, "annotation/accounts/password_link.html", {"person": person, "link": link})
         case "make-admin" | "unmake-admin" if user is not None:
             accounts.set_admin(user=user, on=wanted.action == "make-admin", by=by)
         case "let-set-up" | "unlet-set-up" if user is not None:

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.accounts.forms import TokenForm
 from annotation.accounts.queries import accounts
-from annotation.accounts.queries import tokens as queries_tokens
+from annotation.accounts.queries import tokens as token_queries
 from annotation.api import tokens
 from annotation.core.requests import LoggedIn
 from annotation.models import ApiToken
@@ -42,10 +42,10 @@ def token_list(request: LoggedIn) -> HttpResponse:
     context = {
         "form": form,
         "made": made,
-        "rows": queries_tokens.of_account(request.user),
+        "rows": token_queries.of_account(request.user),
         "most": tokens.MOST_DAYS,
     }
-    return render(request, "annotation/tokens.html", context, status=422 if form.errors else 200)
+    return render(request, "annotation/accounts/tokens.html", context, status=422 if form.errors else 200)
 
 
 @login_required

@@ -102,7 +102,7 @@ def submit(
     NotYours
         if the unit was not given to this annotator under `client_key`.
     AnswerRefused
-        if it cannot be an answer to the unit (services/answers.py), or if the annotator has withdrawn.
+        if it cannot be an answer to the unit (services/answer_rules.py), or if the annotator has withdrawn.
         Nothing is written then.
     """
     now = now or timezone.now()

@@ -1,6 +1,6 @@
 """Writing an answer down: the response, its judgements and boxes, the slot it fills, the counters.
 
-Called by services/responses.py, inside its transaction and with the enrolment locked.
+Called by annotate/services/responses.py, inside its transaction and with the enrolment locked.
 """
 
 from __future__ import annotations

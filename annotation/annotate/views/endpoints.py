@@ -22,12 +22,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotation.annotate import queries as queries_work
+from annotation.annotate import queries
 from annotation.annotate.queries import JSON
 from annotation.annotate.services import items, responses
 from annotation.annotate.views import bodies
 from annotation.annotate.views.bodies import Refused
-from annotation.assignment import queries
+from annotation.assignment import queries as assignment_queries
 from annotation.assignment.queries import Seat
 from annotation.assignment.services import enrolment_lock
 from annotation.core.requests import LoggedIn
@@ -46,7 +46,7 @@ Place = Callable[..., AbstractContextManager[Seat | None]]
 
 @contextmanager
 def _found(**who: Any) -> Iterator[Seat | None]:
-    yield queries.seat(**who)
+    yield assignment_queries.seat(**who)
 
 
 def door(*, method: str, place: Place = _found) -> Callable[[Door], Callable[..., HttpResponse]]:
@@ -130,12 +130,12 @@ def skips(request: LoggedIn, seat: Seat) -> JSON:
 @door(method="GET")
 def last(request: LoggedIn, seat: Seat) -> JSON:
     """One's own last answers, each with the key under which a correction is sent."""
-    own = queries_work.last_answers(enrolment=seat.enrolment)
+    own = queries.last_answers(enrolment=seat.enrolment)
     keys: dict[int, UUID] = {
         answer.response.unit_id: responses.correction_key(enrolment=seat.enrolment, earlier=answer.response)
         for answer in own
     }
-    units = queries_work.described(study_id=seat.enrolment.study_id, keys=keys, language=get_language() or "")
+    units = queries.described(study_id=seat.enrolment.study_id, keys=keys, language=get_language() or "")
     told = []
     for answer, unit in zip(own, units, strict=True):
         for option in unit["options"]:  # as they were shown when it was answered
@@ -177,7 +177,7 @@ def _asked_for_with(body: Mapping[str, Any]) -> Wish | None:
 
 def given_out(*, seat: Seat, asked: Wish | None = None, sweep: bool = True) -> Callable[[], JSON]:
     """What the page at work is given: `held` names everything that is in this annotator's hands, `items`
-    describes those of it that it does not have. `sweep`: see services/items.py.
+    describes those of it that it does not have. `sweep`: see annotate/services/items.py.
 
     It is given out at once, and described by what is returned.
     """
@@ -196,7 +196,7 @@ def given_out(*, seat: Seat, asked: Wish | None = None, sweep: bool = True) -> C
     told |= {"state": given.state, "held": [str(key) for key in given.held]}
     keys = {item.unit_id: item.client_key for item in fresh}
     training = [item.unit_id for item in fresh if item.purpose == "training"]
-    described = partial(queries_work.described, study_id=enrolment.study_id, keys=keys, training=training)
+    described = partial(queries.described, study_id=enrolment.study_id, keys=keys, training=training)
     return lambda: {**told, "items": described(language=get_language() or "")}
 
 

@@ -1,6 +1,6 @@
 """The page on which annotators judge one item after another (DESIGN §5).
 
-It comes with the first items in it, as JSON, and goes on through the doors of views/work.py. Without
+It comes with the first items in it, as JSON, and goes on through the doors of views/endpoints.py. Without
 scripts the rating tasks work as a plain form, one item a page.
 """
 
@@ -20,12 +20,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.annotate import queries as queries_work
-from annotation.annotate import texts as work_texts
+from annotation.annotate import queries
+from annotation.annotate import texts as page_texts
 from annotation.annotate.forms import RatingForm
 from annotation.annotate.services import responses
 from annotation.annotate.views import endpoints
-from annotation.assignment import lease_keys, queries
+from annotation.assignment import lease_keys
+from annotation.assignment import queries as assignment_queries
 from annotation.assignment.queries import Seat
 from annotation.assignment.services import slots
 from annotation.core import scales
@@ -70,14 +71,14 @@ _DOORS = ("items", "answers", "skips", "last", "corrections", "token")
 @require_http_methods(["GET", "POST"])
 def annotate(request: LoggedIn, name: str) -> HttpResponse:
     """GET shows the items in hand, or the next ones; POST takes the answer of a plain form and comes back."""
-    seat = queries.seat(user=request.user, study_name=name)
+    seat = assignment_queries.seat(user=request.user, study_name=name)
     if request.method == "POST":
         if seat is None:
             raise Http404  # a stranger: nothing was given to them
         if seat.enrolment.status == EnrolmentStatus.WITHDRAWN:
             return redirect("withdraw", name=name)
         # Also while a new consent text waits to be agreed to, or after they were blocked: the item was given
-        # out before, and what follows is not (views/work.py does the same).
+        # out before, and what follows is not (annotate/views/endpoints.py does the same).
         return _take(request, seat)
     if seat is None or not seat.consented:
         # Asks for consent, or answers 404 where there is nothing to consent to.
@@ -86,7 +87,7 @@ def annotate(request: LoggedIn, name: str) -> HttpResponse:
         return redirect("study", name=name)
     given = endpoints.given_out(seat=seat)()
     if not given["items"]:
-        return redirect("thanks", name=name)  # says why there is nothing (views/care.py)
+        return redirect("thanks", name=name)  # says why there is nothing (participation/views/care.py)
     return _page(request, seat, given, started_at=timezone.now().isoformat())
 
 
@@ -94,7 +95,7 @@ def annotate(request: LoggedIn, name: str) -> HttpResponse:
 @require_POST
 def stop(request: LoggedIn, name: str) -> HttpResponse:
     """Give the items in hand back, so that nobody waits for them, and go home."""
-    seat = queries.seat(user=request.user, study_name=name)
+    seat = assignment_queries.seat(user=request.user, study_name=name)
     if seat is None:
         raise Http404
     slots.release_all(enrolment=seat.enrolment)
@@ -113,7 +114,7 @@ def _take(request: LoggedIn, seat: Seat) -> HttpResponse:
     enrolment = seat.enrolment
     if not lease_keys.was_issued(client_key, annotator_id=enrolment.annotator_id, unit_id=unit_id):
         raise PermissionDenied
-    shown = queries_work.described(
+    shown = queries.described(
         study_id=enrolment.study_id, keys={unit_id: client_key}, language=get_language() or ""
     )
     if not shown:
@@ -150,7 +151,7 @@ def _take(request: LoggedIn, seat: Seat) -> HttpResponse:
             errors = {"justification" if missing else "value": str(refusal)}
         else:
             if submitted.outcome == "surplus":
-                messages.info(request, work_texts.messages()["surplus"])
+                messages.info(request, page_texts.messages()["surplus"])
             if submitted.feedback:
                 messages.info(request, submitted.feedback)
             next_item = redirect("annotate", name=enrolment.study.name)
@@ -174,10 +175,10 @@ def _needs_justification(kind: str, value: int) -> bool:
 
 
 def _page(
-    request: LoggedIn, seat: Seat, given: queries_work.JSON, *, status: int = 200, **more: Any
+    request: LoggedIn, seat: Seat, given: queries.JSON, *, status: int = 200, **more: Any
 ) -> HttpResponse:
     study, first = seat.enrolment.study, given["items"][0]
-    labels = work_texts.labels()
+    labels = page_texts.labels()
     progress = enrolments.progress(enrolment=seat.enrolment)
     tasks = list(study.tasks.all())
     draws = any(task.kind == TaskKind.DEPICTION for task in tasks)
@@ -185,10 +186,10 @@ def _page(
         "study": study,
         "item": first,
         "labels": [] if first["kind"] == TaskKind.DEPICTION else labels[first["kind"]],
-        "note": work_texts.NOTES.get(first["kind"], ""),
+        "note": page_texts.NOTES.get(first["kind"], ""),
         "progress": progress,
         "guides": care.guides(tasks=tasks, language=get_language() or ""),
-        "reasons": [(value, work_texts.reasons()[value]) for value in SkipReason.values],
+        "reasons": [(value, page_texts.reasons()[value]) for value in SkipReason.values],
         "work": given,
         "scripts": scripts(draws=draws),
         "config": {
@@ -197,9 +198,9 @@ def _page(
             | {name: reverse(name, args=[study.name]) for name in ("annotate", "stop")}
             | {"login": f"{reverse('login')}?next={reverse('annotate', args=[study.name])}"},
             "labels": labels,
-            "notes": {kind: str(note) for kind, note in work_texts.NOTES.items()},
-            "messages": work_texts.messages(),
-            "board": work_texts.board() if draws else {},
+            "notes": {kind: str(note) for kind, note in page_texts.NOTES.items()},
+            "messages": page_texts.messages(),
+            "board": page_texts.board() if draws else {},
             "draws": draws,
             "break_after": study.break_after,
             "blurred": study.blur_images,
@@ -208,14 +209,14 @@ def _page(
         },
         **more,
     }
-    return render(request, "annotation/annotate.html", context, status=status)
+    return render(request, "annotation/annotate/annotate.html", context, status=status)
 
 
 def scripts(*, draws: bool) -> list[str]:
     """The modules that the page needs, as paths of static files."""
-    paths = ["js/annotate-images.js" if draws else "js/annotate.js"]
-    paths += ["js/history.js", *(f"js/desk/{name}.js" for name in _WORK)]
+    paths = ["annotation/annotate-images.js" if draws else "annotation/annotate.js"]
+    paths += ["annotation/history.js", *(f"annotation/annotate/{name}.js" for name in _WORK)]
     if draws:
-        paths += [f"js/desk/{name}.js" for name in _DRAWING]
-        paths += ["js/boxes.js", *(f"js/boxes/{name}.js" for name in _BOARD)]
+        paths += [f"annotation/annotate/{name}.js" for name in _DRAWING]
+        paths += ["annotation/boxes.js", *(f"annotation/boxes/{name}.js" for name in _BOARD)]
     return paths

@@ -58,7 +58,7 @@ _CLAIM = PreparedUpdate(
 )
 # Candidate's columns, then those that a claim sets
 _CLAIMED = ("id", "unit_id", "queue", "state", "annotator_id", "lease_key", "leased_at", "lease_expires_at")
-# of the slot that an answer was found to fill (services/keeping.py)
+# of the slot that an answer was found to fill (annotate/services/saving.py)
 FILL = PreparedUpdate(
     Slot.objects.filter(
         Q(state=SlotState.OPEN) | Q(state=SlotState.LEASED, annotator=Given("annotator")), pk=Given("slot")
@@ -179,7 +179,7 @@ def _may_lease(enrolment: Enrolment) -> bool:
 def _soon_on_disk() -> Iterator[None]:
     """On SQLite, a lease need not be on the disk before it is given out (visage_app/sqlite/base.py): if the
     machine stops just then, the slot is open again and the answer, whose key proves itself, fills it all the
-    same. The next answer takes everything before it to the disk. PostgreSQL: services/seats.py."""
+    same. The next answer takes everything before it to the disk. PostgreSQL: services/enrolment_lock.py."""
     ours: Any = connections[DEFAULT_DB_ALIAS]
     if connection.vendor != "sqlite" or connection.in_atomic_block:
         yield

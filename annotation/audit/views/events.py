@@ -27,7 +27,7 @@ def audit(request: LoggedIn) -> HttpResponse:
     log = events.page(form.filters() if valid else events.Filters(), page=request.GET.get("page", "1"))
     pager = without_page(request)
     context = {"form": form, "log": log, "pager": pager, "formats": audit_log.FORMATS}
-    return render(request, "annotation/audit.html", context, status=200 if valid else 422)
+    return render(request, "annotation/audit/events.html", context, status=200 if valid else 422)
 
 
 @login_required

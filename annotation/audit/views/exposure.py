@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_safe
 
 from annotation import policies
-from annotation.audit.queries import exposure as queries_exposure
+from annotation.audit.queries import exposure as exposure_queries
 from annotation.audit.services import exposure as hours
 from annotation.core.requests import LoggedIn
 from annotation.models import Study
@@ -32,9 +32,9 @@ def _asked(request: LoggedIn, name: str | None) -> Study | None:
 @require_safe
 def exposure(request: LoggedIn, name: str | None = None) -> HttpResponse:
     study = _asked(request, name)
-    page = queries_exposure.page(study, page=request.GET.get("page", "1"))
+    page = exposure_queries.page(study, page=request.GET.get("page", "1"))
     context = {"study": study, "page": page, "columns": hours.COLUMNS}
-    return render(request, "annotation/lead/exposure.html", context)
+    return render(request, "annotation/audit/exposure.html", context)
 
 
 @login_required

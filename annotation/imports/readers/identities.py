@@ -1,4 +1,4 @@
-"""What is known of the identities that SeeGULL names: annotation/imports/data/identities.csv (PROTOCOL §1)."""
+"""What is known of the identities that SeeGULL names: imports/data/identities.csv (PROTOCOL §1)."""
 
 from __future__ import annotations
 

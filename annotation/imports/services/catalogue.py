@@ -75,7 +75,7 @@ class Groups:
 def ensure_groups(*, first_rows: dict[str, int], axis: Axis, file: str, sheet: str = "") -> Groups:
     """Make sure that the identities exist on `axis`; `first_rows` maps each name to its first row in `file`.
 
-    Demonym, country, region and Global South come from annotation/imports/data/identities.csv. A group that is
+    Demonym, country, region and Global South come from imports/data/identities.csv. A group that is
     there already keeps what it has; only blanks are filled.
     """
     known = known_identities()

@@ -128,5 +128,5 @@ def _totals(tasks: QuerySet[Task]) -> dict[int, int]:
         rates[study_id] = rate
         units[study_id] = units.get(study_id, 0) + (number or 0)
         mixed_in[study_id] = mixed_in.get(study_id, 0) + (of_checks or 0)
-    # one check for each 1 / gold_rate units, as long as there are any (services/items.py)
+    # one check for each 1 / gold_rate units, as long as there are any (annotate/services/items.py)
     return {pk: units[pk] + min(mixed_in[pk], int(units[pk] * rates[pk])) for pk in units}

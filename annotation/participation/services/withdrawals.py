@@ -14,8 +14,7 @@ from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from annotation import events
-from annotation import export_files as services_files
+from annotation import events, export_files
 from annotation.assignment.services import slots
 from annotation.models import (
     Annotator,
@@ -89,7 +88,7 @@ def withdraw(
         filled = Slot.objects.filter(study=study, annotator=annotator, state=SlotState.FILLED)
         reopened = reopen(filled=filled, study=study)
         if responses:
-            services_files.outdate(study=study)
+            export_files.outdate(study=study)
         skips, _rows = Skip.objects.filter(annotator=annotator, unit__task__study=study).delete()
         Consent.objects.filter(annotator=annotator, text__study=study, withdrawn_at__isnull=True).update(
             withdrawn_at=Greatest(now, F("given_at"))
@@ -146,7 +145,7 @@ def come_back(*, annotator: Annotator, study: Study) -> bool:
         enrolment = _locked(annotator=annotator, study=study)
         if enrolment.status != EnrolmentStatus.FINISHED:
             return False
-        # Training that they have done is not asked again (services/items.py).
+        # Training that they have done is not asked again (annotate/services/items.py).
         enrolment.status = EnrolmentStatus.INVITED
         enrolment.save(update_fields=["status"])
         annotators.enrol(annotator=annotator, study=study)

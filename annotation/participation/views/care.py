@@ -37,26 +37,26 @@ def thanks(request: LoggedIn, name: str) -> HttpResponse:
     if enrolment.status == EnrolmentStatus.WITHDRAWN:
         return redirect("withdraw", name=name)
     if enrolment.status == EnrolmentStatus.BLOCKED:
-        return render(request, "annotation/blocked.html", page, status=403)
+        return render(request, "annotation/participation/blocked.html", page, status=403)
     if enrolment.status == EnrolmentStatus.SCREENED_OUT:
-        return render(request, "annotation/screened_out.html", page)
+        return render(request, "annotation/participation/screened_out.html", page)
     page["progress"] = progress = enrolments.progress(enrolment=enrolment)
     if enrolment.status == EnrolmentStatus.FINISHED:
-        return render(request, "annotation/stopped.html", page)
+        return render(request, "annotation/participation/stopped.html", page)
     if study.status != StudyStatus.OPEN:
-        return render(request, "annotation/not_open.html", page)
+        return render(request, "annotation/participation/not_open.html", page)
     rested_at = _rested_at(enrolment)
     if rested_at is not None:
         hours = max(1, round((rested_at - timezone.now()) / timedelta(hours=1)))
-        return render(request, "annotation/cap.html", {**page, "hours": hours})
+        return render(request, "annotation/participation/cap.html", {**page, "hours": hours})
     done = crowd.is_done(enrolment=enrolment)
     page |= {"done": done, "left": enrolments.anything_left(study=study)}
     if done and not progress.rated:
-        return render(request, "annotation/full.html", page)
+        return render(request, "annotation/participation/full.html", page)
     if not done:
         # The code is for finished work: it is not shown to who opens this page half-way.
         page["completion"] = None
-    return render(request, "annotation/thanks.html", page)
+    return render(request, "annotation/participation/thanks.html", page)
 
 
 @login_required
@@ -78,7 +78,7 @@ def withdraw(request: LoggedIn, name: str) -> HttpResponse:
         return redirect("withdraw", name=name)
     return render(
         request,
-        "annotation/withdraw.html",
+        "annotation/participation/withdraw.html",
         {
             "study": study,
             "form": form,
@@ -108,7 +108,7 @@ def _seat(request: LoggedIn, name: str) -> Seat:
 
 def _withdrawn(request: LoggedIn, enrolment: Enrolment) -> HttpResponse:
     page = {"study": enrolment.study, "crowd": bool(enrolment.crowd_participant), "mine": True}
-    response = render(request, "annotation/withdrawn.html", page)
+    response = render(request, "annotation/participation/withdrawn.html", page)
     if not care.takes_part(annotator=enrolment.annotator):
         # Drafts and answers that the browser kept for sending; other studies' are not thrown away.
         response["Clear-Site-Data"] = '"storage"'

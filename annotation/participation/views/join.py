@@ -49,10 +49,10 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
         raise Http404 from unknown
     except invitations.InvitationRefused as refusal:
         reason = _CLOSED.get(type(refusal), "revoked")
-        return render(request, "annotation/join_closed.html", {"reason": reason}, status=410)
+        return render(request, "annotation/participation/join_closed.html", {"reason": reason}, status=410)
     total = enrolments.total_units(study_id=study.pk)
     context = {"study": study, "total": total, "led": policies.leads(request.user, study)}
-    return render(request, "annotation/join.html", context)
+    return render(request, "annotation/participation/join.html", context)
 
 
 @never_cache
@@ -68,30 +68,32 @@ def enter(request: HttpRequest, name: str) -> HttpResponse:
         if not crowd.recruits(study=study):
             raise Http404 from bad
         page = {"study": study, "problem": str(bad)}
-        return render(request, "annotation/bad_link.html", page, status=400)
+        return render(request, "annotation/participation/bad_link.html", page, status=400)
     if arrival is None or (arrival.preview and not crowd.recruits(study=study)):
         raise Http404
     if arrival.preview:
         total = enrolments.total_units(study_id=study.pk)
-        return render(request, "annotation/preview.html", {"study": study, "total": total})
+        return render(request, "annotation/setup/preview.html", {"study": study, "total": total})
     known = crowd.enrolment_of(study=study, arrival=arrival)
     if known is None and not crowd.recruits(study=study):
         raise Http404
     if known is not None and known.status == EnrolmentStatus.WITHDRAWN:
-        return render(request, "annotation/withdrawn.html", {"study": study})
+        return render(request, "annotation/participation/withdrawn.html", {"study": study})
     if known is None and study.status != StudyStatus.OPEN:
-        return render(request, "annotation/not_open.html", {"study": study, "newcomer": True})
+        return render(request, "annotation/participation/not_open.html", {"study": study, "newcomer": True})
     if known is None and not crowd.has_places(study=study):
         finished = crowd.completion_of(code=study.completion_code, url=study.completion_url)
         return render(
-            request, "annotation/full.html", {"study": study, "completion": finished, "newcomer": True}
+            request,
+            "annotation/participation/full.html",
+            {"study": study, "completion": finished, "newcomer": True},
         )
     if request.method == "HEAD":
         return HttpResponse()
     account = request.user if request.user.is_authenticated else None
     somebody_else = account is not None and (known is None or known.annotator.user_id != account.pk)
     if account and somebody_else and account.has_usable_password() and request.method != "POST":
-        return render(request, "annotation/enter_as.html", {"study": study})
+        return render(request, "annotation/participation/enter_as.html", {"study": study})
     enrolment = crowd.enter(study=study, arrival=arrival)
     if not _log_in(request, enrolment):
         auth.logout(request)  # of whatever other account

@@ -16,7 +16,7 @@ from annotation import policies
 from annotation.core.requests import LoggedIn
 from annotation.models import Invitation, Study, StudyStatus
 from annotation.participation.forms.lead import InvitationForm
-from annotation.participation.queries import people as queries_people
+from annotation.participation.queries import people as people_queries
 from annotation.participation.services import enrolments, invitations
 from annotation.studies.services import feasibility, studies
 
@@ -36,8 +36,8 @@ def led_study(request: LoggedIn, name: str) -> Study:
 @require_safe
 def people(request: LoggedIn, name: str) -> HttpResponse:
     study = led_study(request, name)
-    page = queries_people.people(study, page=request.GET.get("page", "1"))
-    return render(request, "annotation/lead/people.html", {"study": study, "page": page})
+    page = people_queries.people(study, page=request.GET.get("page", "1"))
+    return render(request, "annotation/participation/people.html", {"study": study, "page": page})
 
 
 @login_required
@@ -48,12 +48,12 @@ def person_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpRes
     study = led_study(request, name)
     if action not in ACTIONS:
         raise Http404
-    person = queries_people.person(study, pk=pk)
+    person = people_queries.person(study, pk=pk)
     if person is None:
         raise Http404
     if request.method != "POST":
         context = {"study": study, "person": person, "action": action}
-        return render(request, "annotation/lead/person_action.html", context)
+        return render(request, "annotation/participation/person_action.html", context)
     who = person.enrolment.annotator.pseudonym
     try:
         if action == "block":
@@ -85,7 +85,7 @@ def fill_rates(request: LoggedIn, name: str) -> HttpResponse:
     moves = [to for to in studies.MOVES if study.status in studies.MOVES[to]]
     return render(
         request,
-        "annotation/lead/fill_rates.html",
+        "annotation/studies/fill_rates.html",
         {
             "study": study,
             "fill": feasibility.report(study=study),
@@ -135,11 +135,11 @@ def invitation_list(request: LoggedIn, name: str) -> HttpResponse:
             return redirect("invitations", name=name)
     links = [
         (link, request.build_absolute_uri(reverse("join", args=[link.invitation.code])))
-        for link in queries_people.links(study)
+        for link in people_queries.links(study)
     ]
     return render(
         request,
-        "annotation/lead/invitations.html",
+        "annotation/participation/invitations.html",
         {"study": study, "form": form, "links": links, "closed": study.status == StudyStatus.CLOSED},
         status=422 if form.errors else 200,
     )

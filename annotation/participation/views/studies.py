@@ -47,7 +47,7 @@ def study(request: LoggedIn, name: str) -> HttpResponse:
     total = enrolments.total_units(study_id=found.pk)
     return render(
         request,
-        "annotation/study.html",
+        "annotation/participation/study.html",
         {
             "study": found,
             "led": led,
@@ -94,7 +94,7 @@ def consent(request: LoggedIn, name: str) -> HttpResponse:
         return redirect("annotate" if again else "study_profile", name=name)
     return render(
         request,
-        "annotation/consent.html",
+        "annotation/participation/consent.html",
         {
             "study": found,
             "text": text,
@@ -138,7 +138,7 @@ def profile(request: LoggedIn, name: str | None = None) -> HttpResponse:
         )
     return render(
         request,
-        "annotation/profile.html",
+        "annotation/participation/profile.html",
         {"form": form, "study": found},
         status=422 if form.errors else 200,
     )
@@ -149,4 +149,4 @@ def _decline(request: LoggedIn, seat: Seat) -> HttpResponse:
     found, crowd = seat.enrolment.study, bool(seat.enrolment.crowd_participant)
     if annotators.decline(annotator=seat.enrolment.annotator, study=found):
         auth.logout(request)
-    return render(request, "annotation/declined.html", {"study": found, "crowd": crowd})
+    return render(request, "annotation/participation/declined.html", {"study": found, "crowd": crowd})

@@ -1,6 +1,6 @@
 """The pages on which a study is set up: each form fills in its part of a study file (docs/studies.md).
 
-A form is made of a *document* (services/setups.py) and gives the changed document back by `applied`. What
+A form is made of a *document* (setup/services.py) and gives the changed document back by `applied`. What
 it does not ask about, such as what an uploaded file lists one by one, it leaves alone.
 """
 

@@ -1,4 +1,4 @@
-"""Setting a study up: worked examples, and items whose right answer is known. See forms_setup.py."""
+"""Setting a study up: worked examples, and items whose right answer is known. See setup/forms/base.py."""
 
 from __future__ import annotations
 

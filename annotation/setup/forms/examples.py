@@ -1,4 +1,4 @@
-"""Setting a study up: the worked examples of a task, in every language of its wording. See forms_setup.py."""
+"""Setting a study up: the worked examples of a task, in every language of its wording. See forms/base.py."""
 
 from __future__ import annotations
 

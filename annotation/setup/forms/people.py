@@ -1,4 +1,4 @@
-"""Setting a study up: consent and care, and how people come in. See forms_setup.py."""
+"""Setting a study up: consent and care, and how people come in. See setup/forms/base.py."""
 
 from __future__ import annotations
 

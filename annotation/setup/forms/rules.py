@@ -1,4 +1,4 @@
-"""Setting a study up: the rules that its scores follow. A part of forms_setup_source.py's page."""
+"""Setting a study up: the rules that its scores follow. A part of setup/forms/source.py's page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Setting a study up: what it is about, and what is judged in it. See forms_setup.py."""
+"""Setting a study up: what it is about, and what is judged in it. See setup/forms/base.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Setting a study up: what is judged in one kind of task. A part of forms_setup_source.py's page."""
+"""Setting a study up: what is judged in one kind of task. A part of setup/forms/source.py's page."""
 
 from __future__ import annotations
 

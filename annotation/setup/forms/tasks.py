@@ -1,4 +1,4 @@
-"""Setting a study up: how each task is asked, by how many, and of whom. See forms_setup.py."""
+"""Setting a study up: how each task is asked, by how many, and of whom. See setup/forms/base.py."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Setting a study up in the browser, page by page. The pages fill in a study file's content; making and
-opening the study is the same as from a file (services/setups.py, services/studies.py)."""
+opening the study is the same as from a file (setup/services.py, studies/services/studies.py)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def setup(request: LoggedIn) -> HttpResponse:
     documents = services.documents(user=request.user)
     return render(
         request,
-        "annotation/lead/setup.html",
+        "annotation/setup/overview.html",
         {
             "new": new,
             "upload": upload,
@@ -99,7 +99,7 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
     context = {"form": form, **_frame(name, step, document, study)}
     if step == "tasks":
         context["tasks"] = previews(document, form)
-    return render(request, f"annotation/lead/setup_{step}.html", context, status=422 if form.errors else 200)
+    return render(request, f"annotation/setup/{step}.html", context, status=422 if form.errors else 200)
 
 
 @login_required
@@ -194,7 +194,7 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
         **_frame(name, "open", document, study),
     }
     status = 422 if problem and request.method == "POST" else 200
-    return render(request, "annotation/lead/setup_open.html", context, status=status)
+    return render(request, "annotation/setup/open.html", context, status=status)
 
 
 def _begun(request: LoggedIn, form: NewStudyForm) -> tuple[str, Document] | None:

@@ -1,7 +1,7 @@
 """Reading a study file (docs/studies.md): TOML in, a checked `StudyFile` out. Pure: no Django.
 
 Everything wrong with the file itself is found here, before a row is written; whether the people, sources
-and attributes it names exist is for services/studies.py to say. study_file_write.py is the way back.
+and attributes it names exist is for studies/services/studies.py to say. study_file_write.py is the way back.
 """
 
 from __future__ import annotations

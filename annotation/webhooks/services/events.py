@@ -1,7 +1,7 @@
 """Answers for webhooks, found after they were given: giving one costs no query more.
 
 Each webhook has a cursor, the id of the last answer looked at. It stops at a *horizon* below which nothing
-can appear any more (services/horizon.py).
+can appear any more (core/committed_ids.py).
 """
 
 from __future__ import annotations

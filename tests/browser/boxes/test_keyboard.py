@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def test_the_page_translates_all_that_the_editor_says():
-    source = Path(finders.find("js/boxes/messages.js")).read_text()
+    source = Path(finders.find("annotation/boxes/messages.js")).read_text()
     names = re.findall(r"^  (\w+):", source, re.MULTILINE)
     assert sorted(texts.board()) == sorted(names)
     assert [text for text in texts.board().values() if f'"{text}"' not in source] == [

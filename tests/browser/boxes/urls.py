@@ -14,7 +14,7 @@ from visage_app.urls import urlpatterns as project
 PAGE = """{% extends "base.html" %}{% load static %}
 {% block title %}Boxes{% endblock %}
 {% block head %}
-  <link rel="stylesheet" href="{% static 'boxes.css' %}">
+  <link rel="stylesheet" href="{% static 'annotation/boxes.css' %}">
   <script type="module" src="/boxes/harness.js"></script>
 {% endblock %}
 {% block main_class %}page-task{% endblock %}
@@ -25,7 +25,7 @@ PAGE = """{% extends "base.html" %}{% load static %}
 {% endblock %}
 """
 SCRIPT = """
-import { BoxEditor } from "/static/js/boxes.js";
+import { BoxEditor } from "/static/annotation/boxes.js";
 
 const asked = new URLSearchParams(location.search);
 const [width, height] = (asked.get("size") ?? "512x512").split("x").map(Number);

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from annotation.core import heartbeat as pulse
+from annotation.core import heartbeat as core_heartbeat
 from generation.models import Job, JobState, Run, RunState
 from generation.services import heartbeat, jobs, runs, work
 from tests.generation.work_world import (
@@ -147,7 +147,7 @@ def test_the_leases_of_a_long_batch_are_renewed_by_a_thread_that_closes_its_own_
             closed.append(current_thread().name)
             connection.close()
 
-    monkeypatch.setattr(pulse, "connection", Watched())
+    monkeypatch.setattr(core_heartbeat, "connection", Watched())
     mine = jobs.claim(run_id=run.pk, limit=8, worker="me")
     ends = mine.jobs[0].lease_expires_at
     with heartbeat.Heartbeat() as beat:

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import close_old_connections
 from django.utils import timezone
 
-from annotation import export_files as services_files
+from annotation import export_files
 from annotation.assignment.services import slots
 from annotation.exports import tasks as export_tasks
 from annotation.exports.services import jobs as export_jobs
@@ -138,7 +138,7 @@ class Command(BaseCommand):
         """Now and then, as above."""
         if time.monotonic() - self._tidied >= TIDY_SECONDS:
             self._tidied = time.monotonic()
-            services_files.tidy()
+            export_files.tidy()
         return 0
 
 

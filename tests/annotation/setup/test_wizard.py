@@ -1,0 +1,651 @@
+"""Setting a study up in the browser (setup/views/wizard.py, setup/services.py)."""
+
+import tomllib
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+from django.utils.html import strip_tags
+
+from annotation.models import Study, StudyStatus, TaskKind, Unit
+from annotation.setup import services as setup_services
+from annotation.setup.forms.people import ConsentForm, RecruitmentForm
+from annotation.setup.forms.source import SourceForm
+from annotation.setup.views.checks import Pages
+from annotation.studies.services import studies, study_files
+from annotation.studies.study_file.reading import StudyFileError, read_study_text
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+CONSENT = {"text": "You rate words.\n\nYou may stop at any time.", "break_after": "30"}
+RECRUITMENT = {
+    "self_enrol": "on",
+    "participant": "PROLIFIC_PID",
+    "study": "STUDY_ID",
+    "session": "SESSION_ID",
+}
+SOURCE = {
+    "title": "What can be seen?",
+    "contact": "studies@example.org",
+    "description": "",
+    "pool": "out",
+    "threshold": "2",
+    "visual_nature_on": "on",
+    "visual_nature_words": "Sombrero\n kind \n\npoor",
+}
+TASKS = {
+    "visual_nature_strata": "origin: Asia\norigin: Europe\nany",
+    "visual_nature_wording": "",
+    "visual_nature_instructions": "Think of any image.",
+    "visual_nature_seed": "7",
+}
+
+
+def creator(name: str = "lead"):
+    made = factories.user(name, lead=True)
+    return made
+
+
+@pytest.fixture
+def lead():
+    return creator()
+
+
+@pytest.fixture
+def fill(client, lead):
+    """Sends one page of the wizard."""
+    client.force_login(lead)
+
+    def send(step: str, data: dict, name: str = "visual-2026"):
+        return client.post(reverse("setup_step", args=[name, step]), data)
+
+    return send
+
+
+@pytest.fixture
+def begun(client, lead):
+    client.force_login(lead)
+    answer = client.post(reverse("setup"), {"title": "What can be seen?", "name": "visual-2026"})
+    assert answer.url == reverse("setup_step", args=["visual-2026", "source"])
+
+
+def filled_in(fill) -> None:
+    for step, data in (
+        ("source", SOURCE),
+        ("tasks", TASKS),
+        ("consent", CONSENT),
+        ("recruitment", RECRUITMENT),
+    ):
+        answer = fill(step, data)
+        assert answer.status_code == 302, answer.context["form"].errors
+
+
+def test_the_pages_make_and_open_a_study_that_its_maker_leads(begun, fill, lead):
+    filled_in(fill)
+    assert not Study.objects.exists(), "nothing is made before it is asked for"
+    assert fill("open", {"make": "1"}).status_code == 302
+    study = Study.objects.get()
+    assert (study.status, [*study.leads.all()]) == (StudyStatus.DRAFT, [lead])
+    answer = fill("open", {"open": "1"})
+    study.refresh_from_db()
+    assert answer.url == reverse("invitations", args=["visual-2026"])
+    assert study.status == StudyStatus.OPEN
+    task = study.tasks.get()
+    assert task.strata == ["origin: Asia", "origin: Europe", "any"]
+    assert (task.seed, task.instructions) == (7, "Think of any image.")
+    assert sorted(task.units.values_list("attribute__text", flat=True)) == ["kind", "poor", "sombrero"]
+    assert study.consent_texts.get().text == CONSENT["text"]
+    assert setup_services.documents(user=lead) == {}
+
+
+def test_the_browser_and_the_file_make_the_same_study(begun, fill, client, lead):
+    filled_in(fill)
+    toml = client.get(reverse("setup_file", args=["visual-2026"])).text
+    fill("open", {"make": "1"})
+    by_browser = study_files.describe(study=Study.objects.get())
+    Study.objects.all().delete()
+    studies.from_file(file=read_study_text(toml), by="test")
+    by_file = study_files.describe(study=Study.objects.get())
+    assert by_file.leads == ()
+    assert {**vars(by_browser), "leads": ()} == vars(by_file)
+
+
+def test_what_was_filled_in_survives_logging_out_and_is_nobody_elses(begun, fill, client, lead):
+    fill("source", SOURCE)
+    client.logout()
+    client.force_login(lead)
+    shown = client.get(reverse("setup_step", args=["visual-2026", "source"]))
+    assert "sombrero" in shown.text.lower()
+    client.force_login(creator("other"))
+    assert client.get(reverse("setup_step", args=["visual-2026", "source"])).status_code == 404
+    assert "visual-2026" not in client.get(reverse("setup")).text
+
+
+@pytest.mark.parametrize(
+    ("step", "changes", "field", "says"),
+    [
+        ("source", {"contact": ""}, "contact", "required"),
+        ("source", {"visual_nature_words": ""}, "visual_nature_source", "Choose a resource"),
+        ("source", {"visual_nature_words": "hat\nHat"}, "visual_nature_words", "stands twice"),
+        ("source", {"visual_nature_source": "nowhere"}, "visual_nature_source", "not one of the available"),
+        ("source", {"threshold": "0"}, "threshold", "greater than or equal to 1"),
+        ("source", {"visual_mean": "0.5"}, "visual_mean", "greater than or equal to 1"),
+        ("source", {"visual_mean": "5.5"}, "visual_mean", "less than or equal to 5"),
+        ("source", {"visual_mean": "3.667"}, "visual_mean", "multiple of step size"),
+        ("source", {"visual_rule": "2", "visual_mean": "4"}, "visual_mean", "Choose one rule"),
+        ("source", {"visual_nature_on": ""}, "__all__", "at least one kind"),
+        ("tasks", {"visual_nature_strata": "any\norigin Asia"}, "visual_nature_strata", "Line 2"),
+        ("tasks", {"visual_nature_strata": "shoe: 42"}, "visual_nature_strata", "with one of: origin"),
+        ("tasks", {"visual_nature_strata": "in-region"}, "visual_nature_strata", "identity groups"),
+        (
+            "tasks",
+            {"visual_nature_strata": "gender: not male and in-region"},
+            "visual_nature_strata",
+            "groups",
+        ),
+        ("tasks", {"visual_nature_strata": f"origin: {'x' * 120}"}, "visual_nature_strata", "over 120"),
+        ("tasks", {"visual_nature_strata": ""}, "visual_nature_strata", "required"),
+        ("tasks", {"visual_nature_wording": "Can it be seen?"}, "visual_nature_wording", "[attr]"),
+        ("tasks", {"visual_nature_seed": "-1"}, "visual_nature_seed", "greater than or equal to 0"),
+        ("consent", {"text": " "}, "text", "required"),
+        ("consent", {"break_after": "soon"}, "break_after", "whole number"),
+        ("recruitment", {"completion_url": "http://"}, "completion_url", "valid URL"),
+        ("recruitment", {"participant": "a b"}, "participant", "valid value"),
+    ],
+)
+def test_an_error_stands_beside_its_field_and_nothing_is_kept(begun, fill, lead, step, changes, field, says):
+    filled_in(fill)
+    before = setup_services.documents(user=lead)
+    data = {"source": SOURCE, "tasks": TASKS, "consent": CONSENT, "recruitment": RECRUITMENT}[step]
+    answer = fill(step, {**data, **changes})
+    assert answer.status_code == 422
+    assert says in str(answer.context["form"].errors[field])
+    if field != "__all__":
+        assert f'id="id_{field}_error"' in answer.text
+    assert setup_services.documents(user=lead) == before
+
+
+def test_the_rule_of_visual_nature_is_one_of_three(begun, fill, client):
+    for said in ({"visual_mean": "3.67"}, {"visual_rule": "2"}, {"visual_mean": "4.0"}, {}):
+        filled_in(fill)
+        assert fill("source", {**SOURCE, **said}).status_code == 302
+        assert fill("open", {"make": "1"}).status_code == 302
+        study = Study.objects.get()
+        assert study.visual_rule == (int(said["visual_rule"]) if "visual_rule" in said else None)
+        assert study.visual_mean == (float(said["visual_mean"]) if "visual_mean" in said else None)
+        shown = client.get(reverse("setup_step", args=["visual-2026", "source"])).context["form"]
+        assert shown["visual_mean"].value() == study.visual_mean
+
+
+def test_two_rules_in_an_uploaded_file_are_put_right_on_the_first_page():
+    problem = StudyFileError("two rules", place="visual_mean")
+    assert Pages("a", {}).placed(problem)["step"] == "source"
+    assert SourceForm({}).field_at("visual_mean") == "visual_mean"
+
+
+@pytest.mark.parametrize(
+    ("place", "step", "form", "field"),
+    [
+        ("translations.es.title", "source", SourceForm, "title_es"),
+        ("translations.ar.description", "source", SourceForm, "description_ar"),
+        ("translations.es", "source", SourceForm, None),
+        ("translations.fr.title", "source", SourceForm, None),
+        ("translations.es.support_text", "consent", ConsentForm, "support_text_es"),
+        ("questions[1].translations.es.label", "recruitment", RecruitmentForm, None),
+    ],
+)
+def test_what_is_wrong_with_a_translation_is_put_right_where_it_is_asked_for(place, step, form, field):
+    problem = StudyFileError("This is empty.", place=place)
+    assert Pages("a", {}).placed(problem)["step"] == step
+    shown = form({}, {})
+    Pages("a", {}, shown).show(problem)
+    said = shown.errors[field] if field else shown.non_field_errors()
+    assert said[-1].endswith("This is empty.")
+
+
+def test_the_last_page_says_what_is_missing_and_where(begun, fill, client):
+    fill("source", SOURCE)
+    shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
+    assert strip_tags(shown.context["problem"]["text"]) == (
+        "Add “Consent text” on the page “Consent and care”."
+    )
+    assert shown.context["problem"]["step"] == "consent"
+    answer = fill("open", {"open": "1"})
+    assert answer.status_code == 422
+    assert not Study.objects.exists()
+
+
+def test_a_draft_follows_the_pages_until_it_opens(begun, fill):
+    filled_in(fill)
+    fill("open", {"make": "1"})
+    fill("source", {**SOURCE, "visual_nature_words": "hat"})
+    fill("open", {"make": "1"})
+    assert [*Unit.objects.values_list("attribute__text", flat=True)] == ["hat"]
+    fill("open", {"open": "1"})
+    assert fill("source", SOURCE).status_code == 404, "an open study is set up no more"
+
+
+def test_whether_it_can_be_filled_is_said_before_it_opens(begun, fill, client):
+    filled_in(fill)
+    fill("open", {"make": "1"})
+    shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
+    assert "a unit needs 1 annotator of &#x27;origin: Asia&#x27;; 0 enrolled" in shown.text
+    study = Study.objects.get()
+    for origin in ("Asia", "Europe", "Africa"):
+        factories.enrolment(study, profile={"origin": origin})
+    shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
+    assert "It can be filled by the 3 people" in shown.text
+
+
+def test_all_four_kinds_are_set_up_with_their_own_material(begun, fill, lead):
+    for number in range(4):
+        factories.association(text=f"stereotype {number}", out_votes=(3, 0, 0))
+        factories.association(group_name="French", text=f"other {number}", out_votes=(0, 3, 0))
+    for group in ("Mexican", "French"):
+        made = factories.group(group)
+        made.region = "Europe"
+        made.save()
+    factories.image()
+    kinds = {
+        "visual_nature_source": "test-source",
+        "visual_nature_words": "",
+        "visual_nature_limit": "5",
+        "offensiveness_on": "on",
+        "offensiveness_of": "associations",
+        "offensiveness_source": "test-source",
+        "offensiveness_groups": "Mexican",
+        "prevalence_on": "on",
+        "prevalence_source": "test-source",
+        "depiction_on": "on",
+        "depiction_image_set": "test-set",
+        "depiction_visual": "none",
+        "depiction_page_size": "5",
+        "rule_source": "test-source",
+    }
+    answer = fill("source", {**SOURCE, **kinds})
+    assert answer.status_code == 302, answer.context["form"].errors
+    tasks = {
+        f"{kind}_{part}": value
+        for kind, strata in {
+            "visual_nature": "any",
+            "offensiveness": "any\nany",
+            "prevalence": "in-region\nout-region",
+            "depiction": "any\nin-region and gender: not male",
+        }.items()
+        for part, value in {"strata": strata, "seed": "1"}.items()
+    }
+    answer = fill("tasks", tasks)
+    assert answer.status_code == 302, answer.context["form"].errors
+    fill("consent", CONSENT)
+    answer = fill("open", {"make": "1"})
+    assert answer.status_code == 302, answer.context["problem"]
+    units = {task.kind: task.units.count() for task in Study.objects.get().tasks.all()}
+    assert units == {
+        TaskKind.VISUAL_NATURE: 5,
+        TaskKind.OFFENSIVENESS: 4,
+        TaskKind.PREVALENCE: 8,
+        TaskKind.DEPICTION: 2,
+    }
+
+
+def test_translations_questions_and_care_reach_the_study(begun, fill, settings):
+    settings.LANGUAGES = [("en", "English"), ("es", "Español"), ("ar", "العربية")]
+    fill("source", SOURCE)
+    spanish = {
+        "visual_nature_wording_es": "¿Se puede ver '[attr]' en una imagen?",
+        "visual_nature_instructions_es": "Piense en cualquier imagen.",
+    }
+    assert fill("tasks", {**TASKS, **spanish}).status_code == 302
+    care = {
+        "text_es": "Usted valora palabras.",
+        "content_warning": "Some words hurt.",
+        "support_text": "Call us.",
+        "session_cap": "100",
+        "break_after": "0",
+        "blur_images": "on",
+    }
+    assert fill("consent", {**CONSENT, **care}).status_code == 302
+    asked = {
+        "question_field_0": "religion",
+        "question_label_0": "Your religion",
+        "question_choices_0": "none\nother",
+        "completion_code": "C0DE",
+        "self_enrol": "",
+    }
+    assert fill("recruitment", {**RECRUITMENT, **asked}).status_code == 302
+    fill("open", {"make": "1"})
+    study = Study.objects.get()
+    assert study.tasks.get().translations["es"]["wording"] == spanish["visual_nature_wording_es"]
+    assert {text.language for text in study.consent_texts.all()} == {"en", "es"}
+    assert (study.support_text, study.session_cap, study.break_after) == ("Call us.", 100, 0)
+    assert study.blur_images
+    assert not study.self_enrol
+    assert study.completion_code == "C0DE"
+    assert study.questions == [{"field": "religion", "label": "Your religion", "choices": ["none", "other"]}]
+
+
+SPANISH = {
+    "source": {"title_es": "¿Qué se ve?", "description_es": "Imágenes.\r\n\r\nY palabras."},
+    "consent": {"text_es": "Usted valora palabras.", "support_text_es": "Llámenos."},
+    "recruitment": {
+        "question_field_0": "craft",
+        "question_label_0": "Your craft",
+        "question_choices_0": "weaver\nbaker",
+        "question_label_0_es": "Su oficio",
+        "question_choices_0_es": "quien teje\r\nquien hornea",
+    },
+}
+PAGES = {"source": SOURCE, "consent": CONSENT, "recruitment": RECRUITMENT}
+
+
+def test_the_studys_own_texts_are_given_in_other_languages(begun, fill, client):
+    fill("source", SOURCE)
+    for step, said in SPANISH.items():
+        assert fill(step, {**PAGES[step], **said}).status_code == 302
+    fill("open", {"make": "1"})
+    study = Study.objects.get()
+    assert study.translations == {
+        "es": {
+            "title": "¿Qué se ve?",
+            "description": "Imágenes.\n\nY palabras.",
+            "support_text": "Llámenos.",
+        }
+    }
+    assert study.questions == [
+        {
+            "field": "craft",
+            "label": "Your craft",
+            "choices": ["weaver", "baker"],
+            "translations": {"es": {"label": "Su oficio", "choices": ["quien teje", "quien hornea"]}},
+        }
+    ]
+    page = client.get(reverse("setup_step", args=["visual-2026", "recruitment"])).text
+    assert 'value="Su oficio" maxlength="300" lang="es" dir="auto"' in page
+    assert "quien teje\nquien hornea</textarea>" in page
+
+    # taken away again, each text on its page and the others left
+    fill("source", SOURCE)
+    fill("open", {"make": "1"})
+    study.refresh_from_db()
+    assert study.translations == {"es": {"support_text": "Llámenos."}}
+    fill("consent", CONSENT)
+    fill("open", {"make": "1"})
+    study.refresh_from_db()
+    assert study.translations == {}
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"question_choices_0_es": "quien teje"}, "Choices in Español: 1, in English: 2."),
+        ({"question_choices_0": ""}, "Choices in Español: 2, in English: 0."),
+        ({"question_label_0_es": ""}, "Write the question in Español as well."),
+        ({"question_label_0": ""}, "Write the question itself."),
+        (
+            {"question_field_0": "", "question_label_0": "", "question_choices_0": ""},
+            "The short name begins with a small letter",
+        ),
+    ],
+)
+def test_a_question_that_is_half_translated_is_pointed_at(begun, fill, settings, changed, says):
+    settings.LANGUAGES = [("en", "English"), ("es", "Español"), ("ar", "العربية")]
+    fill("source", SOURCE)
+    answer = fill("recruitment", {**RECRUITMENT, **SPANISH["recruitment"], **changed})
+    assert answer.status_code == 422
+    assert says in answer.text.partition('id="question_error_0"')[2].partition("</ul>")[0]
+    assert 'name="question_choices_0_es"' in answer.text, "what was typed is kept"
+
+
+def test_a_title_that_is_too_long_in_a_language_is_refused_beside_it(begun, fill):
+    answer = fill("source", {**SOURCE, "title_es": "x" * 201})
+    assert answer.status_code == 422
+    assert list(answer.context["form"].errors) == ["title_es"]
+
+
+def test_what_a_language_that_is_not_offered_says_of_a_question_goes_with_its_row(begun, fill, client, lead):
+    fill("source", SOURCE)
+    document = setup_services.documents(user=lead)["visual-2026"]
+    french = {"fr": {"label": "Votre métier", "choices": ["tisser", "cuire"]}}
+    setup_services.save(
+        user=lead,
+        name="visual-2026",
+        document={
+            **document,
+            "questions": [
+                {"field": "town", "label": "Your town"},
+                {"field": "craft", "label": "Craft", "choices": ["weaver", "baker"], "translations": french},
+            ],
+        },
+    )
+    moved = {
+        "question_field_1": "trade",
+        "question_label_1": "Trade",
+        "question_choices_1": "weaver\nbaker",
+    }
+    assert fill("recruitment", {**RECRUITMENT, **moved}).status_code == 302
+    (trade,) = setup_services.documents(user=lead)["visual-2026"]["questions"]
+    assert trade == {
+        "field": "trade",
+        "label": "Trade",
+        "choices": ["weaver", "baker"],
+        "translations": french,
+    }
+    fewer = {"question_field_0": "trade", "question_label_0": "Trade", "question_choices_0": "weaver"}
+    answer = fill("recruitment", {**RECRUITMENT, **fewer})
+    assert answer.status_code == 422
+    assert "Choices in fr: 2, in English: 1." in answer.text
+
+
+def test_a_question_without_its_words_is_pointed_at(begun, fill):
+    fill("source", SOURCE)
+    answer = fill("recruitment", {**RECRUITMENT, "question_field_1": "religion"})
+    assert answer.status_code == 422
+    assert 'id="question_error_1"' in answer.text
+    assert 'value="religion"' in answer.text, "what was typed is kept"
+
+
+def test_the_preview_shows_the_wording_with_something_in_its_places(begun, fill, client):
+    fill("source", SOURCE)
+    fill("tasks", {**TASKS, "visual_nature_wording": "Can <b> [attr] be seen?"})
+    shown = client.get(reverse("setup_step", args=["visual-2026", "tasks"]))
+    assert "Can &lt;b&gt; <strong>Sombrero</strong> be seen?" in shown.text
+    assert "Strongly agree" in shown.text
+
+
+def test_leads_are_told_what_annotators_of_each_language_will_see(begun, fill, client):
+    def seen() -> dict[str, str]:
+        tasks = client.get(reverse("setup_step", args=["visual-2026", "tasks"])).context["tasks"]
+        return {each["code"]: each["preview"]["seen"] for each in tasks[0]["languages"]}
+
+    fill("source", SOURCE)
+    assert seen() == {"es": "usual", "ar": "usual"}
+    page = client.get(reverse("setup_step", args=["visual-2026", "tasks"]))
+    assert "El atributo &#x27;<strong>sombrero</strong>&#x27; se puede" in page.text.lower().replace(
+        "el atributo", "El atributo"
+    )
+    fill("tasks", {**TASKS, "visual_nature_wording": "Can [attr] be seen?"})
+    assert seen() == {"es": "english", "ar": "english"}
+    fill("tasks", {**TASKS, "visual_nature_wording_ar": "هل تُرى [attr]؟"})
+    assert seen() == {"es": "usual", "ar": "own"}
+
+
+FILE = """
+name = "from-file"
+title = "From a file"
+contact = "studies@example.org"
+[consent]
+text = "Please."
+[quality]
+training_pass = 0.5
+[[tasks]]
+kind = "visual_nature"
+attributes = ["hat", "kind"]
+[[tasks.examples]]
+text = "hat"
+answer = "Strongly agree"
+[[tasks.training]]
+attribute = "sombrero"
+expected = ["Strongly agree"]
+feedback = "It can."
+"""
+
+
+def upload(client, text: str | bytes):
+    content = text.encode() if isinstance(text, str) else text
+    file = SimpleUploadedFile("study.toml", content)
+    return client.post(reverse("setup"), {"upload": "1", "file": file})
+
+
+def test_an_uploaded_file_is_set_up_and_keeps_what_the_pages_do_not_ask(client, lead, fill):
+    assert upload(client, FILE).url == reverse("setup_step", args=["from-file", "open"])
+    data = {**SOURCE, "visual_nature_words": "hat\nkind\npoor"}
+    assert fill("source", data, "from-file").status_code == 302
+    answer = fill("open", {"make": "1"}, "from-file")
+    assert answer.status_code == 302, answer.context["problem"]
+    study = Study.objects.get()
+    assert study.tasks.get().units.filter(purpose="training").count() == 1
+    assert study.tasks.get().units.filter(purpose="data").count() == 3
+    assert study.tasks.get().examples[0]["text"] == "hat"
+    assert study.training_pass == 0.5
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (FILE.replace('"studies@example.org"', '""'), "contact is missing"),
+        ("name = ", "not valid TOML"),
+        (b"\xff\xfe", "not UTF-8"),
+        (FILE.replace('["hat", "kind"]', '{ file = "/etc/passwd" }'), "List the attributes themselves"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_with_the_reason(client, lead, content, says):
+    client.force_login(lead)
+    answer = upload(client, content)
+    assert answer.status_code == 422
+    assert says in str(answer.context["upload"].errors)
+    assert setup_services.documents(user=lead) == {}
+
+
+def test_a_downloaded_file_can_be_changed_and_sent_back(begun, fill, client, lead):
+    filled_in(fill)
+    fill("open", {"make": "1"})
+    file = client.get(reverse("setup_file", args=["visual-2026"])).text
+    answer = upload(client, file.replace("Think of any image.", "Think of a photo."))
+    assert answer.url == reverse("setup_step", args=["visual-2026", "open"])
+    assert Study.objects.get().tasks.get().instructions == "Think of any image.", "not before it is asked for"
+    fill("open", {"make": "1"})
+    assert Study.objects.get().tasks.get().instructions == "Think of a photo."
+
+
+def test_what_a_command_opened_meanwhile_can_only_be_discarded(begun, fill, client, lead):
+    filled_in(fill)
+    factories.study("visual-2026", leads=[lead])
+    assert fill("source", SOURCE).status_code == 404
+    assert "Discard what was filled in" in client.get(reverse("setup")).text
+    assert upload(client, FILE.replace("from-file", "visual-2026")).status_code == 422
+    client.post(reverse("setup_discard", args=["visual-2026"]))
+    assert setup_services.documents(user=lead) == {}
+
+
+def test_what_stands_in_a_part_that_is_switched_off_is_no_error(begun, fill):
+    assert fill("source", {**SOURCE, "prevalence_limit": "0"}).status_code == 302
+    assert fill("source", {**SOURCE, "prevalence_limit": "0", "prevalence_on": "on"}).status_code == 422
+
+
+def test_the_downloaded_file_reads_back_as_what_was_filled_in(begun, fill, client):
+    filled_in(fill)
+    answer = client.get(reverse("setup_file", args=["visual-2026"]))
+    assert answer["Content-Disposition"] == 'attachment; filename="visual-2026.toml"'
+    assert read_study_text(answer.text).tasks[0].attributes == ("sombrero", "kind", "poor")
+    assert tomllib.loads(answer.text)["consent"]["text"] == CONSENT["text"]
+
+
+def test_a_lead_makes_nobody_else_a_lead_and_learns_of_no_account(client, lead):
+    client.force_login(lead)
+    factories.user("maria")
+    answers = []
+    for name in ("maria", "nobody"):
+        toml = FILE.replace("title =", f'leads = ["{name}"]\ntitle =').replace("from-file", f"a-{name}")
+        upload(client, toml)
+        answers.append(client.post(reverse("setup_step", args=[f"a-{name}", "open"]), {"make": "1"}))
+    assert [answer.status_code for answer in answers] == [422, 422]
+    assert answers[0].context["problem"] == answers[1].context["problem"]
+    assert "maria" not in answers[1].context["problem"]["text"]
+    assert not Study.objects.exists()
+
+
+def test_an_admin_names_the_leads(client):
+    client.force_login(factories.user("admin", admin=True))
+    factories.user("maria")
+    client.post(reverse("setup"), {"title": "T", "name": "t"})
+    for step, data in (("source", {**SOURCE, "leads": "admin, maria"}), ("consent", CONSENT)):
+        client.post(reverse("setup_step", args=["t", step]), data)
+    client.post(reverse("setup_step", args=["t", "open"]), {"make": "1"})
+    assert {user.username for user in Study.objects.get().leads.all()} == {"admin", "maria"}
+
+
+def test_another_teams_draft_is_out_of_reach(client, lead):
+    theirs = factories.study("theirs", status=StudyStatus.DRAFT, leads=[factories.user("them")])
+    client.force_login(lead)
+    answer = client.post(reverse("setup"), {"title": "Mine", "name": "theirs"})
+    assert "of that name already" in str(answer.context["new"].errors["name"])
+    for url in (
+        reverse("setup_step", args=["theirs", "source"]),
+        reverse("setup_step", args=["theirs", "open"]),
+        reverse("setup_file", args=["theirs"]),
+    ):
+        assert client.get(url).status_code == 404
+    # begun before the other team took the name
+    setup_services.save(user=lead, name="theirs", document={"title": "Mine"})
+    assert client.post(reverse("setup_step", args=["theirs", "open"]), {"make": "1"}).status_code == 404
+    with pytest.raises(setup_services.SetupRefused, match="another study named"):
+        setup_services.make(user=lead, name="theirs", document={}, may_name_leads=False)
+    theirs.refresh_from_db()
+    assert theirs.title == "theirs"
+
+
+def test_a_draft_made_by_a_file_can_be_changed_by_who_leads_it(client, lead, fill):
+    studies.from_file(file=read_study_text(FILE.replace("title =", 'leads = ["lead"]\ntitle =')), by="x")
+    shown = client.get(reverse("setup_step", args=["from-file", "source"]))
+    assert "hat\nkind" in shown.text
+    assert fill("consent", {**CONSENT, "text": "Changed."}, "from-file").status_code == 302
+    assert fill("open", {"make": "1"}, "from-file").status_code == 302
+    study = Study.objects.get()
+    assert study.consent_texts.get().text == "Changed."
+    assert [*study.leads.all()] == [lead]
+
+
+def test_discarding_forgets_what_was_filled_in(begun, client, lead):
+    client.post(reverse("setup_discard", args=["visual-2026"]))
+    assert setup_services.documents(user=lead) == {}
+
+
+@pytest.mark.parametrize("name", ["Visual 2026", "a/b", "-a", "ä", "a" * 81])
+def test_a_name_that_cannot_stand_in_addresses_is_refused(client, lead, name):
+    client.force_login(lead)
+    answer = client.post(reverse("setup"), {"title": "T", "name": name})
+    assert answer.status_code == 422
+    assert answer.context["new"].errors["name"]
+
+
+def test_a_page_that_there_is_not_is_not_found(begun, client):
+    assert client.get("/setup/visual-2026/nowhere/").status_code == 404
+
+
+def test_the_first_page_offers_setting_up_to_those_who_may(client, lead):
+    client.force_login(lead)
+    assert reverse("setup") in client.get("/").text
+    client.force_login(factories.user())
+    assert reverse("setup") not in client.get("/").text
+
+
+def test_too_many_and_too_large_are_refused(lead):
+    for number in range(setup_services.MOST_DRAFTS):
+        setup_services.save(user=lead, name=f"s{number}", document={})
+    with pytest.raises(setup_services.SetupRefused, match="Discard one"):
+        setup_services.save(user=lead, name="more", document={})
+    with pytest.raises(setup_services.SetupRefused, match="too large"):
+        setup_services.save(
+            user=lead, name="s0", document={"description": "x" * setup_services.LARGEST_BYTES}
+        )
