@@ -87,4 +87,14 @@ def _send(name: str, data: bytes) -> None:
             default_storage.delete(given)
 
 
+# Only what a browser shows as a still picture without running anything: SVG can carry scripts.
+CONTENT_TYPES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".webp": "image/webp",
+    ".gif": "image/gif",
+}
+
+
 __all__ = ["digest", "holds", "keep"]

@@ -20,17 +20,10 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
 from annotation import policies
+from annotation.images.files import CONTENT_TYPES
 from annotation.models import Image
 
 log = logging.getLogger(__name__)
-# Only what a browser shows as a still picture without running anything: SVG can carry scripts.
-CONTENT_TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".webp": "image/webp",
-    ".gif": "image/gif",
-}
 
 
 @login_required

@@ -1,10 +1,10 @@
 """The nouns of DESIGN §3, in the order in which they may refer to each other."""
 
 from annotation.models.answers import Box, Judgement, Response, Skip, SkipReason
-from annotation.models.api import ApiToken, Delivery, DeliveryState, Scope, Webhook
 from annotation.models.catalogue import Association, Attribute, Axis, IdentityGroup, Region, Source
 from annotation.models.exports import ExportJob, ExportState
 from annotation.models.images import Image, ImageSet
+from annotation.models.integrations import ApiToken, Delivery, DeliveryState, Scope, Webhook
 from annotation.models.people import (
     Annotator,
     AuditEvent,

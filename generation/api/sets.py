@@ -17,7 +17,7 @@ from annotation import policies
 from annotation.api.errors import Unreachable
 from annotation.api.pages import listing, page, page_of
 from annotation.api.resource import FileResource, Resource, file_of
-from annotation.images.views import CONTENT_TYPES
+from annotation.images.files import CONTENT_TYPES
 from annotation.models import Image, ImageSet
 from generation import queries_pages
 from generation.api.access import seen_image, seen_set, sets_seen
