@@ -56,7 +56,7 @@ def _die_computing() -> None:
 
 def _die_storing() -> None:
     """With the scores written and not committed."""
-    score_runs.webhooks.announce = _die
+    score_runs.events.announce = _die
 
 
 def _die_stored() -> None:
