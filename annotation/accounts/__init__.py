@@ -1,0 +1,1 @@
+"""Accounts: roles, API tokens, second factor, merging, erasure (docs/administration.md)."""

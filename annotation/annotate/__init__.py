@@ -1,0 +1,1 @@
+"""The annotation page: items, answers, corrections and skips (docs/annotating.md)."""

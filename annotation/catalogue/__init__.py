@@ -1,0 +1,1 @@
+"""Identity groups, attributes, associations and their sources, in the API."""

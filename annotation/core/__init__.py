@@ -1,0 +1,1 @@
+"""What every room shares. Nothing here knows a table of this app."""

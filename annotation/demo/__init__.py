@@ -1,5 +1,4 @@
-"""The demonstration: a complete small study whose pictures are drawn and whose answers are made up.
+"""The demonstration: a small complete study with drawn pictures and simulated answers (docs/demo.md).
 
-Its rows say so: `ImageSet.drawn`, `Study.simulated`, `Annotator.simulated`, and a mark in every picture.
-What is made up, and with which bias, stands in annotation/demo/data and in docs/demo.md.
+What is simulated, and with which bias, is in annotation/demo/data.
 """

@@ -1,0 +1,1 @@
+"""Setting up a study in the browser: forms, previews and checks (docs/studies.md)."""

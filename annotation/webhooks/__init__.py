@@ -1,0 +1,1 @@
+"""Webhooks: addresses that are told what happens in a study (docs/webhooks.md)."""
