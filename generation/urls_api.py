@@ -2,7 +2,9 @@
 
 from django.urls import path
 
-from generation.api import runs, sets, uploads
+from generation.image_sets import api as sets
+from generation.runs import api
+from generation.uploads import api as uploads
 
 urlpatterns = [
     path("image-sets", sets.ImageSets.as_view(), name="image_sets"),
@@ -12,7 +14,7 @@ urlpatterns = [
     path("images/<int:number>", sets.OneImage.as_view(), name="image"),
     path("images/<int:number>/file", sets.ImageFile.as_view(), name="image_file"),
     path("images/<int:number>/captions", sets.Captions.as_view(), name="captions"),
-    path("runs", runs.Runs.as_view(), name="runs"),
-    path("runs/<int:number>", runs.OneRun.as_view(), name="run"),
-    path("runs/<int:number>/<slug:action>", runs.RunAction.as_view(), name="run_action"),
+    path("runs", api.Runs.as_view(), name="runs"),
+    path("runs/<int:number>", api.OneRun.as_view(), name="run"),
+    path("runs/<int:number>/<slug:action>", api.RunAction.as_view(), name="run_action"),
 ]

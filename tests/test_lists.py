@@ -30,7 +30,7 @@ from annotation.models import (
 from annotation.services import setups, tokens
 from annotation.services.releases.bundle import WHAT as RELEASE
 from generation.models import Caption, Job, Run, RunKind, Worker
-from generation.recipes import CaptionRecipe, as_json
+from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.queries_pages.overview import wanted
 from metrics.services import score_runs
 from tests import factories

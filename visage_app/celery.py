@@ -27,7 +27,7 @@ def _same_lines(**_: Any) -> None:
 @worker_ready.connect
 def _begin_reporting(sender: Any, **_: Any) -> None:
     """From the main process, whose children are forked by now."""
-    from generation.services import workers
+    from generation.jobs.services import workers
 
     queues = ",".join(sorted(sender.app.amqp.queues.consume_from))
     _reporting.enter_context(workers.reporting(queue=queues[:20]))

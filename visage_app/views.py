@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation import queries
 from annotation.services import slots
 from annotation.views.requests import LoggedIn
-from visage_app import readiness
+from visage_app.health import readiness
 
 
 @login_required

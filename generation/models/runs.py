@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.models import Attribute, IdentityGroup, Image, ImageSet
-from generation.prompts import PromptSet
+from generation.recipes.prompts import PromptSet
 
 PROMPT_SET_CHOICES = [(one.value, one.value.replace("_", " ")) for one in PromptSet]
 
@@ -169,7 +169,7 @@ class Job(models.Model):
                 fields=["run", "lease_expires_at"], condition=Q(state=JobState.CLAIMED), name="job_claimed"
             ),
             models.Index(fields=["run", "state"], name="job_by_state"),
-            # what is watched (visage_app/queries_queues.py): how many were finished lately, and given up
+            # watched (visage_app/observability/queries/queues.py): how many were finished lately, or given up
             models.Index(fields=["finished_at"], condition=Q(finished_at__isnull=False), name="job_finished"),
             models.Index(fields=["run"], condition=Q(state=JobState.FAILED), name="job_failed"),
         ]

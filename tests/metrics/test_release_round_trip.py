@@ -12,7 +12,7 @@ from annotation.models import Annotator, Box, Judgement, ProfileAnswer, Study
 from annotation.readers.release import read_release
 from annotation.services import releases
 from annotation.services.demo import accounts, catalogue, pictures, plan, scenario, studies
-from generation.prompts import image_prompts
+from generation.recipes.prompts import image_prompts
 from metrics import agreement, registry, scoring
 from tests import factories
 from tests.metrics.cast import depiction_study, visual_study

@@ -17,7 +17,7 @@ from pathlib import Path
 import django
 django.setup()
 from annotation.models import IdentityGroup
-from generation.recipes import ImageRecipe
+from generation.recipes.recipes import ImageRecipe
 from generation.services import plans, runs
 first, last, per_prompt, meeting, me = sys.argv[1:]
 groups = list(IdentityGroup.objects.order_by("name")[int(first):int(last)])

@@ -40,7 +40,7 @@ from annotation.models import (
 from annotation.readers.visage_annotations import group_and_number
 from annotation.services import exports
 from annotation.services.demo import accounts, catalogue, pictures, plan, scenario, studies
-from generation.prompts import image_prompts
+from generation.recipes.prompts import image_prompts
 from metrics.models import RunState, Score, ScoreRun
 from metrics.services import score_runs
 

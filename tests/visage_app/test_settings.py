@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from visage_app import storages
+from visage_app.storage import storages
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = (ROOT / ".env.example").read_text()

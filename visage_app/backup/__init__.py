@@ -2,9 +2,9 @@
 
 from visage_app.backup.archive import ArchiveDamaged
 from visage_app.backup.manifest import Manifest
-from visage_app.backup.restoring import RestoreRefused, check, restore
-from visage_app.backup.tables import BackupRefused
-from visage_app.backup.writing import backup
+from visage_app.backup.services.restoring import RestoreRefused, check, restore
+from visage_app.backup.services.tables import BackupRefused
+from visage_app.backup.services.writing import backup
 
 __all__ = [
     "ArchiveDamaged",

@@ -19,14 +19,17 @@ from rich.progress import Progress as Bar
 
 from annotation.models import ImageSet, Study
 from annotation.services.units import StudyRefused
-from generation import tasks
-from generation.durations import duration
+from generation.core.durations import duration
+from generation.jobs import tasks
+from generation.jobs.services import claims, work
 from generation.management.commands._targets import cure, study_or_set, told_before
 from generation.models import Run, RunState
-from generation.queries import Progress, progress
-from generation.recipes import CaptionRecipe, EmbeddingRecipe
-from generation.services import image_sets, jobs, plans, runs, work
-from generation.services.plans import Plan
+from generation.plans import services as plans
+from generation.plans.queries import image_sets
+from generation.plans.services import Plan
+from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
+from generation.runs import services as runs
+from generation.runs.queries import Progress, progress
 
 _LOOK_EVERY = 1.0
 
@@ -144,7 +147,7 @@ def _work(run: Run) -> None:
     """Until the run stops running: what rests, or is in another's hands, is waited for."""
     while progress(run).state == RunState.RUNNING:
         work.work(run_id=run.pk)
-        if not jobs.claimable().filter(run=run).exists() and progress(run).state == RunState.RUNNING:
+        if not claims.claimable().filter(run=run).exists() and progress(run).state == RunState.RUNNING:
             time.sleep(_LOOK_EVERY)
 
 

@@ -12,12 +12,13 @@ from django.template.defaultfilters import filesizeformat
 
 from annotation.models import ImageSet, Study
 from generation import backends
-from generation.durations import duration
+from generation.core.durations import duration
 from generation.models import Run, RunKind, RunState
-from generation.recipes import Recipe, RecipeRefused
-from generation.services import estimates, image_sets, plans
-from generation.services.described import nearest
-from generation.services.plans import Plan
+from generation.plans import services as plans
+from generation.plans.queries import estimates, image_sets
+from generation.plans.queries.identity_groups import nearest
+from generation.plans.services import Plan
+from generation.recipes.recipes import Recipe, RecipeRefused
 
 R = TypeVar("R", bound=Recipe)
 

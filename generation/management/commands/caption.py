@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from generation.management.commands._doing import add_doing, carry_out_reading
 from generation.management.commands._targets import recipe_of, tell_backends
-from generation.recipes import CaptionRecipe
+from generation.recipes.recipes import CaptionRecipe
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand
 
 from generation.management.commands._doing import add_doing, carry_out_reading
 from generation.management.commands._targets import recipe_of, tell_backends
-from generation.recipes import EmbeddingRecipe
+from generation.recipes.recipes import EmbeddingRecipe
 
 
 class Command(BaseCommand):

@@ -13,10 +13,11 @@ from django.core.management.base import BaseCommand, CommandError
 from annotation.models import ImageSet, Study
 from generation.management.commands._doing import add_doing, carry_out
 from generation.management.commands._targets import recipe_of, set_named, study_or_set, tell_backends
-from generation.prompts import PromptSet
-from generation.recipes import ImageRecipe
-from generation.services import described, image_sets, plans
-from generation.services.plans import PlanRefused
+from generation.plans import services as plans
+from generation.plans.queries import identity_groups, image_sets
+from generation.plans.services import PlanRefused
+from generation.recipes.prompts import PromptSet
+from generation.recipes.recipes import ImageRecipe
 
 _PER_PROMPT = {"detection": 5, "pull": 15}
 """PROTOCOL §5, §9."""
@@ -86,11 +87,11 @@ class Command(BaseCommand):
             name = options["set"] or (image_sets.set_shown_by(study) if _for_detection(options) else "")
         try:
             if names:
-                groups = described.groups_named(names)
+                groups = identity_groups.groups_named(names)
             elif study is not None:
-                groups = described.groups_of(study)
+                groups = identity_groups.groups_of(study)
             else:
-                groups = described.groups_of_set(cast("ImageSet", target))
+                groups = identity_groups.groups_of_set(cast("ImageSet", target))
             recipe = _recipe(options, like=image_sets.recipe_of_set(name) if name else None)
             plan = plans.plan_pictures(recipe=recipe, groups=groups, image_set=name, study=study)
         except PlanRefused as error:

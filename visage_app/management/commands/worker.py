@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from annotation import tasks as export_tasks
 from annotation.services import deliveries, export_files, export_jobs, slots, webhook_events
-from generation import tasks
-from generation.services import work, workers
+from generation.jobs import tasks
+from generation.jobs.services import work, workers
 from metrics import scoring
 from metrics import tasks as score_tasks
 from metrics.services import score_runs
