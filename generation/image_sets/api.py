@@ -21,9 +21,9 @@ from annotation.models import Image, ImageSet
 from annotation.views.images import CONTENT_TYPES
 from generation.image_sets.access import seen_image, seen_set, sets_seen
 from generation.image_sets.queries import sets
+from generation.image_sets.serializers import CaptionSerializer, ImageSerializer, ImageSetSerializer
 from generation.models import Caption
 from generation.models.runs import PROMPT_SET_CHOICES
-from generation.runs.serializers.responses import CaptionSerializer, ImageSerializer, ImageSetSerializer
 
 TAGS = ["images"]
 LARGEST = 2**63 - 1

@@ -10,11 +10,11 @@ from django.views.decorators.http import require_safe
 
 from annotation import policies
 from annotation.views.requests import LoggedIn
-from generation.core.access import seen_image, seen_set
+from generation.image_sets.access import seen_image, seen_set
 from generation.image_sets.queries import sets
 from generation.image_sets.queries.history import history
 from generation.models.runs import PROMPT_SET_CHOICES
-from generation.runs.views.runs import recipe_rows
+from generation.recipes.display import recipe_rows
 
 
 @login_required
@@ -25,7 +25,7 @@ def set_list(request: LoggedIn) -> HttpResponse:
         raise Http404
     page, rows = sets.set_rows(user=request.user, page=request.GET.get("page"))
     context = {"page": page, "rows": rows, "makes": makes, "here": "sets"}
-    return render(request, "generation/sets.html", context)
+    return render(request, "generation/image_sets/image_sets.html", context)
 
 
 @login_required
@@ -36,7 +36,7 @@ def image_set(request: LoggedIn, name: str) -> HttpResponse:
     shown = sets.gallery(found, group=group, prompt_set=prompt_set, page=request.GET.get("page"))
     return render(
         request,
-        "generation/image_set.html",
+        "generation/image_sets/image_set.html",
         {
             "set": found,
             "shown": shown,
@@ -62,11 +62,11 @@ def image_history(request: LoggedIn, pk: int) -> HttpResponse:
     run = known.origin.run if known.origin is not None else None
     return render(
         request,
-        "generation/image.html",
+        "generation/image_sets/image.html",
         {
             "image": image,
             "known": known,
-            "recipe": recipe_rows(run) if run is not None else [],
+            "recipe": recipe_rows(run.recipe) if run is not None else [],
             "makes": policies.may_make_images(request.user),
             "here": "image",
         },

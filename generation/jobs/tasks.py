@@ -24,7 +24,8 @@ def _stop(**_: Any) -> None:
     _stopping.set()
 
 
-@shared_task
+# The name is in brokers and settings, wherever the function lies.
+@shared_task(name="generation.tasks.work_slice")
 def work_slice(run_id: int) -> None:
     """Work on a run for JOB_SLICE_SECONDS; then it is the next message's turn.
 

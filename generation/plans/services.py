@@ -19,7 +19,8 @@ from annotation.services.units import listed
 from generation import backends
 from generation.backends.base import BackendError
 from generation.models import Job, JobState, Run, RunState
-from generation.plans.queries.identity_groups import PlanRefused, described_as
+from generation.plans.errors import PlanRefused
+from generation.plans.queries.identity_groups import described_as
 from generation.plans.queries.image_sets import (
     attachable,
     check_name,
@@ -269,7 +270,6 @@ def _check_backend(recipe: Recipe) -> None:
 __all__ = [
     "Missing",
     "Plan",
-    "PlanRefused",
     "Preview",
     "WantedPrompt",
     "missing",

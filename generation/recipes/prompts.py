@@ -17,6 +17,10 @@ class PromptSet(StrEnum):
     NON_STEREOTYPICAL = "non_stereotypical"
 
 
+PULL = (PromptSet.DEFAULT, PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL)
+"""What pull is computed from."""
+
+
 @dataclass(frozen=True)
 class Prompt:
     """One prompt; `attribute` is what the person is described as, "" in detection and default prompts."""
@@ -95,6 +99,7 @@ def described(identity: str, attributes: Iterable[str], prompt_set: PromptSet) -
 
 __all__ = [
     "IMAGE_PROMPTS",
+    "PULL",
     "Prompt",
     "PromptSet",
     "article",

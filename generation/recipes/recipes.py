@@ -15,6 +15,8 @@ from typing import Any, ClassVar
 
 from generation.recipes.prompts import PromptSet
 
+FAKE = "fake"
+"""The backend that draws instead of generating: its sets are marked as drawn."""
 VERSION = 1
 _SEED_BITS = 63  # fits a signed 64-bit column and torch's generators
 
@@ -147,6 +149,7 @@ def _need(holds: bool, name: str, cure: str) -> None:
 
 
 __all__ = [
+    "FAKE",
     "CaptionRecipe",
     "EmbeddingRecipe",
     "ImageRecipe",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, PolymorphicProxySerializer, extend_schema
@@ -13,14 +14,15 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotation import policies
 from annotation.api.errors import Refused, refusals
 from annotation.api.pages import page, page_of
 from annotation.api.resource import Resource
 from annotation.services.units import StudyRefused
-from generation.image_sets.access import runs_seen
 from generation.jobs import tasks
 from generation.models import Run, RunState
 from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
 from generation.plans.queries import estimates
 from generation.runs import queries
 from generation.runs import services as runs
@@ -70,7 +72,7 @@ class Runs(Resource):
         operation_id="runs_list", parameters=[RunsQuery], responses=page_of(RunSerializer), tags=TAGS
     )
     def get(self, request: Request) -> Response:
-        rows = runs_seen(request)
+        rows = _runs_seen(request)
         query = self.query(RunsQuery)
         rows = rows.filter(**{each: query[each] for each in ("kind", "state") if each in query})
         if "image_set" in query:
@@ -92,13 +94,13 @@ class Runs(Resource):
         tags=TAGS,
     )
     def post(self, request: Request) -> Response:
-        runs_seen(request)
+        _runs_seen(request)
         dry = self.query(PlanQuery)["dry_run"] == "true"
         plan = self._plan(request)
         preview = plans.preview(plan)
         run = preview.run
         if not dry:
-            with refusals(runs.RunRefused, StudyRefused, plans.PlanRefused):
+            with refusals(runs.RunRefused, StudyRefused, PlanRefused):
                 run = runs.ensure(plan=plan, by=request.user).run
         first = plan.prompts[0].group_id if plan.prompts else None
         said = {
@@ -138,7 +140,7 @@ class OneRun(Resource):
 
     @extend_schema(operation_id="runs_read", responses=OneRunSerializer, tags=TAGS)
     def get(self, request: Request, number: int) -> Response:
-        return Response(_standing(get_object_or_404(runs_seen(request), pk=number)))
+        return Response(_standing(get_object_or_404(_runs_seen(request), pk=number)))
 
 
 class RunAction(Resource):
@@ -152,7 +154,7 @@ class RunAction(Resource):
         tags=TAGS,
     )
     def post(self, request: Request, number: int, action: str) -> Response:
-        run = get_object_or_404(runs_seen(request), pk=number)
+        run = get_object_or_404(_runs_seen(request), pk=number)
         if action not in ACTS:
             raise Http404
         with refusals(runs.RunRefused):
@@ -164,3 +166,10 @@ class RunAction(Resource):
 
 def _standing(run: Run) -> Any:
     return OneRunSerializer(Standing(run, queries.progress(run))).data
+
+
+def _runs_seen(request: Request) -> QuerySet[Run]:
+    """Every run, for who makes images; Http404 for others, for whom there are none."""
+    if not policies.may_make_images(request.user):
+        raise Http404
+    return Run.objects.select_related("image_set", "created_by")

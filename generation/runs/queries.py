@@ -1,4 +1,4 @@
-"""Reads: how a run stands."""
+"""How runs stand, and what their pages list. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.core.paginator import Page
 from django.db.models import Count, Q
 from django.utils import timezone
 
+from annotation.models import Image
+from generation.core.paging import page_of
 from generation.models import Job, JobState, Run, RunState
 
 _WINDOW = timedelta(minutes=2)
 """The rate is that of this last while: what a run does now, not what it did last night."""
 _MOST_ERRORS = 5
+RUNS_A_PAGE = 30
+PARKED_SHOWN = 50
+LATEST_SHOWN = 12
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,25 @@ def counted(listed: Sequence[Run]) -> list[Counted]:
     ]
 
 
+def run_rows(*, page: str | int | None) -> tuple[Page[Run], list[Counted]]:
+    """A page of runs, newest first. Two queries and the count of pages."""
+    found = page_of(Run.objects.select_related("image_set", "created_by"), page, each=RUNS_A_PAGE)
+    return found, counted(list(found))
+
+
+def latest_images(run: Run) -> list[Image]:
+    """The images that a run finished last, the newest first."""
+    finished = Job.objects.filter(run=run, state=JobState.DONE, image__isnull=False).order_by("-finished_at")
+    jobs = finished.select_related("image__group")[:LATEST_SHOWN]
+    return [job.image for job in jobs if job.image is not None]
+
+
+def parked_jobs(run: Run) -> list[Job]:
+    """The first jobs that are not tried again by themselves."""
+    failed = Job.objects.filter(run=run, state=JobState.FAILED)
+    return list(failed.select_related("group", "image__group").order_by("pk")[:PARKED_SHOWN])
+
+
 def progress(run: Run, *, now: datetime | None = None) -> Progress:
     """How a run stands at this moment, read from the database."""
     moment = now or timezone.now()
@@ -143,4 +168,15 @@ def _errors(run: Run) -> tuple[Failure, ...]:
     )
 
 
-__all__ = ["Counted", "Failure", "Progress", "counted", "model_of", "progress", "runs"]
+__all__ = [
+    "Counted",
+    "Failure",
+    "Progress",
+    "counted",
+    "latest_images",
+    "model_of",
+    "parked_jobs",
+    "progress",
+    "run_rows",
+    "runs",
+]

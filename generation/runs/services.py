@@ -21,9 +21,9 @@ from django.utils.translation import gettext as _
 from annotation.models import Attribute, AuditEvent, Image, ImageSet, Study
 from annotation.services import studies
 from generation.models import Job, JobState, Run, RunState
-from generation.plans.queries.image_sets import FAKE, check_set, model_name
+from generation.plans.queries.image_sets import check_set, model_name
 from generation.plans.services import Missing, Plan, WantedPrompt, missing
-from generation.recipes.recipes import ImageRecipe, as_json, picture_seed
+from generation.recipes.recipes import FAKE, ImageRecipe, as_json, picture_seed
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

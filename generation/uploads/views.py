@@ -45,7 +45,7 @@ def upload(request: LoggedIn) -> HttpResponse:
             return redirect("image_set", name=imported.image_set.name)
     return render(
         request,
-        "generation/upload.html",
+        "generation/uploads/upload.html",
         {"form": form, "columns": COLUMNS, "here": "upload"},
         status=422 if form.errors else 200,
     )

@@ -14,8 +14,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from annotation.models import AuditEvent, IdentityGroup, Image, ImageSet, Study, Task
 from generation.core import vectors
 from generation.models import Embedding, Provenance, Run, RunKind, RunState
-from generation.plans.queries.image_sets import FAKE
 from generation.recipes.prompts import PromptSet
+from generation.recipes.recipes import FAKE
 from metrics.frames import compared
 from metrics.stats.checks import Ints
 

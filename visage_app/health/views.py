@@ -1,4 +1,4 @@
-"""Storage and job health, for admins. A load balancer asks `/healthz` and `/readyz`."""
+"""Probes of a load balancer (`/healthz`, `/readyz`), and storage and job health for admins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from annotation import policies
 from annotation.views.requests import LoggedIn
-from visage_app.health import queries
+from visage_app.health import queries, readiness
 
 KINDS = {
     "generation": gettext_lazy("Generation"),
@@ -24,11 +24,29 @@ KINDS = {
 }
 
 
+@require_safe
+@never_cache
+def healthz(request: HttpRequest) -> JsonResponse:
+    """Whether the process answers; if it does not, it is to be started again."""
+    return JsonResponse({"status": "ok"})
+
+
+@require_safe
+@never_cache
+def readyz(request: HttpRequest) -> JsonResponse:
+    """Whether it can serve people: 503, naming what is missing, if it cannot. Work that waits for a worker
+    is said and is no reason."""
+    found = readiness.checks()
+    ready = readiness.FAILED not in found.values()
+    status = readiness.OK if ready else readiness.FAILED
+    return JsonResponse({"status": status, "checks": found}, status=200 if ready else 503)
+
+
 @login_required
 @never_cache
 @require_safe
 def page(request: LoggedIn) -> HttpResponse:
-    return render(request, "health.html", _shown(request))
+    return render(request, "visage_app/health/health.html", _shown(request))
 
 
 @login_required
@@ -39,7 +57,7 @@ def live(request: LoggedIn) -> HttpResponse:
     shown = _shown(request)
     if shown["health"].mark == request.GET.get("mark"):
         return HttpResponse(status=204)
-    return render(request, "health_live.html", shown)
+    return render(request, "visage_app/health/_live.html", shown)
 
 
 def _shown(request: LoggedIn) -> dict[str, Any]:

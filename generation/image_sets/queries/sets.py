@@ -1,30 +1,24 @@
-"""What the pages about runs and image sets read. Nothing here writes, and no count of queries grows with
-the rows of a page."""
+"""What the pages about image sets read. No count of queries grows with the rows of a page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from django.core.paginator import Page, Paginator
-from django.db.models import Count, Min, Model, Q, QuerySet, Subquery
+from django.core.paginator import Page
+from django.db.models import Count, Min, Q, QuerySet, Subquery
 
 from annotation import policies
 from annotation.models import IdentityGroup, Image, ImageSet, Study, Task, TaskKind
-from generation.models import Job, JobState, Provenance, Run
-from generation.runs.queries import Counted, counted
+from generation.core.paging import page_of
+from generation.models import Provenance, Run
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-RUNS_A_PAGE = 30
 SETS_A_PAGE = 48
 IMAGES_A_PAGE = 60
-PARKED_SHOWN = 50
-LATEST_SHOWN = 12
-
-M = TypeVar("M", bound=Model)
 
 
 @dataclass
@@ -49,25 +43,6 @@ class Gallery:
     runs: list[Run]
 
 
-def run_rows(*, page: str | int | None) -> tuple[Page[Run], list[Counted]]:
-    """A page of runs, newest first. Two queries and the count of pages."""
-    found = _page(Run.objects.select_related("image_set", "created_by"), page, each=RUNS_A_PAGE)
-    return found, counted(list(found))
-
-
-def latest_images(run: Run) -> list[Image]:
-    """The images that a run finished last, the newest first."""
-    finished = Job.objects.filter(run=run, state=JobState.DONE, image__isnull=False).order_by("-finished_at")
-    jobs = finished.select_related("image__group")[:LATEST_SHOWN]
-    return [job.image for job in jobs if job.image is not None]
-
-
-def parked_jobs(run: Run) -> list[Job]:
-    """The first jobs that are not tried again by themselves."""
-    failed = Job.objects.filter(run=run, state=JobState.FAILED)
-    return list(failed.select_related("group", "image__group").order_by("pk")[:PARKED_SHOWN])
-
-
 def set_rows(*, user: User, page: str | int | None) -> tuple[Page[ImageSet], list[SetRow]]:
     """A page of the image sets that `user` may see, by title: all for who makes images, else those that
     their studies show."""
@@ -75,7 +50,7 @@ def set_rows(*, user: User, page: str | int | None) -> tuple[Page[ImageSet], lis
     if not policies.may_make_images(user):
         led = policies.studies_led_by(user)
         sets = sets.filter(pk__in=Task.objects.filter(study__in=led).values("image_set"))
-    found = _page(sets, page, each=SETS_A_PAGE)
+    found = page_of(sets, page, each=SETS_A_PAGE)
     return found, counted_sets(list(found), user=user)
 
 
@@ -119,7 +94,7 @@ def gallery(
     if prompt_set in dict(prompt_sets):
         images = images.filter(provenance__prompt_set=prompt_set)
     return Gallery(
-        page=_page(images, page, each=IMAGES_A_PAGE),
+        page=page_of(images, page, each=IMAGES_A_PAGE),
         groups=groups,
         prompt_sets=prompt_sets,
         runs=list(image_set.runs.order_by("kind", "-pk")),
@@ -145,20 +120,12 @@ def studies_showing(image_set: ImageSet, *, user: User) -> QuerySet[Study]:
     return policies.studies_led_by(user).filter(pk__in=judged).order_by("title")
 
 
-def _page(rows: QuerySet[M], number: str | int | None, *, each: int) -> Page[M]:
-    """A page of rows; a number that there is no page of gives the nearest."""
-    return Paginator(rows, each).get_page(number or 1)
-
-
 __all__ = [
     "Gallery",
     "SetRow",
     "counted_sets",
     "gallery",
-    "latest_images",
     "neighbours",
-    "parked_jobs",
-    "run_rows",
     "set_rows",
     "studies_showing",
 ]

@@ -25,6 +25,7 @@ from generation.jobs.services import claims, work
 from generation.management.commands._targets import cure, study_or_set, told_before
 from generation.models import Run, RunState
 from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
 from generation.plans.queries import image_sets
 from generation.plans.services import Plan
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
@@ -63,7 +64,7 @@ def carry_out(command: BaseCommand, plan: Plan, options: Mapping[str, Any]) -> N
         raise CommandError("Not started. Nothing was written.")
     try:
         ensured = runs.ensure(plan=plan, by=None)
-    except (plans.PlanRefused, StudyRefused) as error:
+    except (PlanRefused, StudyRefused) as error:
         raise CommandError(str(error)) from error
     run = ensured.run
     try:
@@ -88,7 +89,7 @@ def carry_out_reading(
             plan = plans.plan_reading(recipe=recipe, image_set=image_sets.images_of(target), study=target)
         else:
             plan = plans.plan_reading(recipe=recipe, image_set=cast("ImageSet", target))
-    except plans.PlanRefused as error:
+    except PlanRefused as error:
         raise CommandError(str(error)) from error
     carry_out(command, plan, options)
 

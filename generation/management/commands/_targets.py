@@ -15,10 +15,10 @@ from generation import backends
 from generation.core.durations import duration
 from generation.models import Run, RunKind, RunState
 from generation.plans import services as plans
-from generation.plans.queries import estimates, image_sets
+from generation.plans.queries import estimates
 from generation.plans.queries.identity_groups import nearest
 from generation.plans.services import Plan
-from generation.recipes.recipes import Recipe, RecipeRefused
+from generation.recipes.recipes import FAKE, Recipe, RecipeRefused
 
 R = TypeVar("R", bound=Recipe)
 
@@ -85,7 +85,7 @@ def recipe_of(kind: type[R], given: Mapping[str, Any], *, like: R | None = None)
         base = like or kind()
         if wanted.get("backend", base.backend) != base.backend:
             # a model and its weights belong to their backend
-            wanted.setdefault("model", image_sets.FAKE if wanted["backend"] == image_sets.FAKE else "")
+            wanted.setdefault("model", FAKE if wanted["backend"] == FAKE else "")
             if "pretrained" in known:
                 wanted.setdefault("pretrained", "")
         return replace(base, **wanted)

@@ -14,9 +14,9 @@ from annotation.models import ImageSet, Study
 from generation.management.commands._doing import add_doing, carry_out
 from generation.management.commands._targets import recipe_of, set_named, study_or_set, tell_backends
 from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
 from generation.plans.queries import identity_groups, image_sets
-from generation.plans.services import PlanRefused
-from generation.recipes.prompts import PromptSet
+from generation.recipes.prompts import PULL, PromptSet
 from generation.recipes.recipes import ImageRecipe
 
 _PER_PROMPT = {"detection": 5, "pull": 15}
@@ -133,7 +133,7 @@ def _recipe(options: Mapping[str, Any], *, like: ImageRecipe | None) -> ImageRec
 
 def _prompt_sets(named: Sequence[str]) -> tuple[str, ...]:
     """In one order, whatever order they were named in: the same prompts are the same recipe."""
-    wanted = {one for name in named for one in (image_sets.PULL if name == "pull" else (name,))}
+    wanted = {one for name in named for one in (PULL if name == "pull" else (name,))}
     if unknown := sorted(wanted - set(PromptSet)):
         raise CommandError(f"--prompts '{unknown[0]}': there are {', '.join(PromptSet)}, and pull.")
     return tuple(one.value for one in PromptSet if one in wanted)

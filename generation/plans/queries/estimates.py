@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Image
 from generation.models import Embedding, Job, JobState, Provenance, Run
-from generation.plans.queries.image_sets import FAKE
-from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe, Recipe, as_json
+from generation.recipes.recipes import FAKE, CaptionRecipe, EmbeddingRecipe, ImageRecipe, Recipe, as_json
 
 _JOBS_LOOKED_AT = 300
 _FILES_LOOKED_AT = 20

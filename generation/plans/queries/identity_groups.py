@@ -23,10 +23,7 @@ from annotation.services.draws import Drawn, Resource
 from annotation.services.study_plan import MADE
 from annotation.services.units import listed
 from generation.models import Job
-
-
-class PlanRefused(ValueError):
-    """Something that cannot be planned. The message says why and what to do."""
+from generation.plans.errors import PlanRefused
 
 
 def groups_named(names: Sequence[str]) -> list[IdentityGroup]:
@@ -199,4 +196,4 @@ def _depiction(study: Study) -> Task | None:
     return study.tasks.filter(kind=TaskKind.DEPICTION).order_by("-version").first()
 
 
-__all__ = ["PlanRefused", "described_as", "groups_named", "groups_of", "groups_of_set", "nearest"]
+__all__ = ["described_as", "groups_named", "groups_of", "groups_of_set", "nearest"]

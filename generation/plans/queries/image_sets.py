@@ -15,13 +15,10 @@ from django.utils.text import slugify
 
 from annotation.models import Image, ImageSet, Study, StudyStatus, TaskKind
 from generation.models import Job, Run, RunKind, RunState
-from generation.plans.queries.identity_groups import PlanRefused
-from generation.recipes.prompts import PromptSet
-from generation.recipes.recipes import ImageRecipe, as_json, from_json
+from generation.plans.errors import PlanRefused
+from generation.recipes.prompts import PULL, PromptSet
+from generation.recipes.recipes import FAKE, ImageRecipe, as_json, from_json
 
-FAKE = "fake"
-"""The backend that draws instead of generating: its sets are marked as drawn."""
-PULL = (PromptSet.DEFAULT, PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL)
 _NOT_OF_THE_MAKER = ("prompt_sets", "images_per_prompt")
 _LONGEST_NAME = 80
 
@@ -137,8 +134,6 @@ def attachable(study: Study) -> Study | None:
 
 
 __all__ = [
-    "FAKE",
-    "PULL",
     "attachable",
     "check_name",
     "check_set",

@@ -12,7 +12,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from generation import backends
-from generation.plans.services import Plan, PlanRefused
+from generation.plans.errors import PlanRefused
+from generation.plans.services import Plan
 from generation.recipes.recipes import Recipe, RecipeRefused
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ from dataclasses import asdict
 from typing import Any
 
 from django import forms
-from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation import policies
 from annotation.models import ImageSet, Study
 from generation.plans import services as plans
-from generation.plans.queries import identity_groups, image_sets
-from generation.plans.services import Plan, PlanRefused
-from generation.recipes.prompts import PromptSet
-from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe, Recipe
+from generation.plans.errors import PlanRefused
+from generation.plans.prompt_choices import PROMPTS
+from generation.plans.queries import identity_groups
+from generation.plans.services import Plan
+from generation.recipes.recipes import FAKE, CaptionRecipe, EmbeddingRecipe, ImageRecipe, Recipe
 from generation.runs.forms.base import DTYPES, RunForm, offer
 
 _SAFETY = [
@@ -33,21 +33,6 @@ _PLAIN = (
     *("backend", "revision", "scheduler", "steps", "guidance", "width", "height", "dtype", "compiled"),
     *("safety", "negative_prompt"),
 )
-PROMPTS: dict[str, tuple[Promise, tuple[str, ...], int]] = {
-    "detection": (
-        _("Detection: “a photo of a … person”, “a portrait of a … person”, “a … person”; shown to people"),
-        (PromptSet.DETECTION.value,),
-        5,
-    ),
-    "pull": (
-        _("Pull: “a … person”, and “described as” its stereotypes and as other attributes"),
-        tuple(one.value for one in image_sets.PULL),
-        15,
-    ),
-    "default": (_("Only “a … person”"), (PromptSet.DEFAULT.value,), 15),
-}
-"""Choice -> what it is called, its prompt sets, and pictures a prompt unless another number is given
-(PROTOCOL §5, §9)."""
 
 
 class ImagesForm(RunForm):
@@ -129,7 +114,7 @@ class ImagesForm(RunForm):
         return ImageRecipe(
             **{name: said[name] for name in _PLAIN},
             # drawings are of no model, whatever the field still says
-            model=image_sets.FAKE if said["backend"] == image_sets.FAKE else said["model"],
+            model=FAKE if said["backend"] == FAKE else said["model"],
             prompt_sets=prompt_sets,
             images_per_prompt=said["images_per_prompt"] or per_prompt,
             seed=said["seed"] or 0,
@@ -260,4 +245,4 @@ def initial_like(recipe: Recipe) -> dict[str, Any]:
     return said
 
 
-__all__ = ["FORMS", "PROMPTS", "CaptionsForm", "EmbeddingsForm", "ImagesForm", "RunForm", "initial_like"]
+__all__ = ["FORMS", "CaptionsForm", "EmbeddingsForm", "ImagesForm", "initial_like"]

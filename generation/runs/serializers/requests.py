@@ -11,7 +11,7 @@ from rest_framework import serializers
 from annotation.api.pages import listing
 from annotation.api.resource import Body, Query
 from generation.models import RunKind, RunState
-from generation.runs.forms.kinds import PROMPTS
+from generation.plans.prompt_choices import PROMPTS
 
 DTYPES = ("float32", "float16", "bfloat16")
 LARGEST_SEED = 2**63 - 1

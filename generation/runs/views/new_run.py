@@ -22,6 +22,7 @@ from generation.core.durations import duration
 from generation.jobs import tasks
 from generation.models import Run, RunState
 from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
 from generation.plans.queries import estimates
 from generation.plans.services import Plan, Preview
 from generation.recipes import recipes
@@ -82,7 +83,7 @@ def new_run(request: LoggedIn, kind: str) -> HttpResponse:
         form = FORMS[kind](user=request.user, initial=_initial(request, kind))
     return render(
         request,
-        "generation/new_run.html",
+        "generation/runs/new_run.html",
         {
             "kind": kind,
             "kinds": [(name, each.title) for name, each in FORMS.items()],
@@ -115,7 +116,7 @@ def _start(request: LoggedIn, form: RunForm, plan: Plan) -> Run | None:
         run = ensured.run
         if run.state == RunState.PLANNED:
             runs.start(run=run, by=request.user)
-    except (runs.RunRefused, StudyRefused, plans.PlanRefused) as refused:
+    except (runs.RunRefused, StudyRefused, PlanRefused) as refused:
         form.add_error(None, str(refused))
         return None
     run.refresh_from_db()

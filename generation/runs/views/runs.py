@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from django.contrib import messages
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -18,9 +17,9 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.views.requests import LoggedIn
 from generation.core.access import for_makers
 from generation.core.durations import duration
-from generation.image_sets.queries import sets
 from generation.jobs import tasks
 from generation.models import Run, RunState
+from generation.recipes.display import recipe_rows
 from generation.runs import queries
 from generation.runs import services as runs
 
@@ -46,8 +45,8 @@ LABELS = {"start": _("Start"), "pause": _("Pause"), "resume": _("Resume")}
 @for_makers
 @require_safe
 def run_list(request: LoggedIn) -> HttpResponse:
-    page, rows = sets.run_rows(page=request.GET.get("page"))
-    return render(request, "generation/runs.html", {"page": page, "rows": rows, "here": "runs"})
+    page, rows = queries.run_rows(page=request.GET.get("page"))
+    return render(request, "generation/runs/runs.html", {"page": page, "rows": rows, "here": "runs"})
 
 
 @for_makers
@@ -58,16 +57,16 @@ def run(request: LoggedIn, pk: int) -> HttpResponse:
     stands = queries.progress(found)
     return render(
         request,
-        "generation/run.html",
+        "generation/runs/run.html",
         {
             "run": found,
             "model": queries.model_of(found),
-            "recipe": recipe_rows(found),
+            "recipe": recipe_rows(found.recipe),
             "stands": stands,
             "told": told(stands),
             "mark": _mark(stands),
-            "parked": sets.parked_jobs(found) if stands.failed else [],
-            "latest": sets.latest_images(found) if found.kind == "images" else [],
+            "parked": queries.parked_jobs(found) if stands.failed else [],
+            "latest": queries.latest_images(found) if found.kind == "images" else [],
             "actions": [(name, LABELS.get(name, "")) for name in _OFFERED[stands.state]],
             "may_retry": bool(stands.failed) and stands.state != RunState.CANCELLED,
             "here": "run",
@@ -128,22 +127,3 @@ def told(stands: queries.Progress) -> dict[str, str]:
         "rate": gettext("%(rate)s/s") % {"rate": f"{stands.rate:.3g}"} if stands.rate else "–",
         "left": duration(stands.seconds_left) if stands.seconds_left is not None else "–",
     }
-
-
-def recipe_rows(found: Run) -> list[tuple[str, Any]]:
-    """Everything that decided what came out, name by name; what was left to the model is said so."""
-    unsaid = {"kind", "version"}
-    rows = []
-    for name, value in found.recipe.items():
-        if name in unsaid:
-            continue
-        if value is None:
-            value = gettext("the model’s own")
-        elif isinstance(value, list):
-            value = ", ".join(str(each).replace("_", " ") for each in value)
-        elif isinstance(value, dict):
-            value = ", ".join(f"{key}={each}" for key, each in value.items())
-        elif isinstance(value, bool):
-            value = gettext("yes") if value else gettext("no")
-        rows.append((name.replace("_", " "), value if value != "" else "–"))
-    return rows

@@ -15,8 +15,8 @@ from annotation.models import (
 )
 from annotation.services.study_plan import MADE
 from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
 from generation.plans.queries import identity_groups
-from generation.plans.queries.identity_groups import PlanRefused
 from generation.recipes.prompts import PromptSet
 from tests import factories
 from tests.generation.plans import world

@@ -13,8 +13,8 @@ from annotation.models import (
 )
 from generation.models import Job, Run, RunState
 from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
 from generation.plans.queries import identity_groups, image_sets
-from generation.plans.queries.identity_groups import PlanRefused
 from generation.recipes.prompts import PromptSet
 from generation.runs import services as runs
 from tests import factories

@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.models import AuditEvent, Image
 from generation.models import Job, JobState, Run, RunState
 from generation.plans import services as plans
-from generation.plans.queries.identity_groups import PlanRefused
+from generation.plans.errors import PlanRefused
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, picture_seed
 from generation.runs import services as runs
 from generation.runs.services import RunRefused

@@ -24,9 +24,8 @@ from generation.models import Embedding, Run
 from metrics.models import Score
 from tests import factories
 from tests.visage_app.backup.world import ODD_JSON, emptied, installation, said_nothing, unpacked
-from visage_app import backup
 from visage_app.backup import archive
-from visage_app.backup.services import tables
+from visage_app.backup.services import restoring, tables, writing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -37,11 +36,11 @@ def path(tmp_path):
 
 
 def made(path, **options):
-    return backup.backup(path=path, progress=said_nothing, **options)
+    return writing.backup(path=path, progress=said_nothing, **options)
 
 
 def restored(path):
-    return backup.restore(path=path, progress=said_nothing)
+    return restoring.restore(path=path, progress=said_nothing)
 
 
 def stored_names(path) -> list[str]:
@@ -128,7 +127,7 @@ def test_every_table_and_column_of_the_program_is_in_it(path):
 
 def test_a_field_that_no_backup_knows_is_an_error():
     field = models.DurationField(name="lasted")
-    with pytest.raises(backup.BackupRefused, match="no backup knows"):
+    with pytest.raises(tables.BackupRefused, match="no backup knows"):
         tables.kind(field)
 
 
@@ -191,7 +190,7 @@ def test_nothing_is_replaced_unasked(path):
         made(path)
     assert path.read_text() == "precious"
     made(path, overwrite=True)
-    assert backup.check(path=path, progress=said_nothing).rows
+    assert restoring.check(path=path, progress=said_nothing).rows
     with pytest.raises(FileExistsError, match="another name"):
         made(path.parent, overwrite=True)
     with pytest.raises(FileNotFoundError, match="Make it first"):

@@ -21,9 +21,8 @@ from annotation.models import AuditEvent, Image, Judgement, Study
 from annotation.services import image_files
 from tests import factories
 from tests.visage_app.backup.world import emptied, forged, installation, packed, said_nothing, unpacked
-from visage_app import backup
 from visage_app.backup import archive, values
-from visage_app.backup.services import restoring, tables
+from visage_app.backup.services import restoring, tables, writing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -39,7 +38,7 @@ def path(kept, tmp_path):
     """A backup of everything; the installation is empty."""
     if not kept.exists():
         installation()
-        backup.backup(path=kept, progress=said_nothing)
+        writing.backup(path=kept, progress=said_nothing)
         emptied()
     return Path(shutil.copy(kept, tmp_path))
 
@@ -71,11 +70,11 @@ def test_two_restores_do_not_mix(path, monkeypatch):
         looked.append(1)
         real(manifest)
         if len(looked) == 1:
-            backup.restore(path=path, progress=said_nothing)
+            restoring.restore(path=path, progress=said_nothing)
 
     monkeypatch.setattr(restoring, "_check_empty", check_empty)
-    with pytest.raises(backup.RestoreRefused, match="holds data already"):
-        backup.restore(path=path, progress=said_nothing)
+    with pytest.raises(restoring.RestoreRefused, match="holds data already"):
+        restoring.restore(path=path, progress=said_nothing)
     assert Study.objects.count() == 1
 
 
@@ -88,8 +87,8 @@ def test_any_changed_byte_is_noticed(path, tmp_path):
         harmed = bytearray(whole)
         harmed[place] ^= 1 << dice.randrange(8)
         changed.write_bytes(harmed)
-        with pytest.raises(backup.ArchiveDamaged):
-            backup.check(path=changed, progress=said_nothing)
+        with pytest.raises(archive.ArchiveDamaged):
+            restoring.check(path=changed, progress=said_nothing)
     refused(changed, "cannot be restored, and nothing was")
 
 
@@ -99,8 +98,8 @@ def test_one_that_broke_off_or_goes_on_is_noticed(path, tmp_path):
     cut = tmp_path / "cut.tar"
     for length in [*(dice.randrange(len(whole)) for _ in range(40)), 0, 511, len(whole) - 1]:
         cut.write_bytes(whole[:length])
-        with pytest.raises(backup.ArchiveDamaged, match=r"broke off|ends in the middle|damaged"):
-            backup.check(path=cut, progress=said_nothing)
+        with pytest.raises(archive.ArchiveDamaged, match=r"broke off|ends in the middle|damaged"):
+            restoring.check(path=cut, progress=said_nothing)
     cut.write_bytes(whole + bytes(512))
     refused(cut, "goes on after its end")
 
@@ -308,7 +307,7 @@ def test_an_interruption_before_the_end_leaves_nothing_and_can_be_repeated(path,
     with monkeypatch.context() as patch:
         patch.setattr(restoring, "_compare", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            backup.restore(path=path, progress=said_nothing)
+            restoring.restore(path=path, progress=said_nothing)
     assert not Study.objects.exists()
     assert not User.objects.exists()
     call_command("restore", str(path))
@@ -358,9 +357,9 @@ def test_a_character_that_only_one_database_can_store(path):
 def test_text_that_only_looks_like_nul_is_restored_on_both(tmp_path):
     installation()
     Image.objects.update(prompt="\\u0000 and \\ud800")
-    made = backup.backup(path=tmp_path / "all.tar", progress=said_nothing)
+    made = writing.backup(path=tmp_path / "all.tar", progress=said_nothing)
     emptied()
-    assert backup.restore(path=tmp_path / "all.tar", progress=said_nothing).digest == made.digest
+    assert restoring.restore(path=tmp_path / "all.tar", progress=said_nothing).digest == made.digest
     assert Image.objects.first().prompt == "\\u0000 and \\ud800"
 
 
@@ -371,9 +370,9 @@ def test_json_null_is_not_sql_null(tmp_path):
     table = connection.ops.quote_name("annotation_option")
     with connection.cursor() as cursor:
         cursor.execute(f"UPDATE {table} SET expected = 'null' WHERE id = %s", [option.pk])
-    made = backup.backup(path=tmp_path / "all.tar", progress=said_nothing)
+    made = writing.backup(path=tmp_path / "all.tar", progress=said_nothing)
     emptied()
-    assert backup.restore(path=tmp_path / "all.tar", progress=said_nothing).digest == made.digest
+    assert restoring.restore(path=tmp_path / "all.tar", progress=said_nothing).digest == made.digest
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*) FROM {table} WHERE expected IS NULL")
         assert cursor.fetchone() == (0,)

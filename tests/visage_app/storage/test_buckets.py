@@ -27,7 +27,7 @@ from tests.annotation.export_jobs_world import made, members
 from tests.annotation.export_world import depiction, png
 from tests.visage_app.backup.world import emptied, installation, said_nothing
 from tests.visage_app.storage import s3_world
-from visage_app import backup
+from visage_app.backup.services import restoring, writing
 from visage_app.storage.bucket import BucketFailed
 
 pytestmark = pytest.mark.slow
@@ -336,10 +336,10 @@ def test_a_backup_moves_an_installation_between_folder_and_bucket(bucket, server
     first, second = (in_folder, in_bucket) if way == "to a bucket" else (in_bucket, in_folder)
     settings.STORAGES = first
     installation()
-    told = backup.backup(path=tmp_path / "all.tar", progress=said_nothing)
+    told = writing.backup(path=tmp_path / "all.tar", progress=said_nothing)
     emptied()
     settings.STORAGES = second
-    assert backup.restore(path=tmp_path / "all.tar", progress=said_nothing).digest == told.digest
+    assert restoring.restore(path=tmp_path / "all.tar", progress=said_nothing).digest == told.digest
     pictures = list(Image.objects.exclude(file=""))
     assert len(pictures) == told.files.rows == 2
     assert all(image_files.holds(each.file.name, sha256=each.sha256) for each in pictures)

@@ -5,6 +5,7 @@ import pytest
 from generation import backends
 from generation.backends.base import BackendError
 from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
 from generation.recipes.recipes import CaptionRecipe
 from tests import factories
 
@@ -99,7 +100,7 @@ def test_a_plan_that_could_not_run_is_refused(settings, tmp_path):
     shown = factories.image_set()
     factories.image(image_set=shown)
     asked = CaptionRecipe(backend="blip", options={"beams": 3})
-    with pytest.raises(plans.PlanRefused, match="there is no 'beams'"):
+    with pytest.raises(PlanRefused, match="there is no 'beams'"):
         plans.plan_reading(recipe=asked, image_set=shown)
 
 
