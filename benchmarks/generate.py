@@ -9,8 +9,8 @@ encoders ViT-B/32 is measured in its published size. There one thread computes a
 processor's time for this process, on both sides of each ratio: other work on the machine then counts little,
 but waiting does not count either.
 
-The worker is services/work.py on a database made for the occasion (SQLite): claim, read and decode or
-generate, encode as PNG, hash, store, complete. It is warm: an earlier run had it load and compile.
+The worker is generation/jobs/services/work.py on a database made for the occasion (SQLite): claim, read and
+decode or generate, encode as PNG, hash, store, complete. It is warm: an earlier run had it load and compile.
 Against it: for pictures diffusers' own loop of one prompt at a time as its documentation has it (single
 precision, saved as PNG), and the best batch of one process that keeps nothing (half precision on a GPU,
 channels last, compiled); for the others the model alone, at its best batch, on inputs that are on the device.

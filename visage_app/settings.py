@@ -105,7 +105,7 @@ MIDDLEWARE = [
     # before the next, which reads a form to find its token
     "visage_app.storage.body_limits.BodyLimits",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "visage_app.storage.disk_full.NoRoom",
+    "visage_app.storage.disk_full.DiskFull",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

@@ -21,7 +21,7 @@ class RunKind(models.TextChoices):
 
 
 class RunState(models.TextChoices):
-    """planned -> running <-> paused -> done | cancelled. The moves stand in services/runs.py.
+    """planned -> running <-> paused -> done | cancelled. The moves stand in runs/services.py.
 
     A run that is done runs again when jobs are added to it or retried.
     """
@@ -43,7 +43,7 @@ class JobState(models.TextChoices):
 
 
 class Run(models.Model):
-    """One recipe over one image set. The same recipe is the same run (`recipe_hash`, recipes.py).
+    """One recipe over one image set. The same recipe is the same run (`recipe_hash`, recipes/recipes.py).
 
     `backend` names a module of generation/backends. `batch_size` is what the worker's memory was found to
     hold: it only ever shrinks; null until a worker had to find out.
@@ -163,7 +163,7 @@ class Job(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            # claim (services/jobs.py): the open jobs of one run, and the claimed ones whose lease is over
+            # claim (jobs/services/claims.py): the open jobs of one run, and those whose lease is over
             models.Index(fields=["run", "id"], condition=Q(state=JobState.PENDING), name="job_pending"),
             models.Index(
                 fields=["run", "lease_expires_at"], condition=Q(state=JobState.CLAIMED), name="job_claimed"

@@ -1,6 +1,6 @@
 """What is wanted: the pictures of identity groups, or the captions or embeddings of a set's images.
 
-A plan is made by reading alone; services/runs.py turns it into a run and its jobs.
+A plan is made by reading alone; runs/services.py turns it into a run and its jobs.
 """
 
 from __future__ import annotations

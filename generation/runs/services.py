@@ -61,7 +61,7 @@ def ensure(*, plan: Plan, by: User | None) -> Ensured:
     for part in plan.parts(at_least=_AT_ONCE):
         with transaction.atomic():
             _image_set(plan)
-            # A worker that finds nothing left locks this row before it says done (services/jobs.py).
+            # A worker that finds nothing left locks this row before it says done (jobs/services/claims.py).
             run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
             if run.state == RunState.CANCELLED:
                 break
@@ -250,7 +250,7 @@ def _last_indexes(image_set: int, *, groups: Collection[int]) -> dict[int, int]:
 
 def _drop(run: Run) -> None:
     """Forget what was not made. A batch that a worker holds is left to it, and so are pictures that were
-    made once and whose files are being made again (services/verify.py)."""
+    made once and whose files are being made again (image_sets/services.py)."""
     never_made = Q(group=None) | Q(image=None)
     run.jobs.filter(never_made, state__in=(JobState.PENDING, JobState.FAILED)).delete()
 

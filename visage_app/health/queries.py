@@ -25,7 +25,7 @@ from generation.models import Job, RunState, Worker
 from metrics.models import ScoreRun
 from metrics.services import score_runs
 from visage_app.observability.queries import metrics as metric_queries
-from visage_app.observability.queries import queues as queries_queues
+from visage_app.observability.queries import queues as queue_queries
 from visage_app.storage.queries import Storage, storage
 
 LONG = timedelta(minutes=5)
@@ -140,7 +140,7 @@ def health(*, now: datetime | None = None) -> Health:
         workers=tuple(_workers(now)),
         last_backup=metric_queries.last_backup(),
         stuck=stuck,
-        slow=tuple(kind for kind in queries_queues.slow(now) if kind not in stuck),
+        slow=tuple(kind for kind in queue_queries.slow(now) if kind not in stuck),
     )
 
 

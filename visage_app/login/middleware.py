@@ -1,6 +1,6 @@
 """Nobody who must have a second factor does anything without it (SECOND_FACTOR; docs/administration.md).
 
-A session whose account has one is only ever begun with it (views_login.py). What is left is an account that
+A session whose account has one is only ever begun with it (views/login.py). What is left is an account that
 has none and must: it can set one up, and nothing else.
 """
 

@@ -1,7 +1,7 @@
 """What gunicorn is told besides its command: `--config python:visage_app.serving.gunicorn_hooks`.
 
 Its own lines look like those of the program, its processes count requests in one folder
-(request_metrics.py), and a request whose head is too long is refused in the API's form.
+(observability/request_metrics.py), and a request whose head is too long is refused in the API's form.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from visage_app.observability import logs
 
-# As in request_metrics.py, which is not imported here: prometheus_client looks for the folder once, when it
-# is imported, and the processes must not inherit that look from before there was one.
+# As in observability/request_metrics.py, which is not imported here: prometheus_client looks for the folder
+# once, when it is imported, and the processes must not inherit that look from before there was one.
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 logconfig_dict = logs.configured()
 worker_class = "visage_app.serving.gunicorn_hooks.Worker"

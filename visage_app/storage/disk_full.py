@@ -12,7 +12,7 @@ from django.shortcuts import render
 from annotation import upload_spool
 
 
-class NoRoom:
+class DiskFull:
     """507 instead of the page, which would say that no file was sent. Stands after the forgery check, which
     reads the form."""
 
@@ -28,4 +28,4 @@ class NoRoom:
         return render(request, "507.html", status=HTTPStatus.INSUFFICIENT_STORAGE)
 
 
-__all__ = ["NoRoom"]
+__all__ = ["DiskFull"]

@@ -63,7 +63,7 @@ def load(recipe: Recipe) -> Model:
 
 
 def _with_commit(recipe: Recipe, model: Model) -> Recipe:
-    """The recipe as it is once its run remembers which revision was loaded (makers.py)."""
+    """The recipe as it is once its run remembers which revision was loaded (model_versions.py)."""
     if isinstance(recipe, ImageRecipe | CaptionRecipe) and not recipe.revision:
         return replace(recipe, revision=model.about.revision)
     return recipe

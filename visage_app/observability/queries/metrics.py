@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.models import AuditEvent, Judgement, Response, Slot, SlotState
 from generation.jobs.services import workers
 from generation.models import Worker
-from visage_app.observability.queries import queues as queries_queues
+from visage_app.observability.queries import queues as queue_queries
 from visage_app.observability.queries.queues import Load
 from visage_app.storage import queries as storage_queries
 
@@ -67,7 +67,7 @@ def watched(*, now: datetime | None = None) -> Watched:
     responses, judgements = _numbered()
     return Watched(
         leases=_leases(now),
-        queues=queries_queues.loads(now),
+        queues=queue_queries.loads(now),
         responses=responses,
         judgements=judgements,
         workers=count,
