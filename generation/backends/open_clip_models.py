@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from generation.backends import torch_support
-from generation.backends import weights as _weights
+from generation.backends import weights as weight_files
 from generation.backends.base import BackendError, OutOfMemory
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def loaded(model: str, pretrained: str, *, dtype: str, device: torch.device) -> 
         # open_clip only warns that weights were trained with another activation; the numbers are wrong then.
         given["force_quick_gelu"] = True
     try:
-        with torch_support.memory_watched(), _weights.complete(tried, cure=cure):
+        with torch_support.memory_watched(), weight_files.complete(tried, cure=cure):
             made, _, preprocess = open_clip.create_model_and_transforms(name, weights or None, **given)
             tokenizer = open_clip.get_tokenizer(name)
     except OutOfMemory as error:
@@ -39,8 +39,8 @@ def loaded(model: str, pretrained: str, *, dtype: str, device: torch.device) -> 
             f"{tried} does not fit into {torch_support.device_name(device)}: {error}"
         ) from error
     if name.startswith(_HUB):
-        place = _weights.fetched(name.removeprefix(_HUB), "open_clip_config.json")
-    return made.eval(), preprocess, tokenizer, _weights.revision_of(place) if place else weights
+        place = weight_files.fetched(name.removeprefix(_HUB), "open_clip_config.json")
+    return made.eval(), preprocess, tokenizer, weight_files.revision_of(place) if place else weights
 
 
 def _found(open_clip: Any, model: str, pretrained: str) -> tuple[str, str, Path | None, str]:
@@ -51,9 +51,9 @@ def _found(open_clip: Any, model: str, pretrained: str) -> tuple[str, str, Path 
             raise BackendError(
                 f"There is no folder {folder} on this machine. It holds open_clip_config.json."
             )
-        return f"{_LOCAL}{folder}", "", folder, _weights.DAMAGED
+        return f"{_LOCAL}{folder}", "", folder, weight_files.DAMAGED
     if model.startswith(_HUB):
-        return model, "", None, _weights.from_hub(model.removeprefix(_HUB))
+        return model, "", None, weight_files.from_hub(model.removeprefix(_HUB))
     name = model.replace("/", "-")
     if name not in open_clip.list_models():
         known = ", ".join(open_clip.list_models())
@@ -70,7 +70,7 @@ def _found(open_clip: Any, model: str, pretrained: str) -> tuple[str, str, Path 
             f"'{pretrained}' is neither a file of weights on this machine nor a tag of {name}. "
             f"Its tags: {', '.join(tags) or 'none'}."
         )
-    return name, str(file), file, _weights.DAMAGED
+    return name, str(file), file, weight_files.DAMAGED
 
 
 __all__ = ["loaded"]

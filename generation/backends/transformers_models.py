@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from generation.backends import torch_support
-from generation.backends import weights as _weights
+from generation.backends import weights as weight_files
 from generation.backends.base import BackendError, OutOfMemory
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ def loaded(
     """A `kind` (a model's class) on `device`, its `reader` (the class of its tokenizer or processor), and its
     weights' revision. `model`: a hub id or a local folder. Raises BackendError."""
     torch_support.library("transformers").utils.logging.disable_progress_bar()
-    with _weights.loading(model, revision):
-        folder = _weights.folder_of(model)
+    with weight_files.loading(model, revision):
+        folder = weight_files.folder_of(model)
         asked = {"local_files_only": True} if folder else {"revision": revision or None}
         place = folder or model
         reads = reader.from_pretrained(place, **asked)
@@ -28,7 +28,7 @@ def loaded(
         if not set(tokenizer("a photo of a person").input_ids) - set(tokenizer.all_special_ids):
             raise ValueError("its tokenizer has lost its vocabulary")
         weights = kind.from_pretrained(place, dtype=torch_support.dtype(dtype), **asked).eval()
-    found = _weights.revision_of(folder or _weights.fetched(model, "config.json", revision))
+    found = weight_files.revision_of(folder or weight_files.fetched(model, "config.json", revision))
     try:
         with torch_support.memory_watched():
             weights.to(device)

@@ -40,7 +40,7 @@ def upload(request: LoggedIn) -> HttpResponse:
     if posted and form.is_valid():
         imported = _brought(request, form)
         if imported is not None:
-            for line in imported.told():
+            for line in imported.summary():
                 messages.success(request, line)
             return redirect("image_set", name=imported.image_set.name)
     return render(

@@ -2,7 +2,7 @@
 
 What Django, gunicorn, Celery and databases say of a request or an error holds addresses (with tokens in
 them), values of rows and names. So a record that is about a request names its route instead of its path, and
-an error is told by its class, its place in the code and what is safe of its message (`told`).
+an error is told by its class, its place in the code and what is safe of its message (`describe_error`).
 """
 
 from __future__ import annotations
@@ -84,9 +84,11 @@ def careful(record: logging.LogRecord) -> logging.LogRecord:
         safe.msg, safe.args = re.sub(r"(Error handling request) .*", r"\1", said), ()
     elif isinstance(record.args, dict) and "exc" in record.args:  # Celery, of a task that failed
         error = record.exc_info[1] if record.exc_info else None
-        safe.args = record.args | {"exc": told(error), "traceback": "", "args": "", "kwargs": ""}
+        safe.args = record.args | {"exc": describe_error(error), "traceback": "", "args": "", "kwargs": ""}
     elif isinstance(record.args, tuple) and record.name.partition(".")[0] not in _OWN:
-        safe.args = tuple(told(each) if isinstance(each, BaseException) else each for each in record.args)
+        safe.args = tuple(
+            describe_error(each) if isinstance(each, BaseException) else each for each in record.args
+        )
     return safe
 
 
@@ -105,11 +107,11 @@ def stack(error: BaseException | None) -> str:
         lines += ["Caused another:"] if lines else []
         places = traceback.extract_tb(each.__traceback__)
         lines += [f'  File "{place.filename}", line {place.lineno}, in {place.name}' for place in places]
-        lines.append(told(each))
+        lines.append(describe_error(each))
     return "\n".join(lines)
 
 
-def told(error: BaseException | None) -> str:
+def describe_error(error: BaseException | None) -> str:
     """An error by its class, with as much of its message as can hold no value of a row or a form.
 
     Of a database: its own code and the constraint, the first line where it could not be reached; of the
@@ -155,4 +157,4 @@ def _phrase(status: int, record: logging.LogRecord) -> str:
     return phrase
 
 
-__all__ = ["JsonLine", "Line", "careful", "chain", "request_id", "route_of", "stack", "told"]
+__all__ = ["JsonLine", "Line", "careful", "chain", "describe_error", "request_id", "route_of", "stack"]

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from visage_app.environment import env
-from visage_app.observability.log_lines import chain, request_id, told
+from visage_app.observability.log_lines import chain, describe_error, request_id
 
 _LEAST = 20
 # All that an error report may hold; what the SDK adds one day stays here until somebody has looked at it.
@@ -68,7 +68,7 @@ def scrubbed(event: Any, hint: Mapping[str, Any]) -> Any:
     who sent it, or of the values at hand."""
     sent = {name: event[name] for name in _KEPT & set(event)}
     error = (hint.get("exc_info") or (None, None))[1]
-    safe = {type(each).__name__: told(each) for each in chain(error)}
+    safe = {type(each).__name__: describe_error(each) for each in chain(error)}
     values = (event.get("exception") or {}).get("values") or []
     if values:
         sent["exception"] = {"values": [_exception(value, safe) for value in values]}

@@ -5,7 +5,8 @@ by address and by whatever method a client makes up, and brings many series that
 
 Each process of gunicorn counts for itself, and a scrape reaches one of them. So the server makes a folder
 before its processes start (serving/gunicorn_hooks.py), in which each keeps its counters, and whoever is
-asked adds up what lies there. Without that folder (`runserver`, tests) there is one process, which answers for itself.
+asked adds up what lies there. Without that folder (`runserver`, tests) there is one process, which answers
+for itself.
 """
 
 from __future__ import annotations

@@ -67,16 +67,16 @@ class Bucket(S3Storage):
         return True
 
     def size(self, name: str) -> int:
-        with self.told(name):
+        with self.translated_errors(name):
             head = self._client.head_object(Bucket=self.bucket_name, Key=self._key(name))
             return int(head["ContentLength"])
 
     def delete(self, name: str) -> None:
-        with self.told(name):
+        with self.translated_errors(name):
             super().delete(name)
 
     def listdir(self, name: str) -> tuple[list[str], list[str]]:
-        with self.told(name):
+        with self.translated_errors(name):
             folders, files = super().listdir(name)
             return folders, files
 
@@ -99,19 +99,19 @@ class Bucket(S3Storage):
 
     def get(self, name: str, **more: str) -> dict[str, Any]:
         """The server's answer to one GET of an object."""
-        with self.told(name):
+        with self.translated_errors(name):
             answer: dict[str, Any] = self._client.get_object(
                 Bucket=self.bucket_name, Key=self._key(name), **more
             )
             return answer
 
     @contextmanager
-    def told(self, name: str) -> Iterator[None]:
+    def translated_errors(self, name: str) -> Iterator[None]:
         """What the libraries raise, as what this storage raises."""
         try:
             yield
         except ClientError as error:
-            raise self._said(error, name) from error
+            raise self._translated(error, name) from error
         except (BotoCoreError, Boto3Error) as error:
             raise BucketFailed(f"The S3 server at {self.endpoint_url} does not answer: {error}") from error
 
@@ -121,7 +121,7 @@ class Bucket(S3Storage):
         return _Opened(_Object(self, name))
 
     def _save(self, name: str, content: File) -> str:
-        with self.told(name):
+        with self.translated_errors(name):
             saved: str = super()._save(name, content)
             return saved
 
@@ -146,7 +146,7 @@ class Bucket(S3Storage):
                 )
             return self._signer
 
-    def _said(self, error: ClientError, name: str) -> OSError:
+    def _translated(self, error: ClientError, name: str) -> OSError:
         code = str(error.response.get("Error", {}).get("Code", ""))
         where = f"bucket {self.bucket_name} at {self.endpoint_url}"
         if code in _NO_SUCH_KEY or (code in _NOT_FOUND and self._is_there()):
@@ -208,7 +208,7 @@ class _Object(io.RawIOBase):
             return 0
         if self._at != self._arrived:
             self._go_on()
-        with self._bucket.told(self.name):
+        with self._bucket.translated_errors(self.name):
             piece = self._body.read(wanted)
         if not piece:
             raise BucketFailed(f"The S3 server ended {self.name} after {self._at} of {self.size} bytes.")

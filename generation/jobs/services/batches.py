@@ -64,9 +64,9 @@ class Line:
                 kept.made.append(Made(one.job, future.result(), one.seconds))
             except OSError as error:
                 there = kept.no_room if error.errno in _FULL else kept.failed
-                there[one.job.pk] = _told(error)
+                there[one.job.pk] = _reason(error)
             except Exception as error:
-                kept.failed[one.job.pk] = _told(error)
+                kept.failed[one.job.pk] = _reason(error)
         return kept
 
     def end(self) -> None:
@@ -79,7 +79,7 @@ class Line:
             try:
                 ready.append((job, future.result()))
             except Exception as error:
-                outcome.failed[job.pk] = _told(error)
+                outcome.failed[job.pk] = _reason(error)
         todo = [ready]
         while todo:
             part = todo.pop()
@@ -108,7 +108,7 @@ class Line:
                 return _parts(part, (len(part) + 1) // 2)
             [(job, _)] = part
             log.warning("job %s failed", job.pk, exc_info=True)
-            outcome.failed[job.pk] = _told(error)
+            outcome.failed[job.pk] = _reason(error)
             return []
         share = (time.perf_counter() - began) / len(part)
         outcome.made += [Made(job, product, share) for (job, _), product in zip(part, products, strict=True)]
@@ -130,7 +130,7 @@ def _parts(whole: _Part, size: int) -> list[_Part]:
     return [whole[start : start + size] for start in reversed(range(0, len(whole), size))]
 
 
-def _told(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     """An error in words for the run's page."""
     return str(error) if isinstance(error, JobRefused) else f"{type(error).__name__}: {error}"
 

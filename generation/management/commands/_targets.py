@@ -107,7 +107,7 @@ def tell_backends(parser: ArgumentParser, kind: str) -> None:
     parser.epilog = "\n".join(["backends:", *lines])
 
 
-def told_before(plan: Plan, preview: plans.Preview) -> Iterable[str]:
+def plan_summary(plan: Plan, preview: plans.Preview) -> Iterable[str]:
     """What will be made, how many, and what it takes, line by line."""
     recipe, noun = plan.recipe, RunKind(plan.recipe.kind).label.lower()
     model = getattr(recipe, "model", "")

@@ -11,7 +11,7 @@ from typing import Any, cast
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import ImageSet, Study
-from generation.management.commands._doing import add_doing, carry_out
+from generation.management.commands._execution import add_run_options, carry_out
 from generation.management.commands._targets import recipe_of, set_named, study_or_set, tell_backends
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
@@ -73,7 +73,7 @@ class Command(BaseCommand):
         )
         model.add_argument("--safety", metavar="WHAT", help="safety checker: off, record (default) or block")
         model.add_argument("--negative-prompt", metavar="TEXT")
-        add_doing(parser)
+        add_run_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         names = [*(options["groups"] or []), *_lines(options["groups_from"])]

@@ -48,5 +48,5 @@ class Command(BaseCommand):
                 )
         except (FileRefused, uploads.UploadRefused) as refused:
             raise CommandError(str(refused)) from refused
-        for line in imported.told():
+        for line in imported.summary():
             self.stdout.write(line)

@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from generation.core.durations import duration
-from generation.management.commands._doing import add_where, see_through, watch
+from generation.management.commands._execution import add_where, see_through, watch
 from generation.management.commands._targets import cure, run_numbered
 from generation.models import Run, RunKind, RunState
 from generation.runs import queries

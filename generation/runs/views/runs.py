@@ -63,7 +63,7 @@ def run(request: LoggedIn, pk: int) -> HttpResponse:
             "model": queries.model_of(found),
             "recipe": recipe_rows(found.recipe),
             "stands": stands,
-            "told": told(stands),
+            "texts": progress_texts(stands),
             "mark": _mark(stands),
             "parked": queries.parked_jobs(found) if stands.failed else [],
             "latest": queries.latest_images(found) if found.kind == "images" else [],
@@ -82,7 +82,7 @@ def run_progress(request: LoggedIn, pk: int) -> JsonResponse:
     stands = queries.progress(get_object_or_404(Run, pk=pk))
     return JsonResponse(
         {
-            **told(stands),
+            **progress_texts(stands),
             "share": {"value": stands.done, "max": stands.total},
             "mark": _mark(stands),
         }
@@ -115,7 +115,7 @@ def _mark(stands: queries.Progress) -> str:
     return f"{stands.state} {stands.failed} {len(stands.errors)} {stands.error}"
 
 
-def told(stands: queries.Progress) -> dict[str, str]:
+def progress_texts(stands: queries.Progress) -> dict[str, str]:
     """The numbers of a run as people read them."""
     return {
         "done": intcomma(stands.done),

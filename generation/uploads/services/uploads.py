@@ -57,7 +57,7 @@ class Imported:
     stored_anew: int
     notes: tuple[str, ...]
 
-    def told(self) -> list[str]:
+    def summary(self) -> list[str]:
         """What was done, in sentences."""
         if not (self.created or self.filled):
             done = _("Nothing to do: the set '%(name)s' has all %(unchanged)d images already.")

@@ -8,7 +8,7 @@ import pytest
 
 from annotation.models import Image, ImageSet, TaskKind
 from generation.jobs.services import loaded_model
-from generation.management.commands import _doing
+from generation.management.commands import _execution
 from generation.models import Job, JobState, Run, RunState
 from tests import factories
 from tests.generation.plans import world
@@ -193,7 +193,7 @@ class TestGenerate:
         def interrupted(**_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(_doing.work, "work", interrupted)
+        monkeypatch.setattr(_execution.work, "work", interrupted)
         factories.group("Indian")
         why = refused("generate", "trial", "--groups", "Indian", *FAKE)
         assert "Interrupted at 0 of 6" in why

@@ -7,7 +7,7 @@ from django.core.management import call_command
 
 from annotation.models import ImageSet, TaskKind
 from generation.jobs.services import work
-from generation.management.commands import _doing
+from generation.management.commands import _execution
 from generation.models import Caption, Embedding, JobState, Provenance, Run, RunState
 from generation.runs import services as runs
 from tests import factories
@@ -132,7 +132,7 @@ class TestRuns:
 
     def test_it_is_watched_to_its_end(self, run, monkeypatch):
         world.put(run, RunState.RUNNING)
-        monkeypatch.setattr(_doing.time, "sleep", lambda s: Run.objects.update(state=RunState.PAUSED))
+        monkeypatch.setattr(_execution.time, "sleep", lambda s: Run.objects.update(state=RunState.PAUSED))
         assert "pictures: paused" in command("runs", "show", str(run.pk), "--watch")
 
     def test_an_unknown_run(self, run):
@@ -141,8 +141,8 @@ class TestRuns:
     def test_with_a_broker_workers_are_rung_and_watched(self, run, settings, monkeypatch):
         settings.CELERY_BROKER_URL = "redis://nowhere"
         rung = []
-        monkeypatch.setattr(_doing.tasks, "ring", lambda run: rung.append(run.pk))
-        monkeypatch.setattr(_doing.time, "sleep", lambda s: Run.objects.update(state=RunState.PAUSED))
+        monkeypatch.setattr(_execution.tasks, "ring", lambda run: rung.append(run.pk))
+        monkeypatch.setattr(_execution.time, "sleep", lambda s: Run.objects.update(state=RunState.PAUSED))
         assert "is paused: 0 of 6" in command("runs", "start", str(run.pk))
         assert rung == [run.pk]
         # asked to, it does them itself
@@ -158,11 +158,11 @@ class TestBar:
         assert "6/6" in capsys.readouterr().err
 
     def test_rate_and_time_left_stand_beside_it(self):
-        stands = _doing.Progress(
+        stands = _execution.Progress(
             state="running", error="", total=100, pending=80, claimed=0, done=18, failed=2,
             rate=0.5, seconds_left=160.0, errors=(),
         )  # fmt: skip
-        assert _doing._told(stands) == "0.5/s, 2 min 40 s left, 2 failed"
+        assert _execution._progress_text(stands) == "0.5/s, 2 min 40 s left, 2 failed"
 
 
 @pytest.mark.parametrize("name", ["generate", "caption", "embed"])

@@ -77,7 +77,7 @@ def test_the_same_again_changes_nothing_and_more_rows_are_added_after(tmp_path):
     before = list(Image.objects.order_by("pk").values())
     again = bring(zipped(FILES))
     assert (again.created, again.unchanged) == (0, 2)
-    assert again.told()[0] == "Nothing to do: the set 'brought' has all 2 images already."
+    assert again.summary()[0] == "Nothing to do: the set 'brought' has all 2 images already."
     more = {"file": "3.png", "group": "Mexican"}
     done = bring(zipped({**FILES, "3.png": encoded(pixels("blue")), "images.csv": table(*ROWS, more)}))
     assert (done.created, done.unchanged) == (1, 2)
@@ -126,7 +126,7 @@ def test_what_files_say_besides_pixels_is_told_of_and_the_original_stays_traceab
     row = {"file": "1.png", "group": "Mexican", "note": "mine"}
     done = bring(zipped({"1.png": data, "t.csv": table(row)}))
     assert done.stored_anew == 1
-    assert "1 file said more than pixels" in done.told()[1]
+    assert "1 file said more than pixels" in done.summary()[1]
     image = Image.objects.get()
     assert b"Ada" not in stored(image)
     assert image.provenance.note.startswith("mine\nStored as PNG")

@@ -14,7 +14,7 @@ from django.test import Client
 from annotation.models import Judgement
 from tests import factories
 from visage_app.observability import log_lines, logs
-from visage_app.observability.log_lines import JsonLine, Line, stack, told
+from visage_app.observability.log_lines import JsonLine, Line, describe_error, stack
 
 pytestmark = pytest.mark.django_db
 SECRETS = ("anna.b", "anna@example.org", "wrong-pass-77", "because she smiles", "203.0.113.7")
@@ -175,15 +175,15 @@ def test_an_exception_is_told_without_the_values_that_it_names(client, written, 
 
 
 def test_what_is_safe_of_an_error_is_told():
-    assert told(ValueError("anna.b")) == "ValueError"
-    assert told(FileNotFoundError(2, "No such file or directory", "anna.b")) == (
+    assert describe_error(ValueError("anna.b")) == "ValueError"
+    assert describe_error(FileNotFoundError(2, "No such file or directory", "anna.b")) == (
         "FileNotFoundError: No such file or directory"
     )
     unique = sqlite3.IntegrityError("UNIQUE constraint failed")
     unique.sqlite_errorname = "SQLITE_CONSTRAINT_UNIQUE"
     error = IntegrityError("Key (username)=(anna.b) already exists.")
     error.__cause__ = unique
-    assert told(error) == "django.db.utils.IntegrityError: SQLITE_CONSTRAINT_UNIQUE"
+    assert describe_error(error) == "django.db.utils.IntegrityError: SQLITE_CONSTRAINT_UNIQUE"
     both = stack(error)
     assert both.index("sqlite3.IntegrityError") < both.index("Caused another") < both.index("django.db")
     assert "anna.b" not in both

@@ -103,7 +103,7 @@ class _Backup:
                 if done % TOLD_EVERY == 0 and done < self.manifest.rows:
                     progress("rows checked", done, self.manifest.rows)
         progress("rows checked", self.manifest.rows, self.manifest.rows)
-        for number, (name, sha256, size, pieces) in enumerate(self._listed(), 1):
+        for number, (name, sha256, size, pieces) in enumerate(self._files(), 1):
             held = hashlib.sha256()
             length = 0
             for piece in pieces:
@@ -134,13 +134,13 @@ class _Backup:
 
     def files(self, progress: Progress) -> Iterator[tuple[str, bytes]]:
         """Each stored file: its name and its bytes."""
-        for number, (name, sha256, size, pieces) in enumerate(self._listed(), 1):
+        for number, (name, sha256, size, pieces) in enumerate(self._files(), 1):
             data = b"".join(pieces)
             _same(name, (sha256, size), (image_files.digest(data), len(data)))
             yield name, data
             progress("files restored", number, self.manifest.files.rows)
 
-    def _listed(self) -> Iterator[tuple[str, str, int, Iterator[bytes]]]:
+    def _files(self) -> Iterator[tuple[str, str, int, Iterator[bytes]]]:
         lines = self._reader.lines(FILES, self.manifest.files)
         stored = self._reader.stored()
         for line in lines:

@@ -22,7 +22,7 @@ from annotation.services.units import StudyRefused
 from generation.core.durations import duration
 from generation.jobs import tasks
 from generation.jobs.services import claims, work
-from generation.management.commands._targets import cure, study_or_set, told_before
+from generation.management.commands._targets import cure, plan_summary, study_or_set
 from generation.models import Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
@@ -35,7 +35,7 @@ from generation.runs.queries import Progress, progress
 _LOOK_EVERY = 1.0
 
 
-def add_doing(parser: ArgumentParser) -> None:
+def add_run_options(parser: ArgumentParser) -> None:
     """The options of whether and where the jobs are done."""
     parser.add_argument("--preview", action="store_true", help="say what would be made, and write nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask before starting")
@@ -55,7 +55,7 @@ def add_where(parser: ArgumentParser) -> None:
 def carry_out(command: BaseCommand, plan: Plan, options: Mapping[str, Any]) -> None:
     """Preview, ask, plan, start, and see the run through. Raises CommandError if it did not end well."""
     preview = plans.preview(plan)
-    for line in told_before(plan, preview):
+    for line in plan_summary(plan, preview):
         command.stdout.write(line)
     if options["preview"]:
         command.stdout.write("Nothing was written.")
@@ -171,7 +171,9 @@ def _bar(run: Run) -> Iterator[None]:
 
         def show() -> None:
             stands = progress(run)
-            bar.update(row, total=stands.total, completed=stands.done + stands.failed, told=_told(stands))
+            bar.update(
+                row, total=stands.total, completed=stands.done + stands.failed, told=_progress_text(stands)
+            )
 
         def keep_showing() -> None:
             try:
@@ -191,7 +193,7 @@ def _bar(run: Run) -> Iterator[None]:
             show()
 
 
-def _told(stands: Progress) -> str:
+def _progress_text(stands: Progress) -> str:
     told = []
     if stands.rate:
         told.append(f"{stands.rate:.3g}/s")
