@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.models import Delivery, ExportJob, Webhook
 from generation.models import Job, Run
 from tests import factories
-from tests.visage_app.health.test_health_page import run, score_run
+from tests.visage_app.health.test_pages import run, score_run
 
 NOBODY_LISTENS = "redis://127.0.0.1:1/0"
 

@@ -17,7 +17,7 @@ from annotation.models import AuditEvent, Delivery, ExportJob, Judgement, Slot, 
 from annotation.services import slots
 from generation.models import Job, Worker
 from tests import factories
-from tests.visage_app.health.test_health_page import run, score_run
+from tests.visage_app.health.test_pages import run, score_run
 from visage_app.observability.queries import metrics as metric_queries
 from visage_app.observability.queries import queues
 from visage_app.observability.request_metrics import FOLDER
