@@ -42,4 +42,4 @@ USER 10001:10001
 FROM base AS web
 COPY --from=build /venv /venv
 EXPOSE 8000
-CMD ["gunicorn", "visage_app.wsgi:application", "--config", "python:visage_app.gunicorn_hooks", "--bind", "0.0.0.0:8000", "--workers", "4", "--threads", "4", "--graceful-timeout", "20", "--worker-tmp-dir", "/dev/shm", "--no-control-socket"]
+CMD ["gunicorn", "visage_app.wsgi:application", "--config", "python:visage_app.serving.gunicorn_hooks", "--bind", "0.0.0.0:8000", "--workers", "4", "--threads", "4", "--graceful-timeout", "20", "--worker-tmp-dir", "/dev/shm", "--no-control-socket"]

@@ -55,7 +55,7 @@ class Served:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        # as visage_app/supervisor.py starts it
+        # as visage_app/serving/supervisor.py starts it
         command = ["-m", "gunicorn", "visage_app.wsgi", "--worker-class", "gthread", "--workers", "2"]
         options = ["--threads", "4", "--bind", f"127.0.0.1:{self.port}", "--keep-alive", "30"]
         self._server = subprocess.Popen(

@@ -31,8 +31,8 @@ def best_by_batch(sizes: Iterable[int], measure: Callable[[int], float]) -> dict
 
     Raises OutOfMemory if it does not hold the smallest.
     """
-    from generation.backends._torch import memory_watched
     from generation.backends.base import OutOfMemory
+    from generation.backends.torch_support import memory_watched
 
     found: dict[int, float] = {}
     for size in sizes:

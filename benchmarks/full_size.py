@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from generation.backends._torch import library
-from tests.generation import tiny
+from generation.backends.torch_support import library
+from tests.generation.backends import tiny
 
 
 def stable_diffusion_14(folder: Path) -> Path:
@@ -63,7 +63,7 @@ def open_clip_model(folder: Path, name: str) -> Path:
 
 def blip(folder: Path) -> Path:
     """BLIP for captions in its base size; its few words are those of the tests."""
-    from tests.generation import tiny_captions
+    from tests.generation.backends import tiny_captions
 
     transformers = library("transformers")
     tiny_captions.blip(folder)

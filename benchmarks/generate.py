@@ -9,8 +9,8 @@ encoders ViT-B/32 is measured in its published size. There one thread computes a
 processor's time for this process, on both sides of each ratio: other work on the machine then counts little,
 but waiting does not count either.
 
-The worker is services/work.py on a database made for the occasion (SQLite): claim, read and decode or
-generate, encode as PNG, hash, store, complete. It is warm: an earlier run had it load and compile.
+The worker is generation/jobs/services/work.py on a database made for the occasion (SQLite): claim, read and
+decode or generate, encode as PNG, hash, store, complete. It is warm: an earlier run had it load and compile.
 Against it: for pictures diffusers' own loop of one prompt at a time as its documentation has it (single
 precision, saved as PNG), and the best batch of one process that keeps nothing (half precision on a GPU,
 channels last, compiled); for the others the model alone, at its best batch, on inputs that are on the device.
@@ -53,10 +53,10 @@ VISAGE = {"detection": 2_025, "pull": 89_055}
 def pictures(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     """The worker against diffusers' plain loop and against the best batch of one process."""
     from benchmarks import full_size
-    from generation.recipes import ImageRecipe
-    from generation.services.models_loaded import load, on_device
-    from tests.generation import tiny
-    from tests.generation.work_world import run_of_pictures
+    from generation.jobs.services.loaded_model import load, on_device
+    from generation.recipes.recipes import ImageRecipe
+    from tests.generation.backends import tiny
+    from tests.generation.jobs.world import run_of_pictures
 
     folder = full_size.stable_diffusion_14(root / "sd14") if gpu else tiny.stable_diffusion(root / "tiny")
     recipe = ImageRecipe(
@@ -92,7 +92,7 @@ def pictures(root: Path, number: int, gpu: bool) -> dict[str, Any]:
 
 def finish(run: Any) -> float:
     """Do a run's jobs as a worker does; jobs a second. Ends the program if one was left undone."""
-    from generation.services.work import work
+    from generation.jobs.services.work import work
 
     began = clock()
     done = work(run_id=run.pk)
@@ -159,7 +159,7 @@ def stored_images(number: int, name: str) -> list[Any]:
 
     from annotation.images import files as image_files
     from annotation.models import Image
-    from generation.services import png
+    from generation.jobs import png
     from tests import factories
 
     dice = np.random.default_rng(0)
@@ -181,7 +181,7 @@ def stored_images(number: int, name: str) -> list[Any]:
 
 def over_images(recipe: Any, number: int, name: str) -> dict[str, Any]:
     """Jobs a second of a warm worker over stored images, and how busy it kept the GPU."""
-    from tests.generation.work_world import run_over
+    from tests.generation.jobs.world import run_over
 
     finish(run_over(stored_images(8, f"{name} warm"), recipe))
     run = run_over(stored_images(number, name), recipe)
@@ -193,8 +193,8 @@ def over_images(recipe: Any, number: int, name: str) -> dict[str, Any]:
 def embeddings(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     """The worker, files read and decoded included, against the bare forward pass at its best batch."""
     from benchmarks import full_size
-    from generation.recipes import EmbeddingRecipe
-    from generation.services.models_loaded import load, on_device
+    from generation.jobs.services.loaded_model import load, on_device
+    from generation.recipes.recipes import EmbeddingRecipe
 
     found: dict[str, Any] = {}
     for name in ("ViT-B-32", "ViT-L-14") if gpu else ("ViT-B-32",):
@@ -229,9 +229,9 @@ def captions(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     from PIL import Image as PillowImage
 
     from benchmarks import full_size
-    from generation.recipes import CaptionRecipe
-    from generation.services.models_loaded import load, on_device
-    from tests.generation import tiny_captions
+    from generation.jobs.services.loaded_model import load, on_device
+    from generation.recipes.recipes import CaptionRecipe
+    from tests.generation.backends import tiny_captions
 
     folder = full_size.blip(root / "blip") if gpu else tiny_captions.blip(root / "blip")
     recipe = CaptionRecipe(backend="blip", model=str(folder), count=10, dtype="float16" if gpu else "float32")
@@ -277,8 +277,8 @@ def main() -> None:
         os.environ |= {"VAR_DIR": folder, "STATIC_MANIFEST": "no", "CELERY_BROKER_URL": ""}
         os.environ |= {"DJANGO_SETTINGS_MODULE": "visage_app.settings", "LOG_LEVEL": "ERROR"}
         os.environ["DATABASE_URL"] = f"sqlite:///{folder}/bench.sqlite3"
-        from generation.backends._torch import library
         from generation.backends.base import BackendError
+        from generation.backends.torch_support import library
 
         try:
             torch = library("torch")

@@ -37,7 +37,7 @@ def plan(number: int, size: int, name: str) -> int:
     """A run of `number` fake pictures, not started; its id."""
     from annotation.models import IdentityGroup, ImageSet
     from generation.models import Job, Run
-    from generation.recipes import ImageRecipe, as_json, digest, picture_seed
+    from generation.recipes.recipes import ImageRecipe, as_json, digest, picture_seed
 
     recipe = ImageRecipe(backend="fake", model="fake", width=size, height=size)
     image_set = ImageSet.objects.create(name=name, title=name)
@@ -95,8 +95,8 @@ def draw_and_keep(seed: int, number: int, size: int) -> None:
     from annotation.images import files as image_files
     from generation.backends import load
     from generation.backends.base import Wanted
-    from generation.recipes import ImageRecipe
-    from generation.services import png
+    from generation.jobs import png
+    from generation.recipes.recipes import ImageRecipe
 
     model = load(ImageRecipe(backend="fake", model="fake", width=size, height=size))
     origin = png.Origin("a person", 1, "0" * 64, "fake", "1", {}, "cpu", "bare")

@@ -139,7 +139,7 @@ def fill(groups: int) -> None:
 
     from annotation.models import IdentityGroup, Image, ImageSet, Region, Study, Task
     from generation.models import Embedding, Provenance, Run
-    from generation.recipes import EmbeddingRecipe, as_json
+    from generation.recipes.recipes import EmbeddingRecipe, as_json
 
     image_set = ImageSet.objects.create(name="bench-pull", title="bench")
     study = Study.objects.create(name="bench", title="bench")

@@ -1,6 +1,8 @@
 from django.urls import path
 
-from generation.views import new_run, runs, sets, uploads
+from generation.image_sets import views as image_sets
+from generation.runs.views import new_run, runs
+from generation.uploads import views as uploads
 
 urlpatterns = [
     path("generation/", runs.run_list, name="runs"),
@@ -8,8 +10,8 @@ urlpatterns = [
     path("generation/runs/<int:pk>/", runs.run, name="run"),
     path("generation/runs/<int:pk>/progress/", runs.run_progress, name="run_progress"),
     path("generation/runs/<int:pk>/<slug:action>/", runs.run_action, name="run_action"),
-    path("generation/sets/", sets.set_list, name="image_sets"),
-    path("generation/sets/<slug:name>/", sets.image_set, name="image_set"),
-    path("generation/images/<int:pk>/", sets.image_history, name="image_history"),
+    path("generation/sets/", image_sets.set_list, name="image_sets"),
+    path("generation/sets/<slug:name>/", image_sets.image_set, name="image_set"),
+    path("generation/images/<int:pk>/", image_sets.image_history, name="image_history"),
     path("generation/upload/", uploads.upload, name="upload"),
 ]

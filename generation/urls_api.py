@@ -2,16 +2,18 @@
 
 from django.urls import path
 
-from generation.api import runs, sets, uploads
+from generation.image_sets import api as image_sets
+from generation.runs import api as runs
+from generation.uploads import api as uploads
 
 urlpatterns = [
-    path("image-sets", sets.ImageSets.as_view(), name="image_sets"),
-    path("image-sets/<slug:name>", sets.OneImageSet.as_view(), name="image_set"),
-    path("image-sets/<slug:name>/images", sets.Images.as_view(), name="images"),
+    path("image-sets", image_sets.ImageSets.as_view(), name="image_sets"),
+    path("image-sets/<slug:name>", image_sets.OneImageSet.as_view(), name="image_set"),
+    path("image-sets/<slug:name>/images", image_sets.Images.as_view(), name="images"),
     path("image-sets/<slug:name>/bundle", uploads.Bundle.as_view(), name="bundle"),
-    path("images/<int:number>", sets.OneImage.as_view(), name="image"),
-    path("images/<int:number>/file", sets.ImageFile.as_view(), name="image_file"),
-    path("images/<int:number>/captions", sets.Captions.as_view(), name="captions"),
+    path("images/<int:number>", image_sets.OneImage.as_view(), name="image"),
+    path("images/<int:number>/file", image_sets.ImageFile.as_view(), name="image_file"),
+    path("images/<int:number>/captions", image_sets.Captions.as_view(), name="captions"),
     path("runs", runs.Runs.as_view(), name="runs"),
     path("runs/<int:number>", runs.OneRun.as_view(), name="run"),
     path("runs/<int:number>/<slug:action>", runs.RunAction.as_view(), name="run_action"),

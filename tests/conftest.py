@@ -22,7 +22,7 @@ from django.db import connection, transaction
 from django.test import override_settings
 
 from tests import emptied
-from visage_app import storages
+from visage_app.storage import storages
 
 ROOT = Path(__file__).resolve().parent.parent
 RELEASED = Path(os.environ.get("VISAGE_DATA", ROOT.parent / "shared" / "data"))

@@ -27,7 +27,7 @@ from annotation.models import (
     Webhook,
 )
 from generation.models import Run, RunKind
-from generation.recipes import CaptionRecipe, as_json
+from generation.recipes.recipes import CaptionRecipe, as_json
 from tests import factories
 
 pytestmark = pytest.mark.django_db

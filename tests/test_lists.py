@@ -31,7 +31,7 @@ from annotation.models import (
 from annotation.releases.services.bundle import WHAT as RELEASE
 from annotation.setup import services as setup_services
 from generation.models import Caption, Job, Run, RunKind, Worker
-from generation.recipes import CaptionRecipe, as_json
+from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.queries_pages.overview import wanted
 from metrics.services import score_runs
 from tests import factories

@@ -17,7 +17,7 @@ from django.urls import resolve
 from annotation.api import tokens
 from annotation.models import Delivery, ExportJob, Invitation, TaskKind, Webhook
 from generation.models import Run, RunKind
-from generation.recipes import CaptionRecipe, as_json
+from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.models import ScoreRun
 from tests import factories
 from tests.annotation.api.calls import Program

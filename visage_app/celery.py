@@ -3,6 +3,7 @@
 import logging.config
 import os
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 from celery import Celery
@@ -13,7 +14,15 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "visage_app.settings")
 app = Celery("visage_app")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+# Of a package it looks for a module `tasks` just below: in our apps they lie in rooms, one deeper.
+app.autodiscover_tasks(lambda: _rooms_with_tasks(("annotation", "generation", "metrics", "visage_app")))
 _reporting = ExitStack()
+
+
+def _rooms_with_tasks(apps: tuple[str, ...]) -> list[str]:
+    """The packages of our apps that have a module `tasks`: 'generation.jobs'."""
+    found = sorted(Path(__file__).parents[1].glob("*/*/tasks.py"))
+    return [f"{each.parts[-3]}.{each.parts[-2]}" for each in found if each.parts[-3] in apps]
 
 
 @setup_logging.connect
@@ -27,7 +36,7 @@ def _same_lines(**_: Any) -> None:
 @worker_ready.connect
 def _begin_reporting(sender: Any, **_: Any) -> None:
     """From the main process, whose children are forked by now."""
-    from generation.services import workers
+    from generation.jobs.services import workers
 
     queues = ",".join(sorted(sender.app.amqp.queues.consume_from))
     _reporting.enter_context(workers.reporting(queue=queues[:20]))

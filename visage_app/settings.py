@@ -18,9 +18,12 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 
-from visage_app import caches, databases, logs, monitoring, storages
+from visage_app.cache import caches
+from visage_app.database import databases
 from visage_app.environment import BASE_DIR, env, env_bool, env_choice, env_hosts, env_int, env_rate
+from visage_app.observability import logs, monitoring
 from visage_app.openapi import SPECTACULAR_SETTINGS  # noqa: F401 - a setting
+from visage_app.storage import storages
 
 VAR_DIR = Path(env.str("VAR_DIR", default=str(BASE_DIR / "var"))).resolve()
 DEBUG = env_bool("DEBUG", False)
@@ -90,7 +93,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     # first: it measures, and logs, all the others
-    "visage_app.request_log.RequestLog",
+    "visage_app.observability.request_log.RequestLog",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -100,15 +103,15 @@ MIDDLEWARE = [
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     # before the next, which reads a form to find its token
-    "visage_app.body_limits.BodyLimits",
+    "visage_app.storage.body_limits.BodyLimits",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "visage_app.no_room.NoRoom",
+    "visage_app.storage.disk_full.DiskFull",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "visage_app.second_factor.SecondFactorMiddleware",
-    "visage_app.replica_pages.FromReplica",
+    "visage_app.login.middleware.SecondFactorMiddleware",
+    "visage_app.database.replica_pages.FromReplica",
     # last: it turns a login that was refused too often into its page
     "axes.middleware.AxesMiddleware",
 ]
@@ -126,7 +129,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "visage_app.context.roles",
+                "visage_app.context_processors.roles",
             ],
         },
     },
@@ -157,7 +160,7 @@ AXES_COOLOFF_TIME = timedelta(minutes=LOGIN_PAUSE_MINUTES)
 # Name and address together: a stranger elsewhere cannot lock somebody out, and a classroom that shares an
 # address does not pay for one of its people.
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_CLIENT_IP_CALLABLE = "visage_app.addresses.of_client"
+AXES_CLIENT_IP_CALLABLE = "visage_app.login.client_address.of_client"
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
@@ -165,7 +168,7 @@ AXES_HTTP_RESPONSE_CODE = 429
 # No record of who logs in from where, and no names in the log.
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
-AXES_CLIENT_STR_CALLABLE = "visage_app.logs.somebody"
+AXES_CLIENT_STR_CALLABLE = "visage_app.observability.logs.somebody"
 AXES_ENABLE_ADMIN = False
 # Who must have a second factor; everybody else with a password may.
 SECOND_FACTOR = env_choice("SECOND_FACTOR", ("optional", "admins", "leads"))
@@ -192,7 +195,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "visage_app.static_files.ChartBundle",
+    "visage_app.serving.static_files.ChartBundle",
 ]
 MEDIA_ROOT = VAR_DIR / "media"
 # Hashed names need `collectstatic` first; `make run` does it, the tests go without.

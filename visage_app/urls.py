@@ -3,28 +3,33 @@ from django.contrib.auth import views as auth
 from django.urls import include, path
 from django.views.i18n import set_language
 
-from visage_app import views, views_health, views_login, views_metrics, views_second_factor
+from visage_app import views
+from visage_app.health import views as health
+from visage_app.login.views import login, passwords, second_factor
+from visage_app.observability import views as observability
 
 urlpatterns = [
     path("", views.home, name="home"),
-    path("healthz", views.healthz, name="healthz"),
-    path("readyz", views.readyz, name="readyz"),
-    path("metrics", views_metrics.metrics, name="metrics"),
-    path("health/", views_health.page, name="health_page"),
-    path("health/live/", views_health.live, name="health_live"),
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("metrics", observability.metrics, name="metrics"),
+    path("health/", health.page, name="health_page"),
+    path("health/live/", health.live, name="health_live"),
     path("language/", set_language, name="set_language"),
     # No password reset by mail: the program sends none. An admin makes a link to a new one, or sets it.
-    path("accounts/login/", views_login.LoginView.as_view(), name="login"),
-    path("accounts/login/code/", views_login.login_code, name="login_code"),
-    path("accounts/logout/", views.LogoutView.as_view(), name="logout"),
-    path("accounts/password_change/", views.PasswordView.as_view(), name="password_change"),
+    path("accounts/login/", login.LoginView.as_view(), name="login"),
+    path("accounts/login/code/", login.login_code, name="login_code"),
+    path("accounts/logout/", passwords.LogoutView.as_view(), name="logout"),
+    path("accounts/password_change/", passwords.PasswordView.as_view(), name="password_change"),
     path(
         "accounts/password_change/done/", auth.PasswordChangeDoneView.as_view(), name="password_change_done"
     ),
-    path("accounts/second-factor/", views_second_factor.page, name="second_factor"),
-    path("accounts/reset/<uidb64>/<token>/", views.NewPasswordView.as_view(), name="password_reset_confirm"),
+    path("accounts/second-factor/", second_factor.page, name="second_factor"),
+    path(
+        "accounts/reset/<uidb64>/<token>/", passwords.NewPasswordView.as_view(), name="password_reset_confirm"
+    ),
     # before the administration's own: no way in goes round the second factor
-    path("admin/login/", views_login.admin_login, name="admin_login"),
+    path("admin/login/", login.admin_login, name="admin_login"),
     path("admin/", admin.site.urls),
     path("api/v1/", include("visage_app.urls_api")),
     path("", include("annotation.urls")),

@@ -5,7 +5,7 @@ from django.urls import include, path, re_path
 
 from annotation.api.docs import DocsView, SchemaView
 from annotation.api.resource import Nothing
-from visage_app.api_health import HealthView
+from visage_app.health.api import HealthView
 
 app_name = "api"
 urlpatterns = [

@@ -1,73 +1,16 @@
-"""The front door: where each role goes from, and whether the program is well."""
+"""The first page: where each role goes from."""
 
-from django.contrib import messages
-from django.contrib.auth import forms
-from django.contrib.auth import views as auth
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpResponse
 from django.shortcuts import render
-from django.urls import reverse_lazy
-from django.utils.decorators import method_decorator
-from django.utils.translation import gettext
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
-from annotation.assignment.services import slots
 from annotation.core.requests import LoggedIn
 from annotation.participation.queries import enrolments
-from visage_app import readiness
 
 
 @login_required
 @require_safe
 def home(request: LoggedIn) -> HttpResponse:
     context = {"studies": enrolments.study_cards(request.user), "led": enrolments.studies_led(request.user)}
-    return render(request, "home.html", context)
-
-
-@require_safe
-@never_cache
-def healthz(request: HttpRequest) -> JsonResponse:
-    """Whether the process answers; if it does not, it is to be started again."""
-    return JsonResponse({"status": "ok"})
-
-
-@require_safe
-@never_cache
-def readyz(request: HttpRequest) -> JsonResponse:
-    """Whether it can serve people: 503, naming what is missing, if it cannot. Work that waits for a worker
-    is said and is no reason."""
-    found = readiness.checks()
-    ready = readiness.FAILED not in found.values()
-    status = readiness.OK if ready else readiness.FAILED
-    return JsonResponse({"status": status, "checks": found}, status=200 if ready else 503)
-
-
-class PasswordView(auth.PasswordChangeView):
-    """Changing one's password; who came by a link and has none sets the first one, and can log in with it
-    and their pseudonym from then on."""
-
-    def get_form_class(self) -> type[forms.SetPasswordForm]:  # type: ignore[override]
-        assert self.request.user.is_authenticated
-        known = self.request.user.has_usable_password()
-        return forms.PasswordChangeForm if known else forms.SetPasswordForm
-
-
-@method_decorator(require_http_methods(["GET", "HEAD", "POST"]), name="dispatch")
-class NewPasswordView(auth.PasswordResetConfirmView):
-    """Where the link leads that an admin made for somebody who lost their password: it works once."""
-
-    success_url = reverse_lazy("login")
-
-    def form_valid(self, form: forms.SetPasswordForm) -> HttpResponse:
-        messages.success(self.request, gettext("The password is set. Log in with it."))
-        return super().form_valid(form)
-
-
-class LogoutView(auth.LogoutView):
-    """Logging out gives back what the annotator holds, so that nobody waits for it."""
-
-    def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
-        if request.user.pk is not None:
-            slots.release_held(user_id=request.user.pk)
-        return super().post(request, *args, **kwargs)
+    return render(request, "visage_app/home.html", context)

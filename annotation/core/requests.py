@@ -30,7 +30,7 @@ def without_page(request: HttpRequest) -> str:
 
 def takes_files(most_bytes: Callable[[User | AnonymousUser], int]) -> Callable[[_View], _View]:
     """For a page to which files are sent: how many bytes of them are read from an account before anything
-    else is looked at (visage_app/body_limits.py). Outermost of a view's decorators."""
+    else is looked at (visage_app/storage/body_limits.py). Outermost of a view's decorators."""
 
     def said(view: _View) -> _View:
         view.most_file_bytes = most_bytes  # type: ignore[attr-defined]

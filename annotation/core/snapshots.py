@@ -17,8 +17,8 @@ def snapshot() -> Iterator[None]:
     reading; within a transaction of the caller's, whose rules stand, it changes nothing.
 
     PostgreSQL needs a stricter isolation level for it. Transactions on SQLite see one moment anyway, but ours
-    ask to write from their start and queue for that (visage_app/sqlite): this one does neither, or annotators
-    would wait for as long as it reads.
+    ask to write from their start and queue for that (visage_app/database/sqlite): this one does neither, or
+    annotators would wait for as long as it reads.
     """
     alias = replica.alias()
     ours: Any = connections[alias]

@@ -44,7 +44,7 @@ def found_no_room(request: Any) -> bool:
 
 class Spool(FileUploadHandler):
     """Keeps a file of a form on the disk, and gives up without an error of the server where that is full: the
-    rest is read and thrown away, so that the browser hears what visage_app/no_room.py answers."""
+    rest is read and thrown away, so that the browser hears what visage_app/storage/disk_full.py answers."""
 
     file: UploadedFile
 

@@ -136,7 +136,7 @@ class Delivery(models.Model):
                 condition=Q(state__in=[DeliveryState.PENDING, DeliveryState.CLAIMED]),
                 name="delivery_waiting",
             ),
-            # what is watched (visage_app/queries_queues.py), and what is forgotten after a month
+            # what is watched (visage_app/observability/queries/queues.py), and forgotten after a month
             models.Index(
                 fields=["finished_at"], condition=Q(finished_at__isnull=False), name="delivery_finished"
             ),

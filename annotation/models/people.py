@@ -193,7 +193,7 @@ class AuditEvent(models.Model):
             models.CheckConstraint(condition=~Q(what=""), name="auditevent_says_what"),
         ]
         indexes: ClassVar = [
-            # when the last one was made (visage_app/queries_metrics.py)
+            # when the last one was made (visage_app/observability/queries/metrics.py)
             models.Index(fields=["at"], condition=Q(what="backup"), name="auditevent_backup"),
         ]
 

@@ -10,7 +10,7 @@ import pkgutil
 from typing import Any
 
 from generation.backends.base import BackendError, Captioner, Encoder, TextToImage
-from generation.recipes import Recipe
+from generation.recipes.recipes import Recipe
 
 _PREFIX = {"images": "image_", "captions": "caption_", "embeddings": "encode_"}
 

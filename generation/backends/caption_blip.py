@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from PIL.Image import Image
 
-from generation.backends import _sampling, _torch, _transformers
-from generation.backends._captions import Captions, Seen, looked_at
-from generation.backends._options import Sampling, options_of
+from generation.backends import sampling, torch_support, transformers_models
 from generation.backends.base import About, Captioner
-from generation.recipes import CaptionRecipe
+from generation.backends.captions import Captions, Seen, looked_at
+from generation.backends.options import Sampling, options_of
+from generation.recipes.recipes import CaptionRecipe
 
 if TYPE_CHECKING:
     import torch
@@ -53,8 +53,8 @@ class Blip:
         ).last_hidden_state
         return found
 
-    def write(self, seen: Seen, picker: _sampling.Picker) -> list[str]:
-        torch = _torch.library("torch")
+    def write(self, seen: Seen, picker: sampling.Picker) -> list[str]:
+        torch = torch_support.library("torch")
         image = seen["image"]
         begun = torch.tensor([self._begun] * len(image), device=self.device)
         tokens = self._model.text_decoder.generate(
@@ -64,7 +64,7 @@ class Blip:
             encoder_attention_mask=torch.ones(image.shape[:2], dtype=torch.long, device=self.device),
             eos_token_id=self.end,
             pad_token_id=self._pad,
-            **_sampling.settings(picker),
+            **sampling.settings(picker),
         )
         texts: list[str] = self._processor.tokenizer.batch_decode(tokens[:, 1:], skip_special_tokens=True)
         return texts
@@ -81,10 +81,10 @@ def check(recipe: CaptionRecipe) -> BlipOptions:
 def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     """Raises BackendError as `check`, or if the libraries, the weights or the device are missing."""
     options = check(recipe)
-    transformers = _torch.library("transformers")
-    chosen = _torch.device(device)
+    transformers = torch_support.library("transformers")
+    chosen = torch_support.device(device)
     name = recipe.model or _MODEL
-    model, processor, revision = _transformers.loaded(
+    model, processor, revision = transformers_models.loaded(
         transformers.BlipForConditionalGeneration,
         transformers.BlipProcessor,
         model=name,
@@ -92,8 +92,8 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
         dtype=recipe.dtype,
         device=chosen,
     )
-    versions = _torch.versions("torch", "transformers", "numpy", "pillow")
-    about = About(name, revision, _torch.device_name(chosen), versions)
+    versions = torch_support.versions("torch", "transformers", "numpy", "pillow")
+    about = About(name, revision, torch_support.device_name(chosen), versions)
     return Captions(Blip(model, processor, prompt=options.prompt), options, about=about, count=recipe.count)
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from PIL.Image import Image
 
-from generation.backends import _open_clip, _torch
-from generation.backends._captions import Captions, Seen, looked_at
-from generation.backends._options import Sampling, need, options_of
-from generation.backends._sampling import Picker
+from generation.backends import open_clip_models, torch_support
 from generation.backends.base import About, BackendError, Captioner
-from generation.recipes import CaptionRecipe
+from generation.backends.captions import Captions, Seen, looked_at
+from generation.backends.options import Sampling, need, options_of
+from generation.backends.sampling import Picker
+from generation.recipes.recipes import CaptionRecipe
 
 if TYPE_CHECKING:
     import torch
@@ -36,8 +36,8 @@ class Coca:
         self, model: Any, preprocess: Any, tokenizer: Any, *, device: torch.device, dtype: str
     ) -> None:
         self._model, self._preprocess, self._tokenizer = model, preprocess, tokenizer
-        self._dtype = _torch.dtype(dtype)
-        norm = _torch.library("torch").nn.LayerNorm  # which open_clip keeps in float32
+        self._dtype = torch_support.dtype(dtype)
+        norm = torch_support.library("torch").nn.LayerNorm  # which open_clip keeps in float32
         for part in model.modules():
             if not isinstance(part, norm):  # open_clip forgets some, and then cannot multiply them
                 for numbers in part.parameters(recurse=False):
@@ -49,13 +49,13 @@ class Coca:
         return {"image": looked_at(images, batch=batch, look=self._look)}
 
     def _look(self, images: list[Image]) -> torch.Tensor:
-        pixels = _torch.library("torch").stack([self._preprocess(image) for image in images])
+        pixels = torch_support.library("torch").stack([self._preprocess(image) for image in images])
         _, tokens = self._model._encode_image(pixels.to(self.device, self._dtype))
         found: torch.Tensor = tokens
         return found
 
     def write(self, seen: Seen, picker: Picker) -> list[str]:
-        torch = _torch.library("torch")
+        torch = torch_support.library("torch")
         tokens = torch.full((picker.rows, 1), self._tokenizer.sot_token_id, device=self.device)
         while tokens.shape[1] <= picker.steps and not bool(picker.done.all()):
             _, read = self._model._encode_text(tokens)
@@ -86,16 +86,16 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     """Raises BackendError as `check`, or if the libraries, the weights or the device are missing."""
     options = check(recipe)
     name = recipe.model or _MODEL
-    chosen = _torch.device(device)
-    model, preprocess, tokenizer, revision = _open_clip.loaded(
+    chosen = torch_support.device(device)
+    model, preprocess, tokenizer, revision = open_clip_models.loaded(
         name, options.pretrained, dtype=recipe.dtype, device=chosen
     )
     if not hasattr(model, "text_decoder"):
         raise BackendError(f"The model '{name}' writes no captions. Choose a CoCa, for example {_MODEL}.")
     most = int(model.context_length) - 1
     need(options.max_tokens <= most, "max_tokens", f"'{name}' writes {most} tokens at most")
-    versions = _torch.versions("torch", "torchvision", "open_clip_torch", "numpy", "pillow")
-    about = About(name, revision, _torch.device_name(chosen), versions)
+    versions = torch_support.versions("torch", "torchvision", "open_clip_torch", "numpy", "pillow")
+    about = About(name, revision, torch_support.device_name(chosen), versions)
     writer = Coca(model, preprocess, tokenizer, device=chosen, dtype=recipe.dtype)
     return Captions(writer, options, about=about, count=recipe.count)
 

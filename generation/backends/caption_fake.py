@@ -12,7 +12,7 @@ from random import Random
 from PIL.Image import Image
 
 from generation.backends.base import About, Captioner, Written
-from generation.recipes import CaptionRecipe
+from generation.recipes.recipes import CaptionRecipe
 
 _WHO = ("a person", "a man", "a woman", "somebody", "an adult")
 _HOW = ("smiling", "tall", "old", "young", "serious", "cheerful", "tired", "elegant", "rural", "strong")

@@ -22,12 +22,12 @@ import numpy.typing as npt
 from PIL.Image import Image
 
 from generation import backends
-from generation.backends import _sampling, _torch, _transformers
-from generation.backends._captions import Captions, Seen, goes, looked_at
-from generation.backends._options import Sampling, need, options_of
+from generation.backends import sampling, torch_support, transformers_models
 from generation.backends.base import About, BackendError, Captioner, Encoder
+from generation.backends.captions import Captions, Seen, goes, looked_at
 from generation.backends.ngrams import Ngrams, Vectors
-from generation.recipes import CaptionRecipe, EmbeddingRecipe
+from generation.backends.options import Sampling, need, options_of
+from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 
 if TYPE_CHECKING:
     import torch
@@ -62,7 +62,7 @@ class Visage:
         self._length = min(_TOKENS_AN_NGRAM * options.top_ngrams, most)
 
     def look(self, images: Sequence[Image], *, batch: int) -> Seen:
-        torch = _torch.library("torch")
+        torch = torch_support.library("torch")
         vectors = _in_goes(self._encoder.encode_images, images, batch)
         found = self._ngrams.nearest(vectors, top=self._options.top_ngrams, product=self._product)
         rows = ["".join(f"{ngram}{self._options.separator}" for ngram in nearest) for nearest in found]
@@ -76,7 +76,7 @@ class Visage:
         return {"states": states, "mask": told.attention_mask, "vector": torch.from_numpy(vectors)}
 
     def _product(self, rows: npt.NDArray[Any], images: Vectors) -> Vectors:
-        torch = _torch.library("torch")
+        torch = torch_support.library("torch")
         here = torch.from_numpy(np.array(rows)).to(self.device).float()
         found: Vectors = (torch.from_numpy(images).to(self.device) @ here.T).cpu().numpy()
         return found
@@ -87,13 +87,13 @@ class Visage:
         ).last_hidden_state
         return found
 
-    def write(self, seen: Seen, picker: _sampling.Picker) -> list[str]:
-        outputs = _torch.library("transformers").modeling_outputs
+    def write(self, seen: Seen, picker: sampling.Picker) -> list[str]:
+        outputs = torch_support.library("transformers").modeling_outputs
         tokens = self._model.generate(
             encoder_outputs=outputs.BaseModelOutput(last_hidden_state=seen["states"]),
             attention_mask=seen["mask"],
             eos_token_id=self.end,
-            **_sampling.settings(picker),
+            **sampling.settings(picker),
         )
         texts: list[str] = self._tokenizer.batch_decode(tokens, skip_special_tokens=True)
         return texts
@@ -133,9 +133,9 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     clip = EmbeddingRecipe(model=options.clip, pretrained=options.pretrained, dtype=recipe.dtype)
     encoder: Any = backends.load(clip, device=device)
     ngrams.need_model(encoder, model=options.clip, pretrained=options.pretrained)
-    transformers = _torch.library("transformers")
-    chosen = _torch.device(device)
-    model, tokenizer, revision = _transformers.loaded(
+    transformers = torch_support.library("transformers")
+    chosen = torch_support.device(device)
+    model, tokenizer, revision = transformers_models.loaded(
         transformers.AutoModelForSeq2SeqLM,
         transformers.AutoTokenizer,
         model=recipe.model,
@@ -145,11 +145,11 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     )
     versions = {
         **encoder.about.libraries,
-        **_torch.versions("torch", "transformers", "numpy", "pillow"),
+        **torch_support.versions("torch", "transformers", "numpy", "pillow"),
         "clip": f"{encoder.about.model} {encoder.about.revision}",
         "ngrams": ngrams.manifest.vectors_sha256,
     }
-    about = About(recipe.model, revision, _torch.device_name(chosen), versions)
+    about = About(recipe.model, revision, torch_support.device_name(chosen), versions)
     writer = Visage(model, tokenizer, encoder, ngrams, options)
     return Captions(writer, options, about=about, count=recipe.count)
 

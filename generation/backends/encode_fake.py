@@ -15,7 +15,7 @@ import PIL
 from PIL.Image import Image, Resampling
 
 from generation.backends.base import About, Encoder
-from generation.recipes import EmbeddingRecipe
+from generation.recipes.recipes import EmbeddingRecipe
 
 _SIDE = 4
 

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL.Image import Image
 
-from generation.backends import _open_clip, _torch
+from generation.backends import open_clip_models, torch_support
 from generation.backends.base import About, BackendError, Encoder, OutOfMemory
-from generation.recipes import EmbeddingRecipe
+from generation.recipes.recipes import EmbeddingRecipe
 
 if TYPE_CHECKING:
     import torch
@@ -35,14 +35,14 @@ class OpenClip:
         self, model: Any, preprocess: Any, tokenizer: Any, *, device: torch.device, dtype: str, about: About
     ) -> None:
         self._model, self._preprocess, self._tokenizer = model, preprocess, tokenizer
-        self._device, self._dtype = device, _torch.dtype(dtype)
+        self._device, self._dtype = device, torch_support.dtype(dtype)
         self._threads = ThreadPoolExecutor(min(16, os.cpu_count() or 1), thread_name_prefix="preprocess")
         self.about = about
         self.batch = _BATCH.get(device.type, _BATCH_OF_A_GPU)
         self.dim = self.encode_texts(["a person"]).shape[1]
 
     def encode_images(self, images: Sequence[Image]) -> npt.NDArray[np.float32]:
-        lib = _torch.library("torch")
+        lib = torch_support.library("torch")
         ready = [self._threads.submit(self._prepared, image) for image in images]
         goes = (lib.stack([one.result() for one in go]).to(self._dtype) for go in _goes(ready, self._go))
         return self._unit(self._model.encode_image, goes)
@@ -59,10 +59,10 @@ class OpenClip:
         return prepared
 
     def _unit(self, encode: Any, goes: Iterator[torch.Tensor]) -> npt.NDArray[np.float32]:
-        lib = _torch.library("torch")
-        functional = _torch.library("torch.nn.functional")
+        lib = torch_support.library("torch")
+        functional = torch_support.library("torch.nn.functional")
         try:
-            with _torch.memory_watched(), lib.inference_mode():
+            with torch_support.memory_watched(), lib.inference_mode():
                 found = [functional.normalize(encode(one.to(self._device)).float(), dim=-1) for one in goes]
                 vectors = lib.cat(found) if found else lib.zeros(0, self.dim)
         except OutOfMemory:
@@ -76,15 +76,15 @@ class OpenClip:
 
 def load(recipe: EmbeddingRecipe, *, device: str = "") -> Encoder:
     """Raises BackendError if the libraries, the weights or the device are missing."""
-    chosen = _torch.device(device)
-    model, preprocess, tokenizer, revision = _open_clip.loaded(
+    chosen = torch_support.device(device)
+    model, preprocess, tokenizer, revision = open_clip_models.loaded(
         recipe.model, recipe.pretrained, dtype=recipe.dtype, device=chosen
     )
     about = About(
         recipe.model,
         revision,
-        _torch.device_name(chosen),
-        _torch.versions("torch", "torchvision", "open_clip_torch", "numpy", "pillow"),
+        torch_support.device_name(chosen),
+        torch_support.versions("torch", "torchvision", "open_clip_torch", "numpy", "pillow"),
     )
     return OpenClip(model, preprocess, tokenizer, device=chosen, dtype=recipe.dtype, about=about)
 

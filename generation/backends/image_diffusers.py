@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from generation.backends import _pipelines, _torch
+from generation.backends import pipelines, torch_support
 from generation.backends.base import About, BackendError, OutOfMemory, Picture, TextToImage, Wanted
-from generation.recipes import ImageRecipe
+from generation.recipes.recipes import ImageRecipe
 
 _GIB_A_PICTURE = 2.0  # at 512x512 in half precision, with room for the weights of the smaller models
 _MOST = 32
@@ -52,7 +52,7 @@ class Pipeline:
     def _go(self, some: Sequence[Wanted]) -> list[Picture]:
         full = [*some, *[some[-1]] * (self.batch - len(some))]
         try:
-            with _torch.memory_watched():
+            with torch_support.memory_watched():
                 pictures = self._pictures(full)
         except OutOfMemory:
             self.batch = max(1, self.batch // 2)
@@ -73,7 +73,7 @@ class Pipeline:
 
     def _pixels(self, wanted: Sequence[Wanted]) -> npt.NDArray[np.uint8]:
         """RGB, shape (len(wanted), height, width, 3)."""
-        torch, recipe = _torch.library("torch"), self._recipe
+        torch, recipe = torch_support.library("torch"), self._recipe
         told: dict[str, Any] = {
             "prompt": [one.prompt for one in wanted],
             "generator": [torch.Generator("cpu").manual_seed(one.seed) for one in wanted],
@@ -101,7 +101,7 @@ class Pipeline:
     def _verdicts(self, pixels: Sequence[Image.Image]) -> Sequence[bool | None]:
         if self._checker is None:
             return [None] * len(pixels)
-        torch = _torch.library("torch")
+        torch = torch_support.library("torch")
         features = self._pipeline.feature_extractor(list(pixels), return_tensors="pt").pixel_values
         seen = features.to(self._pipeline.device, next(self._checker.parameters()).dtype)
         # The checker blackens what it is given: it is given stand-ins, the recipe decides about the pictures.
@@ -112,17 +112,18 @@ class Pipeline:
 def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
     """Raises BackendError if the libraries, the weights or the device are missing, or if the model cannot do
     what the recipe asks."""
-    chosen = _torch.device(device)
-    pipeline, revision = _pipelines.loaded(recipe)
+    chosen = torch_support.device(device)
+    pipeline, revision = pipelines.loaded(recipe)
     checker = getattr(pipeline, "safety_checker", None) if recipe.safety != "off" else None
     if getattr(pipeline, "safety_checker", None) is not None:
         pipeline.safety_checker = None  # asked here, apart from the pictures
     try:
-        with _torch.memory_watched():
+        with torch_support.memory_watched():
             _place(pipeline, chosen, checker)
     except OutOfMemory as error:
         raise BackendError(
-            f"'{recipe.model}' in {recipe.dtype} does not fit into {_torch.device_name(chosen)}: {error}"
+            f"'{recipe.model}' in {recipe.dtype} does not fit into {torch_support.device_name(chosen)}: "
+            f"{error}"
         ) from error
     denoiser = _denoiser(pipeline)
     if recipe.compiled and denoiser is not None:
@@ -130,8 +131,8 @@ def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
     about = About(
         recipe.model,
         revision,
-        _torch.device_name(chosen),
-        _torch.versions("torch", "diffusers", "transformers", "numpy", "pillow"),
+        torch_support.device_name(chosen),
+        torch_support.versions("torch", "diffusers", "transformers", "numpy", "pillow"),
     )
     return Pipeline(pipeline, recipe, about=about, checker=checker, batch=_batch(recipe, chosen))
 
@@ -142,7 +143,7 @@ def _place(pipeline: Any, device: Any, checker: Any) -> None:
     if checker is not None:
         checker.to(device)
     if device.type == "cuda":  # convolutions in half precision run on the tensor cores without reordering
-        last = _torch.library("torch").channels_last
+        last = torch_support.library("torch").channels_last
         for part in (_denoiser(pipeline), getattr(pipeline, "vae", None)):
             # three-dimensional convolutions, of models that make films as well, know no such order
             if part is not None and all(numbers.dim() < 5 for numbers in part.parameters()):
@@ -156,7 +157,7 @@ def _denoiser(pipeline: Any) -> Any:
 
 def _batch(recipe: ImageRecipe, device: Any) -> int:
     """How many pictures the device should hold: a power of two, 1 where its memory cannot be told."""
-    memory = _torch.device_gib(device)
+    memory = torch_support.device_gib(device)
     if memory is None:
         return 1
     halves = 2 if recipe.dtype == "float32" else 1

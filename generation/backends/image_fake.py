@@ -14,7 +14,7 @@ import PIL
 from PIL import Image, ImageDraw
 
 from generation.backends.base import About, Picture, TextToImage, Wanted
-from generation.recipes import ImageRecipe
+from generation.recipes.recipes import ImageRecipe
 
 _FIGURES = 7
 _FLAGGED_OF_256 = 5  # about one drawing in fifty, so that what follows a verdict can be seen and tested

@@ -18,9 +18,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from generation.backends import _counting
-from generation.backends._counting import TextRefused
+from generation.backends import counting
 from generation.backends.base import BackendError, Encoder, OutOfMemory
+from generation.backends.counting import TextRefused
 from generation.backends.ngrams import FORMAT, Manifest, Vectors
 
 _ENCODED = 4096  # texts at a time; the encoder makes its own batches of them
@@ -56,14 +56,14 @@ def build(
     try:
         size = sum(path.stat().st_size for path in files if path.is_file())
         read = made / "counted"
-        sources = _counting.count(
+        sources = counting.count(
             files,
             into=read,
             folder=made,
             max_n=max_n,
             told=lambda done: told("reading", done, size),
         )
-        per_n, texts_sha256 = _write_texts(made, _counting.chosen(read, min_count=min_count, limit=limit))
+        per_n, texts_sha256 = _write_texts(made, counting.chosen(read, min_count=min_count, limit=limit))
         read.unlink()
         rows = sum(per_n.values())
         if not rows:

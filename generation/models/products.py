@@ -75,7 +75,7 @@ class Caption(models.Model):
 
 
 class Embedding(models.Model):
-    """The unit vector of an image: `dim` little-endian float32, 4 * dim bytes (vectors.py)."""
+    """The unit vector of an image: `dim` little-endian float32, 4 * dim bytes (core/vectors.py)."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="embeddings")
     image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="embeddings")

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from annotation.models import Attribute, IdentityGroup, Image, ImageSet
-from generation.prompts import PromptSet
+from generation.recipes.prompts import PromptSet
 
 PROMPT_SET_CHOICES = [(one.value, one.value.replace("_", " ")) for one in PromptSet]
 
@@ -21,7 +21,7 @@ class RunKind(models.TextChoices):
 
 
 class RunState(models.TextChoices):
-    """planned -> running <-> paused -> done | cancelled. The moves stand in services/runs.py.
+    """planned -> running <-> paused -> done | cancelled. The moves stand in runs/services.py.
 
     A run that is done runs again when jobs are added to it or retried.
     """
@@ -43,7 +43,7 @@ class JobState(models.TextChoices):
 
 
 class Run(models.Model):
-    """One recipe over one image set. The same recipe is the same run (`recipe_hash`, recipes.py).
+    """One recipe over one image set. The same recipe is the same run (`recipe_hash`, recipes/recipes.py).
 
     `backend` names a module of generation/backends. `batch_size` is what the worker's memory was found to
     hold: it only ever shrinks; null until a worker had to find out.
@@ -163,13 +163,13 @@ class Job(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            # claim (services/jobs.py): the open jobs of one run, and the claimed ones whose lease is over
+            # claim (jobs/services/claims.py): the open jobs of one run, and those whose lease is over
             models.Index(fields=["run", "id"], condition=Q(state=JobState.PENDING), name="job_pending"),
             models.Index(
                 fields=["run", "lease_expires_at"], condition=Q(state=JobState.CLAIMED), name="job_claimed"
             ),
             models.Index(fields=["run", "state"], name="job_by_state"),
-            # what is watched (visage_app/queries_queues.py): how many were finished lately, and given up
+            # watched (visage_app/observability/queries/queues.py): how many were finished lately, or given up
             models.Index(fields=["finished_at"], condition=Q(finished_at__isnull=False), name="job_finished"),
             models.Index(fields=["run"], condition=Q(state=JobState.FAILED), name="job_failed"),
         ]

@@ -9,7 +9,7 @@ from django.db.models import F, Q
 
 
 class Worker(models.Model):
-    """A worker process that reports while it lives (services/workers.py), whether or not there is work.
+    """A worker process that reports while it lives (jobs/services/workers.py), whether or not there is work.
 
     `device`, with its memory in bytes, is the accelerator that a model of this process is on; empty without
     one. `memory_used` is what all processes use of it.

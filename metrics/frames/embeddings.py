@@ -12,10 +12,10 @@ import numpy.typing as npt
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.models import AuditEvent, IdentityGroup, Image, ImageSet, Study, Task
-from generation import vectors
+from generation.core import vectors
 from generation.models import Embedding, Provenance, Run, RunKind, RunState
-from generation.prompts import PromptSet
-from generation.services.image_sets import FAKE
+from generation.recipes.prompts import PromptSet
+from generation.recipes.recipes import FAKE
 from metrics.frames import compared
 from metrics.stats.checks import Ints
 

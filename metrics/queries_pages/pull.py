@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import IdentityGroup, Image, ImageSet, Study
 from generation.models import Run, RunKind, RunState
-from generation.prompts import PromptSet
+from generation.recipes.prompts import PromptSet
 from metrics import frames, queries
 from metrics.models import Score, ScoreRun
 

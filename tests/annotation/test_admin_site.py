@@ -19,7 +19,7 @@ from annotation.models import (
     StudyStatus,
 )
 from generation.models import Run, RunKind
-from generation.recipes import CaptionRecipe, as_json
+from generation.recipes.recipes import CaptionRecipe, as_json
 from metrics.models import ScoreRun
 from tests import factories
 

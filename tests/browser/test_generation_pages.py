@@ -5,12 +5,13 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotation.models import Image
+from generation.jobs.services import work
 from generation.models import Job, JobState, Run
-from generation.recipes import CaptionRecipe, EmbeddingRecipe
-from generation.services import runs, work
+from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
+from generation.runs import services as runs
 from tests import factories
-from tests.generation.pages import world
-from tests.generation.pages.bringing import encoded, table, zipped
+from tests.generation.image_sets import world
+from tests.generation.uploads.bundles import encoded, table, zipped
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

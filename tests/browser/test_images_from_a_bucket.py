@@ -12,7 +12,7 @@ from annotation.images import files as image_files
 from annotation.models import Response, TaskKind
 from tests import factories
 from tests.browser.desk import at_work, drag, painted, png, saved
-from tests.visage_app import s3_world
+from tests.visage_app.storage import s3_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAGE = "/studies/pictures/annotate/"

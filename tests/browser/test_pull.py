@@ -8,8 +8,10 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotation.models import IdentityGroup, Region
-from generation.recipes import EmbeddingRecipe, ImageRecipe
-from generation.services import plans, runs, work
+from generation.jobs.services import work
+from generation.plans import services as plans
+from generation.recipes.recipes import EmbeddingRecipe, ImageRecipe
+from generation.runs import services as runs
 from metrics.services import score_runs
 from tests import factories
 from tests.metrics import pulled

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotation.models import Image, Study
 from generation.models import Caption, Run, RunKind, RunState
-from generation.recipes import CaptionRecipe, as_json, digest
+from generation.recipes.recipes import CaptionRecipe, as_json, digest
 from tests import factories
 from tests.metrics import cast
 

@@ -8,10 +8,10 @@ import numpy as np
 from django.utils import timezone
 
 from annotation.models import AuditEvent, Image, Study, TaskKind
-from generation import vectors
+from generation.core import vectors
 from generation.models import Embedding, Provenance, Run, RunKind, RunState
-from generation.prompts import PromptSet, default, described
-from generation.recipes import EmbeddingRecipe, as_json
+from generation.recipes.prompts import PromptSet, default, described
+from generation.recipes.recipes import EmbeddingRecipe, as_json
 from tests import factories
 
 DIM = 12

@@ -7,11 +7,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import IdentityGroup, TaskKind
-from generation import vectors
+from generation.core import vectors
+from generation.jobs.services import work
 from generation.models import Embedding, Run, RunState
-from generation.prompts import PromptSet
-from generation.recipes import EmbeddingRecipe, ImageRecipe
-from generation.services import plans, runs, work
+from generation.plans import services as plans
+from generation.recipes.prompts import PromptSet
+from generation.recipes.recipes import EmbeddingRecipe, ImageRecipe
+from generation.runs import services as runs
 from metrics import frames, registry, scoring
 from tests import factories
 from tests.metrics import pulled

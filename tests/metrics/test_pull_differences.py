@@ -7,7 +7,7 @@ from scipy.stats import false_discovery_control
 
 from annotation.models import IdentityGroup, Study
 from generation.models import Run, RunState
-from generation.prompts import PromptSet
+from generation.recipes.prompts import PromptSet
 from metrics import frames, registry, scoring
 from metrics.scoring import pull_differences
 from tests import factories

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.models import IdentityGroup, Image, TaskKind
 from generation.models import Run, RunState
-from generation.prompts import PromptSet
+from generation.recipes.prompts import PromptSet
 from metrics import figures, queries_pages
 from metrics.models import RunState as ScoreState
 from metrics.models import ScoreRun

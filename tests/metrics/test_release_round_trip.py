@@ -13,7 +13,7 @@ from annotation.models import Annotator, Box, Judgement, ProfileAnswer, Study
 from annotation.releases.reading import read_release
 from annotation.releases.request import Wanted
 from annotation.releases.services import bundle, importing
-from generation.prompts import image_prompts
+from generation.recipes.prompts import image_prompts
 from metrics import agreement, registry, scoring
 from tests import factories
 from tests.metrics.cast import depiction_study, visual_study

@@ -17,7 +17,7 @@ from annotation.models import Study
 from metrics import frames
 from metrics.led import led_study
 from tests import factories
-from visage_app import replica_pages
+from visage_app.database import replica_pages
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=[DEFAULT_DB_ALIAS, replica.ALIAS])
 LOGGED = "read from the primary, not from DATABASE_REPLICA_URL"

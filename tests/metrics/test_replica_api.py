@@ -11,7 +11,7 @@ from annotation.core import replica
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.metrics.test_replica import LOGGED, _two_databases, asked, copy, study
-from visage_app import replica_pages
+from visage_app.database import replica_pages
 
 __all__ = ["_two_databases", "copy", "study"]  # fixtures
 pytestmark = pytest.mark.django_db(transaction=True, databases=[DEFAULT_DB_ALIAS, replica.ALIAS])

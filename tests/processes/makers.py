@@ -23,11 +23,11 @@ from django.db import OperationalError, connection  # noqa: E402
 
 from annotation.images import files as image_files  # noqa: E402
 from annotation.models import Image  # noqa: E402
-from generation import tasks  # noqa: E402
 from generation.backends.image_fake import Drawings  # noqa: E402
+from generation.jobs import tasks  # noqa: E402
+from generation.jobs.services import claims, work  # noqa: E402
 from generation.models import Job, Provenance, Run, RunState  # noqa: E402
-from generation.services import jobs, work  # noqa: E402
-from tests.generation.work_world import run_of_pictures  # noqa: E402
+from tests.generation.jobs.world import run_of_pictures  # noqa: E402
 
 T = TypeVar("T")
 
@@ -180,7 +180,7 @@ def _die_claiming() -> None:
 
 
 def _die_claimed() -> None:
-    claim, times = jobs.claim, []
+    claim, times = claims.claim, []
 
     def dying(**arguments):
         mine = claim(**arguments)
@@ -189,7 +189,7 @@ def _die_claimed() -> None:
             _die()
         return mine
 
-    jobs.claim = dying
+    claims.claim = dying
 
 
 def _die_generating() -> None:
@@ -247,14 +247,14 @@ def _die_completing() -> None:
 
 
 def _die_completed() -> None:
-    close = jobs.close
+    close = claims.close
 
     def dying(*, run_id):
-        if not jobs.open_jobs().filter(run_id=run_id).exists():
+        if not claims.open_jobs().filter(run_id=run_id).exists():
             _die()
         close(run_id=run_id)
 
-    jobs.close = dying
+    claims.close = dying
 
 
 STEPS = {

@@ -30,7 +30,7 @@ from annotation.exports.selection import Filters  # noqa: E402
 from annotation.exports.services import jobs as export_jobs  # noqa: E402
 from annotation.models import ExportJob, Image  # noqa: E402
 from tests import factories  # noqa: E402
-from tests.generation.pages.bringing import encoded, table, zipped  # noqa: E402
+from tests.generation.uploads.bundles import encoded, table, zipped  # noqa: E402
 from tests.processes.conftest import Installation  # noqa: E402
 from tests.processes.desks import Office  # noqa: E402
 from tests.processes.servers import Postgres, Web, answers  # noqa: E402

@@ -17,8 +17,9 @@ from pathlib import Path
 import django
 django.setup()
 from annotation.models import IdentityGroup
-from generation.recipes import ImageRecipe
-from generation.services import plans, runs
+from generation.recipes.recipes import ImageRecipe
+from generation.plans import services as plans
+from generation.runs import services as runs
 first, last, per_prompt, meeting, me = sys.argv[1:]
 groups = list(IdentityGroup.objects.order_by("name")[int(first):int(last)])
 recipe = ImageRecipe(

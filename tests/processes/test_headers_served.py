@@ -19,7 +19,7 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.processes
 HOST = "studies.example.org"
 PATIENCE = 120
-GUNICORN = (sys.executable, "-m", "gunicorn", "--config", "python:visage_app.gunicorn_hooks")
+GUNICORN = (sys.executable, "-m", "gunicorn", "--config", "python:visage_app.serving.gunicorn_hooks")
 ACCOUNT = (
     "import django; django.setup()\n"
     "from django.contrib.auth.models import User\n"

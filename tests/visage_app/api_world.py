@@ -7,10 +7,10 @@ from pathlib import Path
 
 from annotation.api import tokens
 from annotation.models import Invitation, TaskKind
-from generation.recipes import CaptionRecipe
+from generation.recipes.recipes import CaptionRecipe
 from metrics.services import score_runs
 from tests import factories
-from tests.generation.pages import world as pictures
+from tests.generation.image_sets import world as pictures
 from tests.metrics import cast
 
 _SCOPES = ("read", "manage", "annotate")

@@ -16,7 +16,7 @@ from annotation.api import tokens
 from annotation.exports.services import jobs as export_jobs
 from annotation.models import Response, Scope, Study
 from annotation.webhooks.services import deliveries
-from generation.services import work
+from generation.jobs.services import work
 from metrics.services import score_runs
 from tests import factories
 from tests.annotation.api.calls import Program

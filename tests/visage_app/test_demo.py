@@ -41,7 +41,7 @@ from annotation.models import (
     Task,
     Unit,
 )
-from generation.prompts import image_prompts
+from generation.recipes.prompts import image_prompts
 from metrics.models import RunState, Score, ScoreRun
 from metrics.services import score_runs
 

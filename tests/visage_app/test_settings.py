@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from visage_app import storages
+from visage_app.storage import storages
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = (ROOT / ".env.example").read_text()
-SOURCE = "\n".join(path.read_text() for path in sorted((ROOT / "visage_app").glob("*.py")))
+SOURCE = "\n".join(path.read_text() for path in sorted((ROOT / "visage_app").rglob("*.py")))
 S3 = {"S3_BUCKET": "x", "S3_ENDPOINT": "http://s3.lab:9000"}
 
 

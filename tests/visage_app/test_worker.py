@@ -13,12 +13,12 @@ from django.utils import timezone
 
 from annotation.assignment.services import slots
 from annotation.models import SlotState
-from generation import tasks
+from generation.jobs import tasks
 from metrics import tasks as score_tasks
 from metrics.models import RunState, ScoreRun
 from metrics.services import score_runs
 from tests import factories
-from tests.generation.work_world import run_of_pictures
+from tests.generation.jobs.world import run_of_pictures
 from tests.processes.conftest import copy_file, embedded, migrated_file
 from visage_app.management.commands import worker
 

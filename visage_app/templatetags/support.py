@@ -2,7 +2,7 @@
 
 from django import template
 
-from visage_app import log_lines
+from visage_app.observability import log_lines
 
 register = template.Library()
 

@@ -177,7 +177,7 @@ def _may_lease(enrolment: Enrolment) -> bool:
 
 @contextmanager
 def _soon_on_disk() -> Iterator[None]:
-    """On SQLite, a lease need not be on the disk before it is given out (visage_app/sqlite/base.py): if the
+    """On SQLite, a lease need not be on the disk before it is given out (visage_app/database/sqlite): if the
     machine stops just then, the slot is open again and the answer, whose key proves itself, fills it all the
     same. The next answer takes everything before it to the disk. PostgreSQL: services/enrolment_lock.py."""
     ours: Any = connections[DEFAULT_DB_ALIAS]

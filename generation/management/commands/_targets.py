@@ -12,12 +12,13 @@ from django.template.defaultfilters import filesizeformat
 
 from annotation.models import ImageSet, Study
 from generation import backends
-from generation.durations import duration
+from generation.core.durations import duration
 from generation.models import Run, RunKind, RunState
-from generation.recipes import Recipe, RecipeRefused
-from generation.services import estimates, image_sets, plans
-from generation.services.described import nearest
-from generation.services.plans import Plan
+from generation.plans import services as plans
+from generation.plans.queries import estimates
+from generation.plans.queries.identity_groups import nearest
+from generation.plans.services import Plan
+from generation.recipes.recipes import FAKE, Recipe, RecipeRefused
 
 R = TypeVar("R", bound=Recipe)
 
@@ -84,7 +85,7 @@ def recipe_of(kind: type[R], given: Mapping[str, Any], *, like: R | None = None)
         base = like or kind()
         if wanted.get("backend", base.backend) != base.backend:
             # a model and its weights belong to their backend
-            wanted.setdefault("model", image_sets.FAKE if wanted["backend"] == image_sets.FAKE else "")
+            wanted.setdefault("model", FAKE if wanted["backend"] == FAKE else "")
             if "pretrained" in known:
                 wanted.setdefault("pretrained", "")
         return replace(base, **wanted)
@@ -106,7 +107,7 @@ def tell_backends(parser: ArgumentParser, kind: str) -> None:
     parser.epilog = "\n".join(["backends:", *lines])
 
 
-def told_before(plan: Plan, preview: plans.Preview) -> Iterable[str]:
+def plan_summary(plan: Plan, preview: plans.Preview) -> Iterable[str]:
     """What will be made, how many, and what it takes, line by line."""
     recipe, noun = plan.recipe, RunKind(plan.recipe.kind).label.lower()
     model = getattr(recipe, "model", "")

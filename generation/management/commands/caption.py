@@ -9,9 +9,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from generation.management.commands._doing import add_doing, carry_out_reading
+from generation.management.commands._execution import add_run_options, carry_out_reading
 from generation.management.commands._targets import recipe_of, tell_backends
-from generation.recipes import CaptionRecipe
+from generation.recipes.recipes import CaptionRecipe
 
 
 class Command(BaseCommand):
@@ -37,7 +37,7 @@ class Command(BaseCommand):
             metavar="KEY=VALUE",
             help="one of the backend's own options, e.g. ngrams=FOLDER; may be repeated",
         )
-        add_doing(parser)
+        add_run_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         given = {**options, "options": _options(options["option"]) or None}

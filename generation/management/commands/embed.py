@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from generation.management.commands._doing import add_doing, carry_out_reading
+from generation.management.commands._execution import add_run_options, carry_out_reading
 from generation.management.commands._targets import recipe_of, tell_backends
-from generation.recipes import EmbeddingRecipe
+from generation.recipes.recipes import EmbeddingRecipe
 
 
 class Command(BaseCommand):
@@ -30,7 +30,7 @@ class Command(BaseCommand):
             "--pretrained", metavar="TAG|FILE", help=f"its weights, default: {EmbeddingRecipe.pretrained}"
         )
         model.add_argument("--dtype", metavar="TYPE", help="float32 (default), float16 or bfloat16")
-        add_doing(parser)
+        add_run_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         carry_out_reading(self, recipe_of(EmbeddingRecipe, options), options)

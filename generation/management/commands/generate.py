@@ -11,12 +11,13 @@ from typing import Any, cast
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import ImageSet, Study
-from generation.management.commands._doing import add_doing, carry_out
+from generation.management.commands._execution import add_run_options, carry_out
 from generation.management.commands._targets import recipe_of, set_named, study_or_set, tell_backends
-from generation.prompts import PromptSet
-from generation.recipes import ImageRecipe
-from generation.services import described, image_sets, plans
-from generation.services.plans import PlanRefused
+from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
+from generation.plans.queries import identity_groups, image_sets
+from generation.recipes.prompts import PULL, PromptSet
+from generation.recipes.recipes import ImageRecipe
 
 _PER_PROMPT = {"detection": 5, "pull": 15}
 """PROTOCOL §5, §9."""
@@ -72,7 +73,7 @@ class Command(BaseCommand):
         )
         model.add_argument("--safety", metavar="WHAT", help="safety checker: off, record (default) or block")
         model.add_argument("--negative-prompt", metavar="TEXT")
-        add_doing(parser)
+        add_run_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         names = [*(options["groups"] or []), *_lines(options["groups_from"])]
@@ -86,11 +87,11 @@ class Command(BaseCommand):
             name = options["set"] or (image_sets.set_shown_by(study) if _for_detection(options) else "")
         try:
             if names:
-                groups = described.groups_named(names)
+                groups = identity_groups.groups_named(names)
             elif study is not None:
-                groups = described.groups_of(study)
+                groups = identity_groups.groups_of(study)
             else:
-                groups = described.groups_of_set(cast("ImageSet", target))
+                groups = identity_groups.groups_of_set(cast("ImageSet", target))
             recipe = _recipe(options, like=image_sets.recipe_of_set(name) if name else None)
             plan = plans.plan_pictures(recipe=recipe, groups=groups, image_set=name, study=study)
         except PlanRefused as error:
@@ -132,7 +133,7 @@ def _recipe(options: Mapping[str, Any], *, like: ImageRecipe | None) -> ImageRec
 
 def _prompt_sets(named: Sequence[str]) -> tuple[str, ...]:
     """In one order, whatever order they were named in: the same prompts are the same recipe."""
-    wanted = {one for name in named for one in (image_sets.PULL if name == "pull" else (name,))}
+    wanted = {one for name in named for one in (PULL if name == "pull" else (name,))}
     if unknown := sorted(wanted - set(PromptSet)):
         raise CommandError(f"--prompts '{unknown[0]}': there are {', '.join(PromptSet)}, and pull.")
     return tuple(one.value for one in PromptSet if one in wanted)

@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from annotation.imports.readers.oddities import FileRefused
 from annotation.management.commands import _importing
 from annotation.models import Axis
-from generation.readers import bundles
-from generation.readers.finished import COLUMNS, read_finished
-from generation.services import uploads
+from generation.uploads import bundles
+from generation.uploads.services import uploads
+from generation.uploads.tables import COLUMNS, read_finished
 
 
 class Command(BaseCommand):
@@ -48,5 +48,5 @@ class Command(BaseCommand):
                 )
         except (FileRefused, uploads.UploadRefused) as refused:
             raise CommandError(str(refused)) from refused
-        for line in imported.told():
+        for line in imported.summary():
             self.stdout.write(line)

@@ -14,7 +14,7 @@ from generation.backends import ngrams_build
 from generation.backends.base import BackendError
 from generation.backends.caption_visage import VisageOptions
 from generation.management.commands._targets import recipe_of
-from generation.recipes import EmbeddingRecipe
+from generation.recipes.recipes import EmbeddingRecipe
 
 _CLIP = EmbeddingRecipe(model=VisageOptions.clip, pretrained=VisageOptions.pretrained)
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from generation import queries
-from generation.durations import duration
-from generation.management.commands._doing import add_where, see_through, watch
+from generation.core.durations import duration
+from generation.management.commands._execution import add_where, see_through, watch
 from generation.management.commands._targets import cure, run_numbered
 from generation.models import Run, RunKind, RunState
-from generation.services import runs
+from generation.runs import queries
+from generation.runs import services as runs
 
 _MOVES: dict[str, tuple[Callable[..., object], str]] = {
     "start": (runs.start, "start a run that was only planned"),

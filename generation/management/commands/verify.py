@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from annotation.models import Image, ImageSet
-from generation.management.commands._doing import add_where, see_through
+from generation.image_sets import services as verify
+from generation.image_sets.services import Told, Verified
+from generation.management.commands._execution import add_where, see_through
 from generation.management.commands._targets import study_or_set
 from generation.models import JobState
-from generation.services import verify
-from generation.services.verify import Told, Verified
 
 _SHOWN = 20
 

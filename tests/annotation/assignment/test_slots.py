@@ -236,7 +236,7 @@ def test_a_regional_stratum_that_was_never_resolved_matches_nobody():
 )
 def test_only_a_lease_may_reach_the_disk_later(monkeypatch):
     written = []
-    monkeypatch.setattr("visage_app.sqlite.base._write_to_disk", written.append)
+    monkeypatch.setattr("visage_app.database.sqlite.base._write_to_disk", written.append)
     enrolment = factories.enrolment(factories.rating_study(texts=["kind"]))
     written.clear()
 

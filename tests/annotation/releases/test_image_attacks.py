@@ -13,12 +13,12 @@ from PIL import Image as Pillow
 from PIL.PngImagePlugin import PngInfo
 
 from annotation.models import Image, TaskKind
-from generation.readers import bundles
-from generation.readers.finished import read_finished
-from generation.services import uploads
+from generation.uploads import bundles
+from generation.uploads.services import uploads
+from generation.uploads.tables import read_finished
 from tests import factories
 from tests.annotation.releases.world import ASIAN_WOMAN, answered, people, person, released, rows
-from tests.generation.pages.bringing import encoded, pixels, table, zipped
+from tests.generation.uploads.bundles import encoded, pixels, table, zipped
 
 pytestmark = pytest.mark.django_db
 TOLD = b"Amal Haddad 51.5N"

@@ -4,11 +4,11 @@ import pytest
 
 from annotation.models import Delivery, TaskKind
 from annotation.webhooks.services import subscriptions
+from generation.jobs.services import claims
 from generation.models import JobState, RunState
-from generation.services import jobs
 from metrics.services import score_runs
 from tests import factories
-from tests.generation.work_world import run_of_pictures
+from tests.generation.jobs.world import run_of_pictures
 from tests.metrics.cast import depiction_study
 
 pytestmark = pytest.mark.django_db
@@ -47,13 +47,13 @@ def test_a_run_that_ends_is_announced_to_each_study_that_shows_its_images():
     factories.task(shows, kind=TaskKind.DEPICTION, image_set=run.image_set)
     mine = listen(shows, "run.finished")
     listen(other, "run.finished")
-    assert not jobs.close(run_id=run.pk)
+    assert not claims.close(run_id=run.pk)
     first, second = run.jobs.order_by("pk")
     now = run.created_at
     type(first).objects.filter(pk=first.pk).update(state=JobState.FAILED, error="x", finished_at=now)
     second.delete()
-    assert jobs.close(run_id=run.pk)
-    assert not jobs.close(run_id=run.pk)
+    assert claims.close(run_id=run.pk)
+    assert not claims.close(run_id=run.pk)
     run.refresh_from_db()
     assert run.state == RunState.DONE
     message = Delivery.objects.get()

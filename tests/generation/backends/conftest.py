@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from generation.backends._torch import library
-from tests.generation import tiny
+from generation.backends.torch_support import library
+from tests.generation.backends import tiny
 
 LIBRARIES = ("torch", "diffusers", "transformers", "open_clip")
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from generation import backends, vectors
-from generation.backends._torch import library
+from generation import backends
 from generation.backends.base import BackendError, OutOfMemory
-from generation.recipes import EmbeddingRecipe
+from generation.backends.torch_support import library
+from generation.core import vectors
+from generation.recipes.recipes import EmbeddingRecipe
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:::(open_clip|transformers|torch|huggingface_hub|timm)"),

@@ -7,9 +7,9 @@ import pytest
 from PIL import ImageChops
 
 from generation import backends
-from generation.backends._torch import library
 from generation.backends.base import BackendError, OutOfMemory, Wanted
-from generation.recipes import ImageRecipe
+from generation.backends.torch_support import library
+from generation.recipes.recipes import ImageRecipe
 from tests.generation.backends.test_images import pngs
 
 pytestmark = [

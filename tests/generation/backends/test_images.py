@@ -7,7 +7,7 @@ import pytest
 
 from generation import backends
 from generation.backends.base import Wanted
-from generation.recipes import ImageRecipe
+from generation.recipes.recipes import ImageRecipe
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)"),

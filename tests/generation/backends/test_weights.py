@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from generation import backends
-from generation.backends._torch import library
 from generation.backends.base import BackendError
-from tests.generation import tiny_captions
+from generation.backends.torch_support import library
+from tests.generation.backends import tiny_captions
 from tests.generation.backends.test_image_diffusers import loaded, recipe, refusal
 
 pytestmark = pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)")
@@ -135,7 +135,7 @@ RECIPES = {
 LOADED = """
 import json
 from generation import backends
-from generation.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe
+from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe
 told = {}
 for name, recipe in {%s}.items():
     try:

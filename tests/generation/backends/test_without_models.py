@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from generation import backends
-from generation.recipes import ImageRecipe
+from generation.recipes.recipes import ImageRecipe
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = ("torch", "torchvision", "diffusers", "transformers", "open_clip", "accelerate")
@@ -27,7 +27,7 @@ def test_listing_and_the_fakes_import_no_model_library():
 import sys
 from generation import backends
 from generation.backends.base import Wanted
-from generation.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe
+from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe
 for kind in ("images", "captions", "embeddings"):
     told = backends.names(kind)
     assert "fake" in told and all(told.values()), told
@@ -48,7 +48,7 @@ def test_a_missing_library_is_an_error_with_the_cure(recipe, missing):
 import sys
 sys.modules[{missing!r}] = None  # as if it were not installed
 from generation import backends
-from generation.recipes import EmbeddingRecipe, ImageRecipe
+from generation.recipes.recipes import EmbeddingRecipe, ImageRecipe
 try:
     backends.load({recipe})
 except backends.BackendError as error:

@@ -8,12 +8,14 @@ from django.urls import reverse
 
 from annotation.images import files as image_files
 from annotation.models import Image
+from generation.image_sets import services as verify
+from generation.jobs import png
+from generation.jobs.services import loaded_model, work
 from generation.models import RunState
-from generation.recipes import ImageRecipe
-from generation.services import models_loaded, png, verify, work
+from generation.recipes.recipes import ImageRecipe
 from tests import factories
-from tests.generation import tiny
-from tests.generation.work_world import nobody_is_disturbed, run_of_pictures, state
+from tests.generation.backends import tiny
+from tests.generation.jobs.world import nobody_is_disturbed, run_of_pictures, state
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,7 +26,7 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def nothing_loaded(monkeypatch, settings):
-    monkeypatch.setattr(models_loaded, "_kept", [])
+    monkeypatch.setattr(loaded_model, "_kept", [])
     settings.MODEL_DEVICE = "cpu"
 
 
@@ -64,7 +66,7 @@ def test_a_lost_picture_is_made_again_by_the_model_byte_for_byte(tiny_models):
     found = verify.verify(image_set=run.image_set)
     assert found.missing == (image,)
     verify.remake(lost=found.lost, by=None)
-    models_loaded._kept.clear()  # another process, another day
+    loaded_model._kept.clear()  # another process, another day
     assert work.work(run_id=run.pk) == 1
     assert image_files.holds(image.file.name, sha256=image.sha256)
     assert not verify.verify(image_set=run.image_set).lost
@@ -78,7 +80,7 @@ def test_a_folder_whose_weights_were_replaced_pauses_the_run(tiny_models, tmp_pa
     type(run).objects.filter(pk=run.pk).update(state=RunState.RUNNING)
     shutil.rmtree(folder)
     tiny.stable_diffusion(folder, seed=1)
-    models_loaded._kept.clear()
+    loaded_model._kept.clear()
     assert work.work(run_id=run.pk) == 0
     paused, why = state(run)
     assert paused == RunState.PAUSED

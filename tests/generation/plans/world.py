@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from annotation.models import Image, Study, StudyStatus
 from generation.models import Job, JobState, Run, RunState
-from generation.prompts import PromptSet
-from generation.recipes import ImageRecipe
-from generation.services import plans, runs
+from generation.plans import services as plans
+from generation.recipes.prompts import PromptSet
+from generation.recipes.recipes import ImageRecipe
+from generation.runs import services as runs
 from tests import factories
 
 FAKE = ("--backend", "fake", "--size", "64x64", "--images-per-prompt", "2")

@@ -9,7 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.management.commands._importing import progress_bar
-from visage_app import backup
+from visage_app.backup.services.tables import BackupRefused
+from visage_app.backup.services.writing import backup
 
 
 class Command(BaseCommand):
@@ -31,13 +32,13 @@ class Command(BaseCommand):
         path: Path = options["file"]
         try:
             with progress_bar() as progress:
-                made = backup.backup(
+                made = backup(
                     path=path,
                     progress=progress,
                     overwrite=options["force"],
                     without_lost_files=options["without_lost_files"],
                 )
-        except (backup.BackupRefused, OSError) as error:
+        except (BackupRefused, OSError) as error:
             raise CommandError(f"No backup was made. {error}") from error
         self.stdout.write(
             f"{path}: {made.rows:,} rows of {len(made.tables)} tables, {made.files.rows:,} files, "

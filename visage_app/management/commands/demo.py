@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.demo import accounts, catalogue, pictures, plan, scenario, studies
 from annotation.models import Study
-from generation.prompts import image_prompts
+from generation.recipes.prompts import image_prompts
 from metrics import registry
 from metrics.models import RunState
 from metrics.services import score_runs

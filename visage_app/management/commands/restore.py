@@ -9,7 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.management.commands._importing import progress_bar
-from visage_app import backup
+from visage_app.backup.archive import ArchiveDamaged
+from visage_app.backup.services import restoring
 
 
 class Command(BaseCommand):
@@ -26,13 +27,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
-        act = backup.check if options["check"] else backup.restore
+        act = restoring.check if options["check"] else restoring.restore
         try:
             with progress_bar() as progress:
                 told = act(path=path, progress=progress)
-        except backup.ArchiveDamaged as error:
+        except ArchiveDamaged as error:
             raise CommandError(f"{path} cannot be restored, and nothing was. {error}") from error
-        except (backup.RestoreRefused, OSError) as error:
+        except (restoring.RestoreRefused, OSError) as error:
             raise CommandError(f"Not restored. {error}") from error
         done = "is whole" if options["check"] else "is restored, and read back the same"
         self.stdout.write(

@@ -12,7 +12,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from annotation.demo import accounts
 from visage_app.management.commands.demo import print_logins
-from visage_app.supervisor import CannotServe, Supervisor, check_free, parse_bind
+from visage_app.serving.supervisor import CannotServe, Supervisor, check_free, parse_bind
 
 
 class Command(BaseCommand):

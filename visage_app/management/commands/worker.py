@@ -12,13 +12,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import close_old_connections
 from django.utils import timezone
 
-from annotation import export_files
+from annotation import export_files as services_files
 from annotation.assignment.services import slots
 from annotation.exports import tasks as export_tasks
 from annotation.exports.services import jobs as export_jobs
 from annotation.webhooks.services import deliveries, events
-from generation import tasks
-from generation.services import work, workers
+from generation.jobs import tasks
+from generation.jobs.services import work, workers
 from metrics import scoring
 from metrics import tasks as score_tasks
 from metrics.services import score_runs
@@ -138,7 +138,7 @@ class Command(BaseCommand):
         """Now and then, as above."""
         if time.monotonic() - self._tidied >= TIDY_SECONDS:
             self._tidied = time.monotonic()
-            export_files.tidy()
+            services_files.tidy()
         return 0
 
 

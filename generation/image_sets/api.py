@@ -1,0 +1,150 @@
+"""Image sets, their images with how they came to be, and the captions of an image."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import ClassVar
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation import policies
+from annotation.api.errors import Unreachable
+from annotation.api.pages import listing, page, page_of
+from annotation.api.resource import FileResource, Resource, file_of
+from annotation.images.files import CONTENT_TYPES
+from annotation.models import Image, ImageSet
+from generation.image_sets.access import seen_image, seen_set, sets_seen
+from generation.image_sets.queries import sets
+from generation.image_sets.serializers import CaptionSerializer, ImageSerializer, ImageSetSerializer
+from generation.models import Caption
+from generation.models.runs import PROMPT_SET_CHOICES
+
+TAGS = ["images"]
+LARGEST = 2**63 - 1
+
+SetsQuery = listing("ImageSets", orders={"name": "name", "title": "title"}, default="name")
+ImagesQuery = listing(
+    "Images",
+    orders={"id": "pk"},
+    default="id",
+    group=serializers.IntegerField(
+        required=False, min_value=1, max_value=LARGEST, help_text="Images of this identity group, by number."
+    ),
+    prompt_set=serializers.ChoiceField(
+        PROMPT_SET_CHOICES, required=False, help_text="Images made of these prompts."
+    ),
+)
+CaptionsQuery = listing(
+    "Captions",
+    orders={"rank": "rank"},
+    default="rank",
+    run=serializers.IntegerField(
+        required=False, min_value=1, max_value=LARGEST, help_text="Captions that this run wrote."
+    ),
+)
+
+
+class ImageSets(Resource):
+    """The image sets that the account may see."""
+
+    @extend_schema(
+        operation_id="image_sets_list",
+        parameters=[SetsQuery],
+        responses=page_of(ImageSetSerializer),
+        tags=TAGS,
+    )
+    def get(self, request: Request) -> Response:
+        query = self.query(SetsQuery)
+
+        def counted(found: Sequence[ImageSet]) -> list[sets.SetRow]:
+            return sets.counted_sets(found, user=request.user)
+
+        return page(
+            request, sets_seen(request), query=query, kind=SetsQuery, row=ImageSetSerializer, shown=counted
+        )
+
+
+class OneImageSet(Resource):
+    """An image set."""
+
+    @extend_schema(operation_id="image_sets_read", responses=ImageSetSerializer, tags=TAGS)
+    def get(self, request: Request, name: str) -> Response:
+        (row,) = sets.counted_sets([seen_set(request, name)], user=request.user)
+        return Response(ImageSetSerializer(row).data)
+
+
+class Images(Resource):
+    """The images of a set, each with its provenance."""
+
+    @extend_schema(
+        operation_id="images_list", parameters=[ImagesQuery], responses=page_of(ImageSerializer), tags=TAGS
+    )
+    def get(self, request: Request, name: str) -> Response:
+        image_set = seen_set(request, name)
+        query = self.query(ImagesQuery)
+        rows = image_set.images.select_related("image_set", "group", "provenance__attribute")
+        if "group" in query:
+            rows = rows.filter(group=query["group"])
+        if "prompt_set" in query:
+            rows = rows.filter(provenance__prompt_set=query["prompt_set"])
+        return page(request, rows, query=query, kind=ImagesQuery, row=ImageSerializer)
+
+
+class OneImage(Resource):
+    """An image, and how it came to be."""
+
+    @extend_schema(operation_id="images_read", responses=ImageSerializer, tags=TAGS)
+    def get(self, request: Request, number: int) -> Response:
+        return Response(ImageSerializer(seen_image(request, number)).data)
+
+
+class Captions(Resource):
+    """What captioners wrote of an image."""
+
+    @extend_schema(
+        operation_id="captions_list",
+        parameters=[CaptionsQuery],
+        responses=page_of(CaptionSerializer),
+        tags=TAGS,
+    )
+    def get(self, request: Request, number: int) -> Response:
+        image: Image = seen_image(request, number)
+        query = self.query(CaptionsQuery)
+        rows = Caption.objects.filter(image=image)
+        if "run" in query:
+            rows = rows.filter(run=query["run"])
+        return page(request, rows, query=query, kind=CaptionsQuery, row=CaptionSerializer)
+
+
+class ImageFile(FileResource):
+    """The picture, for whoever may see it: who makes images, leads a study that shows it, or takes part in
+    one. Any token does."""
+
+    scopes: ClassVar = {"GET": None}
+
+    @extend_schema(
+        operation_id="images_file",
+        responses={
+            **file_of(*sorted(set(CONTENT_TYPES.values()))),
+            503: OpenApiResponse(description="Where images are kept does not answer."),
+        },
+        tags=TAGS,
+    )
+    def get(self, request: Request, number: int) -> Response:
+        image = get_object_or_404(Image.objects.select_related("image_set"), pk=number)
+        kind = CONTENT_TYPES.get(PurePath(image.file.name or "").suffix.lower())
+        if kind is None or not policies.may_see_image(request.user, image):
+            raise Http404
+        try:
+            with image.file.open("rb") as file:
+                return Response(file.read(), content_type=kind)
+        except FileNotFoundError as error:
+            raise Http404 from error
+        except OSError as error:
+            raise Unreachable from error

@@ -1,0 +1,1 @@
+"""Jobs: claimed, made and completed by workers."""

@@ -1,0 +1,26 @@
+"""The prompts that a run of pictures can be planned with, as forms and the API offer them."""
+
+from __future__ import annotations
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
+from generation.recipes.prompts import PULL, PromptSet
+
+PROMPTS: dict[str, tuple[Promise, tuple[str, ...], int]] = {
+    "detection": (
+        _("Detection: “a photo of a … person”, “a portrait of a … person”, “a … person”; shown to people"),
+        (PromptSet.DETECTION.value,),
+        5,
+    ),
+    "pull": (
+        _("Pull: “a … person”, and “described as” its stereotypes and as other attributes"),
+        tuple(one.value for one in PULL),
+        15,
+    ),
+    "default": (_("Only “a … person”"), (PromptSet.DEFAULT.value,), 15),
+}
+"""Choice -> what it is called, its prompt sets, and pictures a prompt unless another number is given
+(PROTOCOL §5, §9)."""
+
+__all__ = ["PROMPTS"]

@@ -1,0 +1,1 @@
+"""Recipes and prompts: everything that decides what a run makes."""

@@ -1,0 +1,1 @@
+"""Runs: made of plans, started, paused, resumed, cancelled; their pages and their API."""

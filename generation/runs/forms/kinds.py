@@ -1,0 +1,248 @@
+"""What a run is planned from in the browser: a form for each kind, which gives a recipe and a plan.
+
+A form writes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from annotation import policies
+from annotation.models import ImageSet, Study
+from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
+from generation.plans.prompt_choices import PROMPTS
+from generation.plans.queries import identity_groups
+from generation.plans.services import Plan
+from generation.recipes.recipes import FAKE, CaptionRecipe, EmbeddingRecipe, ImageRecipe, Recipe
+from generation.runs.forms.base import DTYPES, RunForm, offer
+
+_SAFETY = [
+    ("record", _("ask the safety checker and record its verdict")),
+    ("block", _("make flagged pictures black as well")),
+    ("off", _("do not ask the safety checker")),
+]
+_PLAIN = (
+    *("backend", "revision", "scheduler", "steps", "guidance", "width", "height", "dtype", "compiled"),
+    *("safety", "negative_prompt"),
+)
+
+
+class ImagesForm(RunForm):
+    KIND = "images"
+    title = _("Make pictures")
+    FIRST = ("study", "groups", "prompts", "images_per_prompt", "image_set", "seed")
+
+    study = forms.ChoiceField(label=_("Study"), required=False)
+    groups = forms.CharField(
+        label=_("Identity groups"),
+        required=False,
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("One a line. Empty: all that the study is about."),
+    )
+    prompts = forms.ChoiceField(label=_("Prompts"), choices=[(key, one[0]) for key, one in PROMPTS.items()])
+    images_per_prompt = forms.IntegerField(
+        label=_("Pictures a prompt"),
+        required=False,
+        min_value=1,
+        max_value=1000,
+        help_text=_("Empty: 5 for detection, 15 for pull, as in ViSAGe."),
+    )
+    image_set = forms.CharField(
+        label=_("Image set"),
+        required=False,
+        max_length=80,
+        help_text=_("Short name. Empty: the one that the study shows, else one named by model and prompts."),
+    )
+    seed = forms.IntegerField(label=_("Seed"), required=False, min_value=0, help_text=_("Empty: 0."))
+    model = forms.CharField(
+        label=_("Model"), required=False, max_length=200, help_text=_("A hub id, or a folder on the workers.")
+    )
+    revision = forms.CharField(
+        label=_("Revision"), required=False, max_length=80, help_text=_("A branch, tag or commit of the hub.")
+    )
+    scheduler = forms.CharField(
+        label=_("Scheduler"),
+        required=False,
+        max_length=80,
+        help_text=_("A class of diffusers. Empty: the model’s."),
+    )
+    steps = forms.IntegerField(
+        label=_("Steps"), required=False, min_value=1, max_value=1000, help_text=_("Empty: the model’s own.")
+    )
+    guidance = forms.FloatField(
+        label=_("Guidance"),
+        required=False,
+        min_value=0,
+        max_value=100,
+        help_text=_("Empty: the model’s own."),
+    )
+    width = forms.IntegerField(label=_("Width, pixels"), min_value=8, max_value=4096)
+    height = forms.IntegerField(label=_("Height, pixels"), min_value=8, max_value=4096)
+    dtype = forms.ChoiceField(label=_("Numbers"), choices=DTYPES)
+    compiled = forms.BooleanField(
+        label=_("Compile the model first"),
+        required=False,
+        help_text=_("Costs minutes, then is faster on a graphics card; the last bits of a picture differ."),
+    )
+    safety = forms.ChoiceField(label=_("Safety checker"), choices=_SAFETY)
+    negative_prompt = forms.CharField(label=_("Negative prompt"), required=False, max_length=500)
+
+    def add_fields(self) -> None:
+        led = policies.studies_led_by(self.user).order_by("title")
+        self._studies = {each.name: each for each in led.select_related("stereotype_source")}
+        offer(
+            self,
+            "study",
+            [("", gettext("– none –")), *((name, each.title) for name, each in self._studies.items())],
+        )
+
+    def defaults(self) -> dict[str, Any]:
+        return {**asdict(ImageRecipe()), "prompts": "detection", "images_per_prompt": None, "seed": None}
+
+    def recipe(self) -> ImageRecipe:
+        said = self.cleaned_data
+        prompt_sets, per_prompt = PROMPTS[said["prompts"]][1:]
+        return ImageRecipe(
+            **{name: said[name] for name in _PLAIN},
+            # drawings are of no model, whatever the field still says
+            model=FAKE if said["backend"] == FAKE else said["model"],
+            prompt_sets=prompt_sets,
+            images_per_prompt=said["images_per_prompt"] or per_prompt,
+            seed=said["seed"] or 0,
+        )
+
+    def planned(self, recipe: Recipe) -> Plan:
+        assert isinstance(recipe, ImageRecipe)
+        said = self.cleaned_data
+        study: Study | None = self._studies.get(said["study"])
+        names = [name.strip() for name in re.split(r"[\n,;]", said["groups"]) if name.strip()]
+        if names:
+            groups = identity_groups.groups_named(names)
+        elif study is not None:
+            groups = identity_groups.groups_of(study)
+        elif found := ImageSet.objects.filter(name=said["image_set"]).first():
+            groups = identity_groups.groups_of_set(found)
+        else:
+            raise PlanRefused(gettext("Choose a study, or name identity groups."))
+        return plans.plan_pictures(recipe=recipe, groups=groups, image_set=said["image_set"], study=study)
+
+
+class ReadingForm(RunForm):
+    """A run that reads the images of a set."""
+
+    def add_fields(self) -> None:
+        self._sets = {each.name: each for each in ImageSet.objects.order_by("title", "pk")}
+        choices = [
+            ("", gettext("– choose –")),
+            *((name, f"{each.title} ({name})") for name, each in self._sets.items()),
+        ]
+        offer(self, "image_set", choices)
+
+    def planned(self, recipe: Recipe) -> Plan:
+        assert isinstance(recipe, CaptionRecipe | EmbeddingRecipe)
+        return plans.plan_reading(recipe=recipe, image_set=self._sets[self.cleaned_data["image_set"]])
+
+
+class CaptionsForm(ReadingForm):
+    KIND = "captions"
+    title = _("Write captions")
+    FIRST = ("image_set", "count", "seed")
+
+    image_set = forms.ChoiceField(label=_("Image set"))
+    count = forms.IntegerField(label=_("Captions an image"), min_value=1, max_value=1000)
+    seed = forms.IntegerField(label=_("Seed"), required=False, min_value=0, help_text=_("Empty: 0."))
+    model = forms.CharField(
+        label=_("Model"),
+        required=False,
+        max_length=200,
+        help_text=_("A hub id or folder. Empty: the backend’s own."),
+    )
+    revision = forms.CharField(label=_("Revision"), required=False, max_length=80)
+    dtype = forms.ChoiceField(label=_("Numbers"), choices=DTYPES)
+    options = forms.CharField(
+        label=_("Options of the backend"),
+        required=False,
+        max_length=5000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("One a line, as name=value; for example ngrams=/data/ngrams."),
+    )
+
+    def defaults(self) -> dict[str, Any]:
+        return {**asdict(CaptionRecipe()), "seed": None, "options": ""}
+
+    def clean_options(self) -> dict[str, Any]:
+        """Numbers, true, false and null as JSON has them; anything else is a text."""
+        found: dict[str, Any] = {}
+        for line in self.cleaned_data["options"].splitlines():
+            if not line.strip():
+                continue
+            key, equals, value = (part.strip() for part in line.partition("="))
+            if not (key and equals):
+                raise forms.ValidationError(gettext("“%(line)s”: write name=value.") % {"line": line.strip()})
+            try:
+                found[key] = json.loads(value)
+            except ValueError:
+                found[key] = value
+        return found
+
+    def recipe(self) -> CaptionRecipe:
+        said = self.cleaned_data
+        plain = ("backend", "model", "revision", "count", "dtype", "options")
+        return CaptionRecipe(**{name: said[name] for name in plain}, seed=said["seed"] or 0)
+
+
+class EmbeddingsForm(ReadingForm):
+    KIND = "embeddings"
+    title = _("Embed images")
+    FIRST = ("image_set",)
+
+    image_set = forms.ChoiceField(label=_("Image set"))
+    model = forms.CharField(
+        label=_("Model"),
+        required=False,
+        max_length=200,
+        help_text=_("An architecture of open_clip, or local-dir:/folder on the workers."),
+    )
+    pretrained = forms.CharField(
+        label=_("Weights"),
+        required=False,
+        max_length=200,
+        help_text=_("Their tag, or a file on the workers."),
+    )
+    dtype = forms.ChoiceField(label=_("Numbers"), choices=DTYPES)
+
+    def defaults(self) -> dict[str, Any]:
+        return asdict(EmbeddingRecipe())
+
+    def recipe(self) -> EmbeddingRecipe:
+        said = self.cleaned_data
+        return EmbeddingRecipe(**{name: said[name] for name in ("backend", "model", "pretrained", "dtype")})
+
+
+FORMS: dict[str, type[RunForm]] = {form.KIND: form for form in (ImagesForm, CaptionsForm, EmbeddingsForm)}
+
+
+def initial_like(recipe: Recipe) -> dict[str, Any]:
+    """What a form says to plan more of a recipe."""
+    said = asdict(recipe)
+    if isinstance(recipe, ImageRecipe):
+        by_sets = {frozenset(one[1]): key for key, one in PROMPTS.items()}
+        said["prompts"] = by_sets.get(frozenset(recipe.prompt_sets), "detection")
+    if isinstance(recipe, CaptionRecipe):
+        said["options"] = "\n".join(
+            f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+            for key, value in recipe.options.items()
+        )
+    return said
+
+
+__all__ = ["FORMS", "CaptionsForm", "EmbeddingsForm", "ImagesForm", "initial_like"]

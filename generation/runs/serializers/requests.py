@@ -1,0 +1,131 @@
+"""What a run is planned from: the fields of the pages' forms, with types, one body for each kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+from annotation.api.pages import listing
+from annotation.api.resource import Body, Query
+from generation.models import RunKind, RunState
+from generation.plans.prompt_choices import PROMPTS
+
+DTYPES = ("float32", "float16", "bfloat16")
+LARGEST_SEED = 2**63 - 1
+
+RunsQuery = listing(
+    "Runs",
+    orders={"created_at": "created_at"},
+    default="-created_at",
+    kind=serializers.ChoiceField(RunKind.choices, required=False),
+    state=serializers.ChoiceField(RunState.choices, required=False),
+    image_set=serializers.CharField(
+        required=False, max_length=80, help_text="Runs that fill or read this image set."
+    ),
+)
+
+
+class PlanQuery(Query):
+    dry_run = serializers.ChoiceField(
+        ["true", "false"],
+        default="false",
+        help_text="true: only say what would come of it, and write nothing.",
+    )
+
+
+def _text(most: int, help_text: str = "", **options: Any) -> serializers.CharField:
+    return serializers.CharField(
+        required=False, allow_blank=True, max_length=most, help_text=help_text or None, **options
+    )
+
+
+def _seed() -> serializers.IntegerField:
+    return serializers.IntegerField(
+        required=False, min_value=0, max_value=LARGEST_SEED, help_text="Usual: 0."
+    )
+
+
+class RunBody(Body):
+    """What is left out is as the page would have it."""
+
+    backend = serializers.CharField(required=False, max_length=40, help_text="What makes it.")
+    dtype = serializers.ChoiceField(DTYPES, required=False)
+    model = _text(200, "A hub id, or a folder on the workers.")
+
+
+class ImagesRunBody(RunBody):
+    """Pictures of identity groups."""
+
+    kind = serializers.ChoiceField(["images"])
+    study = serializers.SlugField(
+        required=False, max_length=80, help_text="Whose groups and stereotypes; one that the account leads."
+    )
+    groups = serializers.ListField(
+        child=serializers.CharField(max_length=120),
+        required=False,
+        max_length=2000,
+        help_text="Names of identity groups; left out: all that the study is about.",
+    )
+    prompts = serializers.ChoiceField(list(PROMPTS), required=False, help_text="Usual: detection.")
+    images_per_prompt = serializers.IntegerField(
+        required=False, min_value=1, max_value=1000, help_text="Usual: 5 for detection, 15 for the others."
+    )
+    image_set = _text(80, "Usual: the one that the study shows, else one named by model and prompts.")
+    seed = _seed()
+    revision = _text(80)
+    scheduler = _text(80, "A class of diffusers; empty: the model's.")
+    steps = serializers.IntegerField(required=False, min_value=1, max_value=1000, allow_null=True)
+    guidance = serializers.FloatField(required=False, min_value=0, max_value=100, allow_null=True)
+    width = serializers.IntegerField(required=False, min_value=8, max_value=4096, help_text="pixels, of 8")
+    height = serializers.IntegerField(required=False, min_value=8, max_value=4096, help_text="pixels, of 8")
+    compiled = serializers.BooleanField(required=False)
+    safety = serializers.ChoiceField(["record", "block", "off"], required=False)
+    negative_prompt = _text(500)
+
+
+class CaptionsRunBody(RunBody):
+    """Captions of the images of a set."""
+
+    kind = serializers.ChoiceField(["captions"])
+    image_set = serializers.SlugField(max_length=80)
+    count = serializers.IntegerField(
+        required=False, min_value=1, max_value=1000, help_text="Captions an image; usual: 50."
+    )
+    seed = _seed()
+    revision = _text(80)
+    options = serializers.DictField(
+        child=serializers.JSONField(), required=False, help_text="The backend's own."
+    )
+
+
+class EmbeddingsRunBody(RunBody):
+    """Embeddings of the images of a set."""
+
+    kind = serializers.ChoiceField(["embeddings"])
+    image_set = serializers.SlugField(max_length=80)
+    pretrained = _text(200, "Tag of the weights, or a file on the workers.")
+
+
+BODIES: dict[str, type[RunBody]] = {
+    "images": ImagesRunBody,
+    "captions": CaptionsRunBody,
+    "embeddings": EmbeddingsRunBody,
+}
+
+
+def as_form(said: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
+    """A body as the form of the page sends it, with the form's own defaults for what was left out."""
+    merged = {**usual, **{name: value for name, value in said.items() if name != "kind"}}
+    if "groups" in merged:
+        merged["groups"] = "\n".join(merged["groups"])
+    if isinstance(merged.get("options"), Mapping):
+        merged["options"] = "\n".join(
+            f"{key}={json.dumps(value)}" for key, value in merged["options"].items()
+        )
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+__all__ = ["BODIES", "PlanQuery", "RunBody", "RunsQuery", "as_form"]

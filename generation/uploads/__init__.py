@@ -1,0 +1,1 @@
+"""Finished images that are brought in: a folder or a ZIP with a table."""

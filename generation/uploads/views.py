@@ -1,0 +1,71 @@
+"""Finished images brought in through the browser: a ZIP with a CSV."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import AnonymousUser, User
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation import policies
+from annotation.core.requests import LoggedIn, takes_files
+from annotation.imports.readers.oddities import FileRefused
+from generation.core.access import for_makers
+from generation.uploads import bundles
+from generation.uploads.forms import UploadForm
+from generation.uploads.services import uploads
+from generation.uploads.tables import COLUMNS, read_finished
+
+
+def _most_bytes(user: User | AnonymousUser) -> int:
+    return settings.UPLOAD_MAX_MB * 1_000_000 if policies.may_make_images(user) else 0
+
+
+@takes_files(_most_bytes)
+@for_makers
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def upload(request: LoggedIn) -> HttpResponse:
+    """GET asks for the file; POST brings all of it in, or says what stands in the way."""
+    posted = request.method == "POST"
+    form = UploadForm(
+        request.POST if posted else None,
+        request.FILES if posted else None,
+        initial={"name": request.GET.get("set", "")},
+        label_suffix="",
+    )
+    if posted and form.is_valid():
+        imported = _brought(request, form)
+        if imported is not None:
+            for line in imported.summary():
+                messages.success(request, line)
+            return redirect("image_set", name=imported.image_set.name)
+    return render(
+        request,
+        "generation/uploads/upload.html",
+        {"form": form, "columns": COLUMNS, "here": "upload"},
+        status=422 if form.errors else 200,
+    )
+
+
+def _brought(request: LoggedIn, form: UploadForm) -> uploads.Imported | None:
+    """What came of it; None, and the form says why, if nothing did."""
+    said = form.cleaned_data
+    try:
+        with bundles.opened(said["file"].file, name=said["file"].name) as bundle:
+            return uploads.import_finished(
+                bundle=bundle,
+                finished=read_finished(bundle),
+                into=uploads.Into(name=said["name"], title=said["title"], licence=said["licence"]),
+                by=request.user,
+                axis=said["axis"],
+                new_groups=said["new_groups"],
+            )
+    except FileRefused as refused:
+        form.add_error("file", str(refused))
+    except uploads.UploadRefused as refused:
+        form.add_error(None, str(refused))
+    return None

@@ -1,1 +1,0 @@
-"""Pages of runs, their images, and how each came to be."""

@@ -1,0 +1,194 @@
+"""Image sets and one image with its whole history: for whom it is, and what of it."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation import policies
+from annotation.models import Box, Image, Judgement, Purpose, Response, Unit
+from generation.image_sets.queries.history import history
+from generation.image_sets.queries.sets import IMAGES_A_PAGE
+from generation.models import Provenance
+from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
+from tests import factories
+from tests.generation.image_sets import world
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def lead():
+    """Leads a study; may not make images."""
+    return factories.user("lead")
+
+
+@pytest.fixture
+def run():
+    return world.made(world.pictures("Mexican", "Indian"))
+
+
+@pytest.fixture
+def image(run):
+    return Image.objects.get(group__name="Mexican", index=2)
+
+
+def shown(client, user, name, *args, **query):
+    client.force_login(user)
+    return client.get(reverse(name, args=args), query)
+
+
+def test_an_image_shows_all_that_a_repetition_needs(client, run, image):
+    admin = factories.user("boss", admin=True)
+    origin = image.provenance
+    text = shown(client, admin, "image_history", image.pk).text
+    for said in (
+        *(image.prompt, str(origin.seed), origin.recipe_hash, image.sha256, origin.model, origin.device),
+        *(origin.code_revision, f"{origin.made_at:%Y-%m-%d %H:%M:%S}", "not flagged"),
+        *(f"{name} {version}" for name, version in origin.libraries.items()),
+    ):
+        assert said, "nothing was recorded"
+        assert said.replace("+", "&#x2B;") in text or said in text
+    for name in set(run.recipe) - {"kind", "version"}:
+        assert f'<dt lang="en">{name.replace("_", " ")}</dt>' in text
+    assert f'rel="prev">← No. {image.index - 1}' in text
+    assert f'rel="next">No. {image.index + 1}' in text
+
+
+def test_captions_stand_by_run_best_first_and_embeddings_by_what_made_them(client, run, image):
+    first = world.made(world.read(run, CaptionRecipe(backend="fake", count=8)))
+    second = world.made(world.read(run, CaptionRecipe(backend="fake", count=2, seed=1)))
+    embedded = world.made(world.read(run, EmbeddingRecipe(backend="fake", model="fake")))
+    known = history(image, user=factories.user("boss", admin=True))
+    assert [(each.run, len(each.first), len(each.rest)) for each in known.captions] == [
+        (first, 5, len(known.captions[0].rest)),
+        (second, len(known.captions[1].first), 0),
+    ]
+    ranks = [caption.rank for caption in (*known.captions[0].first, *known.captions[0].rest)]
+    assert ranks == sorted(ranks)
+    assert len(ranks) > 5
+    assert [each.run for each in known.embeddings] == [embedded]
+    # what made each of the three is told beside it
+    text = shown(client, factories.user("chief", admin=True), "image_history", image.pk).text
+    assert text.count('revision <code class="hash">1</code>') == 3
+    assert f"numpy {embedded.made_with[0]['libraries']['numpy']}" in text
+
+
+def test_judgements_are_summed_up_by_attribute_and_name_nobody(client, lead, image):
+    study = world.judged(image, lead=lead, values=(1, 0, 1, 0, 0), times=3)
+    picked = Judgement.objects.filter(value=1).first()
+    Judgement.objects.filter(pk=picked.pk).update(justification="what I alone would write", whole_image=True)
+    for x in (1, 5):
+        Box.objects.create(judgement=picked, x0=x, y0=1, x1=x + 2, y1=3, image_width=64, image_height=64)
+    account = factories.user("maria.gonzalez")
+    who = factories.annotator(user=account, pseudonym="secret-maria")
+    Response.objects.filter(pk=picked.response_id).update(annotator=who)
+    (judged,) = history(image, user=lead).judged
+    assert (judged.study, judged.responses) == (study, 3)
+    counts = {seen.text: (seen.k, seen.n, seen.boxes, seen.whole) for seen in judged.seen}
+    chosen = picked.option.attribute.text
+    assert counts[chosen] == (3, 3, 2, 1)
+    assert counts["kind"] == (0, 3, 0, 0)
+    assert (judged.none_of_above.k, judged.none_of_above.n) == (0, 3)
+    page = shown(client, lead, "image_history", image.pk).text
+    assert f'<th scope="row">{chosen}</th>' in page
+    assert "3 of 3" in page
+    for secret in ("secret-", "maria", "gonzalez", "what I alone would write"):
+        assert secret not in page
+
+
+def test_only_answers_that_count_in_scores_are_summed_up(lead, image):
+    world.judged(image, lead=lead, times=3)
+    withdrawn, superseded, _kept = Response.objects.order_by("pk")
+    Response.objects.filter(pk=withdrawn.pk).update(withdrawn_at=timezone.now())
+    Response.objects.filter(pk=superseded.pk).update(current=False)
+    (judged,) = history(image, user=lead).judged
+    assert judged.responses == 1
+    Unit.objects.update(purpose=Purpose.GOLD)
+    assert history(image, user=lead).judged == []
+
+
+def test_a_lead_sees_their_own_studys_judgements_only(client, lead, image):
+    """Two studies show one set; what one team's people saw is not for the other."""
+    other = factories.user("other")
+    world.judged(image, lead=lead, name="mine")
+    world.judged(image, lead=other, name="theirs", values=(0, 1, 0, 0, 0))
+    assert [each.study.name for each in history(image, user=lead).judged] == ["mine"]
+    text = shown(client, lead, "image_history", image.pk).text
+    assert "theirs" not in text
+    text = shown(client, lead, "image_set", "drawn").text
+    assert "theirs" not in text
+    assert len(history(image, user=factories.user("boss", admin=True)).judged) == 2
+
+
+def test_a_lead_who_makes_no_images_sees_the_sets_their_studies_show_and_nothing_of_runs(
+    client, lead, run, image
+):
+    hidden = factories.image(image_set=factories.image_set("not-mine"))
+    assert shown(client, lead, "image_sets").status_code == 404
+    world.judged(image, lead=lead)
+    text = shown(client, lead, "image_sets").text
+    assert reverse("image_set", args=["drawn"]) in text
+    assert "not-mine" not in text
+    assert shown(client, lead, "image_set", "not-mine").status_code == 404
+    assert shown(client, lead, "image_history", hidden.pk).status_code == 404
+    for page in (
+        text,
+        shown(client, lead, "image_set", "drawn").text,
+        shown(client, lead, "image_history", image.pk).text,
+    ):
+        for gone in ("/generation/runs/", "/generation/new/", "/generation/upload/", 'href="/generation/"'):
+            assert gone not in page
+
+
+def test_annotators_see_no_image_set_and_no_history(client, lead, image):
+    study = world.judged(image, lead=lead)
+    at_work = factories.user("at-work")
+    factories.enrolment(study, who=factories.annotator(user=at_work), consented=True)
+    assert policies.may_see_image(at_work, image)
+    for name, key in (("image_set", "drawn"), ("image_history", image.pk)):
+        assert shown(client, at_work, name, key).status_code == 404
+    assert shown(client, at_work, "image_sets").status_code == 404
+
+
+def test_a_lead_loses_the_set_with_the_study(client, lead, image):
+    study = world.judged(image, lead=lead)
+    assert shown(client, lead, "image_set", "drawn").status_code == 200
+    study.leads.clear()
+    assert shown(client, lead, "image_set", "drawn").status_code == 404
+    assert shown(client, lead, "image_history", image.pk).status_code == 404
+
+
+def test_the_gallery_is_paged_and_filtered_and_keeps_the_readers_choice(client):
+    admin = factories.user("boss", admin=True)
+    kept = factories.image_set("large")
+    for index in range(1, IMAGES_A_PAGE + 6):
+        factories.image(image_set=kept, index=index)
+    only = factories.image(image_set=kept, group_name="Indian")
+    Provenance.objects.create(image=only, prompt_set="default")
+    first = shown(client, admin, "image_set", "large")
+    assert first.text.count('class="picture"') == IMAGES_A_PAGE
+    mexican = str(factories.group("Mexican").pk)
+    second = shown(client, admin, "image_set", "large", group=mexican, page="2")
+    assert second.text.count('class="picture"') == 5
+    assert f"?page=1&amp;group={mexican}" in second.text
+    filtered = shown(client, admin, "image_set", "large", prompts="default")
+    assert [image.pk for image in filtered.context["page"]] == [only.pk]
+    for odd in ({"page": "x"}, {"page": "0"}, {"page": "9" * 40}, {"group": "x"}, {"prompts": "x"}):
+        assert shown(client, admin, "image_set", "large", **odd).status_code == 200
+    alone = shown(client, admin, "image_history", only.pk).text
+    assert 'rel="prev"' not in alone
+    assert 'rel="next"' not in alone
+
+
+def test_what_is_not_known_of_an_image_is_said(client):
+    admin = factories.user("boss", admin=True)
+    released = factories.image(prompt="a photo of a Mexican person")
+    text = shown(client, admin, "image_history", released.pk).text
+    assert "Nothing is known of how it was made" in text
+    assert "a photo of a Mexican person" in text
+    assert "not in this installation" in text
+    brought = factories.image(index=2, reference="b.png")
+    Provenance.objects.create(image=brought, model="an-api", note="<i>second</i>\ntry")
+    text = shown(client, admin, "image_history", brought.pk).text
+    assert "it was brought here finished" in text
+    assert "&lt;i&gt;second&lt;/i&gt;<br>try" in text

@@ -1,0 +1,20 @@
+"""The model that every run of these tests loads."""
+
+from __future__ import annotations
+
+import pytest
+
+from generation import backends
+from generation.jobs.services import loaded_model, work
+from tests.generation.jobs.world import Moody
+
+
+@pytest.fixture(autouse=True)
+def model(db, monkeypatch, settings):
+    """What every run loads; no pauses that a test would have to wait for."""
+    moody = Moody()
+    monkeypatch.setattr(loaded_model, "_kept", [])
+    monkeypatch.setattr(backends, "load", lambda recipe, device: moody)
+    monkeypatch.setattr(work, "_LOOK_SECONDS", 0.02)
+    settings.JOB_RETRY_SECONDS = 0
+    return moody

@@ -1,0 +1,191 @@
+"""Claims: a job is one worker's at a time, a try is counted before it begins, and the key is the fence."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from threading import Barrier, Event, Thread
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from generation.jobs.services import claims
+from generation.models import Job, JobState, Run, RunState
+from tests.generation.jobs.world import run_of_pictures
+
+NOW = timezone.now()
+
+
+def claim(run, limit=4, *, now=NOW, worker="here 1"):
+    return claims.claim(run_id=run.pk, limit=limit, worker=worker, now=now)
+
+
+def states(run):
+    return [job.state for job in run.jobs.order_by("pk")]
+
+
+@pytest.fixture
+def run(db):
+    return run_of_pictures(6)
+
+
+def test_jobs_are_claimed_in_order_once_and_the_try_is_counted(run):
+    first, second, third = claim(run), claim(run, worker="there 2"), claim(run)
+    assert [job.number for job in first.jobs + second.jobs] == [1, 2, 3, 4, 5, 6]
+    assert third is None
+    assert {(job.attempts, job.worker) for job in first.jobs} == {(1, "here 1")}
+    assert {job.lease_expires_at for job in first.jobs} == {NOW + timedelta(seconds=120)}
+    assert first.key != second.key
+
+
+@pytest.mark.parametrize("state", [RunState.PLANNED, RunState.PAUSED, RunState.CANCELLED, RunState.DONE])
+def test_nothing_is_claimed_of_a_run_that_does_not_run(db, state):
+    assert claim(run_of_pictures(1, state=state)) is None
+
+
+def test_what_was_tried_before_comes_last_and_alone(run):
+    claim(run, 3)
+    later = NOW + timedelta(seconds=121)
+    assert [job.number for job in claim(run, 4, now=later).jobs] == [4, 5, 6]
+    assert [[job.number for job in claim(run, 4, now=later).jobs] for _ in range(3)] == [[1], [2], [3]]
+    assert claim(run, 4, now=later) is None
+
+
+def test_a_lease_that_is_renewed_is_not_claimed(run):
+    mine = claim(run, 6)
+    assert claims.renew(mine, now=NOW + timedelta(seconds=100)) == 6
+    assert claim(run, now=NOW + timedelta(seconds=210)) is None
+    assert claim(run, now=NOW + timedelta(seconds=221)) is not None
+    # the one that somebody else has now is not renewed by the first
+    assert claims.renew(mine, now=NOW + timedelta(seconds=222)) == 5
+
+
+def test_a_job_whose_workers_never_came_back_is_parked_after_the_third(run):
+    Job.objects.exclude(number=1).delete()
+    for day in range(3):
+        assert claim(run, now=NOW + timedelta(days=day)).jobs[0].attempts == day + 1
+    assert claim(run, now=NOW + timedelta(days=3)) is None
+    job = run.jobs.get()
+    assert (job.state, job.claim, job.finished_at) == (JobState.FAILED, None, NOW + timedelta(days=3))
+    assert "3 workers took it and none came back" in job.error
+
+
+def test_a_failed_try_is_made_again_after_a_pause_that_doubles_and_parked_after_the_third(run, settings):
+    settings.JOB_RETRY_SECONDS = 10
+    Job.objects.exclude(number=1).delete()
+    now = NOW
+    for pause in (10, 20):
+        mine = claim(run, now=now)
+        claims.fail(mine, {mine.jobs[0].pk: "it rained"}, now=now)
+        job = run.jobs.get()
+        assert (job.state, job.error, job.not_before) == (
+            JobState.PENDING,
+            "it rained",
+            now + timedelta(seconds=pause),
+        )
+        assert claim(run, now=now + timedelta(seconds=pause - 1)) is None
+        now += timedelta(seconds=pause)
+    mine = claim(run, now=now)
+    claims.fail(mine, {mine.jobs[0].pk: "it rained"}, now=now)
+    job = run.jobs.get()
+    assert (job.state, job.error, job.not_before, job.attempts) == (JobState.FAILED, "it rained", None, 3)
+    assert claim(run, now=now + timedelta(days=1)) is None
+
+
+def test_what_is_given_back_used_up_no_try_and_is_claimed_with_others(run):
+    mine = claim(run, 3)
+    assert claims.give_back(mine) == 3
+    assert {job.attempts for job in run.jobs.all()} == {0}
+    assert len(claim(run, 6).jobs) == 6
+
+
+def test_who_overslept_changes_nothing(run):
+    late = claim(run, 6)
+    other = claim(run, 1, now=NOW + timedelta(seconds=121))
+    [theirs] = other.jobs
+    claims.fail(late, {theirs.pk: "too late"})
+    claims.give_back(late, ids=[theirs.pk])
+    job = Job.objects.get(pk=theirs.pk)
+    assert (job.state, job.claim, job.attempts, job.error) == (JobState.CLAIMED, other.key, 2, "")
+
+
+def test_a_run_is_done_when_nothing_is_open_and_not_before(run):
+    mine = claim(run, 6)
+    assert not claims.close(run_id=run.pk)
+    claims.fail(mine, {job.pk: "no" for job in mine.jobs})
+    assert not claims.close(run_id=run.pk), "what waits for another try is open"
+    run.jobs.update(state=JobState.FAILED, not_before=None)
+    assert claims.close(run_id=run.pk)
+    assert not claims.close(run_id=run.pk)
+    run.refresh_from_db()
+    assert (run.state, run.finished_at is not None) == (RunState.DONE, True)
+
+
+def test_a_paused_run_is_not_closed_and_is_not_paused_again(db):
+    run = run_of_pictures(0, state=RunState.PAUSED)
+    assert not claims.close(run_id=run.pk)
+    assert not claims.stop(run_id=run.pk, error="no weights")
+    assert Run.objects.get(pk=run.pk).error == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_many_who_claim_at_once_never_get_the_same_job():
+    run = run_of_pictures(60)
+    taken, barrier = [], Barrier(6)
+
+    def take():
+        barrier.wait()
+        try:
+            # who finds everything locked by the others asks again
+            for _ in range(40):
+                if mine := claim(run, 4):
+                    taken.append([job.pk for job in mine.jobs])
+        finally:
+            connection.close()
+
+    threads = [Thread(target=take) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    flat = [pk for part in taken for pk in part]
+    assert len(flat) == len(set(flat)) == 60
+    assert set(run.jobs.values_list("attempts", flat=True)) == {1}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_renewal_passes_over_what_is_being_completed():
+    """Else the thread that completes and the one that renews wait for each other's rows for ever."""
+    if not connection.features.has_select_for_update_skip_locked:
+        pytest.skip("NO ROW LOCKS: SQLite has one writer at a time, so none can wait for another's row")
+    run = run_of_pictures(6)
+    mine = claim(run, 6)
+    held, let_go = Event(), Event()
+
+    def complete():
+        try:
+            with transaction.atomic():
+                list(mine.rows([job.pk for job in mine.jobs[2:4]]).select_for_update())
+                held.set()
+                let_go.wait(20)
+        finally:
+            connection.close()
+
+    thread = Thread(target=complete)
+    thread.start()
+    assert held.wait(20)
+    with connection.cursor() as cursor:
+        cursor.execute("SET lock_timeout = '5s'")
+    try:
+        assert claims.renew(mine) == 4
+    finally:
+        let_go.set()
+        thread.join()
+
+
+def test_the_cost_of_a_claim_does_not_grow_with_the_run(db, django_assert_num_queries):
+    for size in (10, 300):
+        run = run_of_pictures(size)
+        run.jobs.filter(number__lte=size - 5).update(attempts=1, state=JobState.FAILED, error="no")
+        with django_assert_num_queries(7):
+            assert len(claim(run, 5).jobs) == 5

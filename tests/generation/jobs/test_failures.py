@@ -1,0 +1,226 @@
+"""What a worker does when something goes wrong: with a job, the memory, the model, the disk, the database."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+from django.db import OperationalError, connection
+
+from annotation.images import files as image_files
+from annotation.models import Image
+from generation import backends
+from generation.backends.base import BackendError
+from generation.jobs.services import loaded_model, work
+from generation.models import JobState, Run, RunState
+from tests.generation.jobs.world import (
+    RECIPE,
+    Moody,
+    again,
+    counted,
+    nobody_is_disturbed,
+    run_of_pictures,
+    state,
+)
+
+
+def test_a_poisoned_prompt_stops_only_itself(model):
+    run = run_of_pictures(20)
+    poisoned = run.jobs.get(number=6)
+    model.fails[poisoned.seed] = RuntimeError("the tokens overflow")
+    assert again(run) == 19
+    while counted(run).get("pending"):
+        again(run)
+    poisoned.refresh_from_db()
+    assert (poisoned.state, poisoned.attempts) == (JobState.FAILED, 3)
+    assert poisoned.error == "RuntimeError: the tokens overflow"
+    assert set(run.jobs.filter(state=JobState.DONE).values_list("attempts", flat=True)) == {1}
+    assert state(run) == (RunState.DONE, "")
+    nobody_is_disturbed(run)
+
+
+def test_a_model_that_returns_too_few_fails_and_misplaces_nothing(model, monkeypatch):
+    run = run_of_pictures(4)
+    draw = model.generate
+    monkeypatch.setattr(model, "generate", lambda wanted: draw(wanted)[: 1 if len(wanted) == 1 else -1])
+    assert work.work(run_id=run.pk) == 4
+    nobody_is_disturbed(run)
+
+
+def test_out_of_memory_is_no_failure_halves_the_batch_and_is_remembered(model):
+    model.batch, model.holds = 16, 5
+    run = run_of_pictures(20)
+    assert work.work(run_id=run.pk) == 20
+    run.refresh_from_db()
+    assert (run.state, run.batch_size, model.batch) == (RunState.DONE, 4, 4)
+    assert set(run.jobs.values_list("attempts", flat=True)) == {1}
+    nobody_is_disturbed(run)
+    assert model.asked[:3] == [16, 8, 4]
+    # another process begins with what was remembered
+    other = Moody(batch=16, holds=5)
+    loaded_model._kept[:] = [(RECIPE, other)]
+    run.jobs.update(state=JobState.PENDING, attempts=0)
+    Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
+    Image.objects.filter(image_set=run.image_set).delete()
+    work.work(run_id=run.pk)
+    assert max(other.asked, default=0) <= 4
+
+
+def test_of_two_workers_the_smaller_memory_is_remembered(model):
+    model.batch, model.holds = 16, 8
+    run = run_of_pictures(20)
+    Run.objects.filter(pk=run.pk).update(batch_size=2)
+    work.work(run_id=run.pk)
+    assert Run.objects.get(pk=run.pk).batch_size == 2
+
+
+def test_a_device_that_holds_not_even_one_pauses_the_run_and_uses_up_no_try(model):
+    model.holds = 0
+    run = run_of_pictures(3)
+    assert work.work(run_id=run.pk) == 0
+    assert state(run)[0] == RunState.PAUSED
+    assert "not hold even one" in run.error
+    assert set(run.jobs.values_list("attempts", "state")) == {(0, JobState.PENDING)}
+
+
+def test_what_a_person_has_to_mend_pauses_the_run_and_uses_up_no_try(model, monkeypatch):
+    run = run_of_pictures(20)
+    model.fails[run.jobs.get(number=12).seed] = BackendError("The device was unplugged. Plug it in.")
+    assert work.work(run_id=run.pk) == 8
+    assert state(run) == (RunState.PAUSED, "The device was unplugged. Plug it in.")
+    assert counted(run) == {"done": 8, "pending": 12}
+    assert set(run.jobs.filter(state=JobState.PENDING).values_list("attempts", flat=True)) == {0}
+    nobody_is_disturbed(run)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (BackendError("No weights at /models. Fetch them."), "No weights at /models. Fetch them."),
+        (OSError("config.json is no JSON"), "could not be loaded: OSError: config.json is no JSON"),
+        (MemoryError("9 GB"), "memory does not hold the model"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded_pauses_the_run_with_the_reason(monkeypatch, error, told):
+    run = run_of_pictures(3)
+
+    def load(recipe, device):
+        raise error
+
+    monkeypatch.setattr(backends, "load", load)
+    assert work.work_pending() == 0
+    assert state(run)[0] == RunState.PAUSED
+    assert told in run.error
+    assert counted(run) == {"pending": 3}
+    assert work.work_pending() == 0
+
+
+def test_a_recipe_of_another_version_pauses_the_run():
+    run = run_of_pictures(1)
+    Run.objects.filter(pk=run.pk).update(recipe={**run.recipe, "version": 99})
+    work.work(run_id=run.pk)
+    assert state(run) == (
+        RunState.PAUSED,
+        "recipe: version: 99 was written by another version of the program.",
+    )
+
+
+def test_a_full_disk_loses_nothing_uses_up_no_try_and_is_tried_again(model, monkeypatch, settings):
+    monkeypatch.setattr(work, "_ROOM_SECONDS", 0.05)
+    run = run_of_pictures(20)
+    room = iter([True] * 5 + [False] * 9)
+    write = image_files._write
+
+    def full(path, data):
+        if not next(room, True):
+            path.parent.joinpath(".part-x").write_bytes(data[:5])
+            path.parent.joinpath(".part-x").unlink()
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, data)
+
+    monkeypatch.setattr(image_files, "_write", full)
+    first = work.work(run_id=run.pk, batches=2)
+    assert 0 < first < 16
+    back = run.jobs.filter(state=JobState.PENDING, error__contains="No space left")
+    assert back.exists()
+    assert set(back.values_list("attempts", flat=True)) == {0}
+    while state(run)[0] == RunState.RUNNING:
+        again(run)
+    assert counted(run) == {"done": 20}
+    nobody_is_disturbed(run)
+
+
+def test_a_storage_that_fails_otherwise_counts_as_a_try(model, monkeypatch, settings):
+    settings.JOB_RETRY_SECONDS = 60
+    run = run_of_pictures(2)
+
+    def broken(path, data):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(image_files, "_write", broken)
+    work.work(run_id=run.pk)
+    assert set(run.jobs.values_list("attempts", "state")) == {(1, JobState.PENDING)}
+    assert "Input/output error" in run.jobs.first().error
+
+
+def test_a_picture_whose_place_is_taken_is_refused_and_the_others_are_kept(model):
+    run = run_of_pictures(3)
+    job = run.jobs.get(number=2)
+    Image.objects.create(
+        image_set=run.image_set, group=job.group, index=2, width=8, height=8, reference="somebody.png"
+    )
+    for _ in range(5):
+        again(run)
+    assert counted(run) == {"done": 2, "failed": 1}
+    assert "something has its place already" in run.jobs.get(number=2).error
+
+
+@pytest.fixture
+def closed(monkeypatch):
+    """How often the connection was closed. In a transaction of a test nothing would be tried again."""
+    found = []
+
+    class Connection:
+        in_atomic_block = False
+
+        def close(self):
+            found.append(True)
+
+    monkeypatch.setattr(work, "_DATABASE_PAUSES", (0, 0, 0))
+    monkeypatch.setattr(work, "connection", Connection())
+    return found
+
+
+@pytest.mark.parametrize("which", range(1, 37))
+def test_a_connection_that_is_lost_at_any_statement_of_a_run_costs_nothing(model, closed, which):
+    run = run_of_pictures(3)
+    sent = []
+
+    def lose(execute, *said):
+        sent.append(said)
+        if len(sent) == which:
+            raise OperationalError("terminating connection due to administrator command")
+        return execute(*said)
+
+    with connection.execute_wrapper(lose):
+        assert work.work(run_id=run.pk) == 3
+    assert len(sent) > which
+    assert len(closed) == 1
+    assert state(run) == (RunState.DONE, "")
+    nobody_is_disturbed(run)
+
+
+def test_a_database_that_is_away_for_a_moment_costs_nothing(closed):
+    answers = [OperationalError("server closed the connection"), OperationalError("again"), 5]
+
+    def ask():
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    assert work._through(ask) == 5
+    assert len(closed) == 2
+    answers[:] = [OperationalError("gone")] * 4
+    with pytest.raises(OperationalError, match="gone"):
+        work._through(ask)

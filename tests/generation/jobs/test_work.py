@@ -1,0 +1,160 @@
+"""A worker's time with a run: what it makes, and what it tells of it."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.files.storage import default_storage
+
+from annotation.images import files as image_files
+from annotation.models import Image
+from generation.core import vectors
+from generation.jobs.services import claims as jobs
+from generation.jobs.services import work
+from generation.models import Caption, Embedding, Job, JobState, Provenance, Run, RunState
+from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
+from tests.generation.jobs.world import again, counted, nobody_is_disturbed, run_of_pictures, run_over, state
+
+
+def test_every_wanted_picture_is_made_and_told_of(model):
+    run = run_of_pictures(20)
+    assert work.work(run_id=run.pk) == 20
+    assert state(run) == (RunState.DONE, "")
+    nobody_is_disturbed(run)
+    job = run.jobs.select_related("image__provenance").order_by("pk").first()
+    told = job.image.provenance
+    assert (told.recipe_hash, told.model, told.device) == (run.recipe_hash, "fake", "cpu")
+    assert (told.prompt_set, told.run, told.flagged) == ("detection", run, False)
+    assert told.code_revision.startswith("visage-studies")
+    assert (told.seconds, told.libraries) == (job.seconds, dict(model.about.libraries))
+    assert (job.image.width, job.image.height, job.claim, job.attempts) == (16, 16, None, 1)
+    assert model.asked == [8, 8, 4]
+
+
+def test_the_same_recipe_makes_the_same_files_in_another_batch(model):
+    hashes = []
+    for model.batch in (1, 7, 20):
+        run = run_of_pictures(20)
+        # the hash of a recipe names the set too, and stands in the file
+        Run.objects.filter(pk=run.pk).update(recipe_hash="0" * 64)
+        work.work(run_id=run.pk)
+        hashes.append(list(run.jobs.order_by("number").values_list("image__sha256", flat=True)))
+        run.jobs.all().delete()
+        Provenance.objects.all().delete()
+        run.delete()
+    assert hashes[0] == hashes[1] == hashes[2]
+    assert len(set(hashes[0])) == 20
+
+
+def test_captions_and_embeddings_are_made_of_the_files(model, monkeypatch):
+    pictures = run_of_pictures(5)
+    work.work(run_id=pictures.pk)
+    monkeypatch.undo()
+    images = list(Image.objects.filter(image_set=pictures.image_set))
+    captions = run_over(images, CaptionRecipe(backend="fake", count=3))
+    embeddings = run_over(images, EmbeddingRecipe(backend="fake", model="fake"))
+    for run in (captions, embeddings):
+        assert work.work(run_id=run.pk) == 5
+        assert state(run) == (RunState.DONE, "")
+    for image in images:
+        assert list(image.captions.values_list("rank", flat=True)) == [1, 2, 3]
+        [stored] = image.embeddings.all()
+        [vector] = vectors.unpack([stored.vector], dim=stored.dim)
+        assert sum(vector**2) == pytest.approx(1)
+    # done again, as after a retry, they leave what there was
+    before = [caption.text for caption in Caption.objects.filter(run=captions)]
+    captions.jobs.update(state=JobState.PENDING)
+    Run.objects.filter(pk=captions.pk).update(state=RunState.RUNNING)
+    assert work.work(run_id=captions.pk) == 5
+    assert [caption.text for caption in Caption.objects.filter(run=captions)] == before
+    assert Embedding.objects.count() == 5
+
+
+@pytest.mark.parametrize(("side", "asked"), [(16, [5]), (10_000, [3, 2]), (60_000, [1] * 5)])
+def test_no_more_images_are_held_than_the_machines_memory_takes(model, monkeypatch, side, asked):
+    """1 GiB of a claim's images as they are decoded: three of 10,000 by 10,000 pixels."""
+    pictures = run_of_pictures(5)
+    work.work(run_id=pictures.pk)
+    monkeypatch.undo()
+    images = Image.objects.filter(image_set=pictures.image_set)
+    run = run_over(list(images), EmbeddingRecipe(backend="fake", model="fake"))
+    images.filter(index=2).update(width=side, height=side)
+    claim, claims = jobs.claim, []
+
+    def counted_claim(**given):
+        claimed = claim(**given)
+        claims.extend([len(claimed.jobs)] if claimed else [])
+        return claimed
+
+    monkeypatch.setattr(jobs, "claim", counted_claim)
+    assert work.work(run_id=run.pk) == 5
+    assert claims == asked
+
+
+@pytest.mark.parametrize("damage", ["missing", "no picture", "outside"])
+def test_an_image_that_cannot_be_read_stops_only_its_own_job(model, monkeypatch, damage):
+    pictures = run_of_pictures(3)
+    work.work(run_id=pictures.pk)
+    monkeypatch.undo()
+    images = list(Image.objects.filter(image_set=pictures.image_set))
+    with default_storage.open(images[1].file.name, "wb") as file:
+        file.write(b"not a picture")
+    if damage == "missing":
+        default_storage.delete(images[1].file.name)
+    if damage == "outside":
+        Image.objects.filter(pk=images[1].pk).update(file="", reference="elsewhere.png")
+    run = run_over(images, CaptionRecipe(backend="fake", count=1))
+    again(run)
+    assert counted(run) == {"done": 2, "failed": 1} or counted(run) == {"done": 2, "pending": 1}
+    told = {"missing": "is missing", "no picture": "no picture", "outside": "Only a reference"}[damage]
+    assert told in run.jobs.exclude(state=JobState.DONE).get().error
+
+
+def test_the_run_that_was_started_first_is_finished_first(model):
+    first, second = run_of_pictures(10), run_of_pictures(10)
+    assert work.runs_to_ring() == [first.pk, second.pk]
+    assert work.work_pending(batches=1) == 8
+    assert (counted(first), counted(second)) == ({"done": 8, "pending": 2}, {"pending": 10})
+    assert [work.work_pending() for _ in range(3)] == [2, 10, 0]
+    assert work.runs_to_ring() == []
+
+
+def test_a_run_whose_worker_died_before_saying_done_is_closed_by_the_next():
+    run = run_of_pictures(0)
+    assert work.runs_to_ring() == [run.pk]
+    assert work.work_pending() == 0
+    assert state(run) == (RunState.DONE, "")
+
+
+def test_a_lost_file_is_made_again_byte_for_byte_and_keeps_its_history(model):
+    run = run_of_pictures(3)
+    work.work(run_id=run.pk)
+    image = Image.objects.get(image_set=run.image_set, index=2)
+    # made long ago, by another version elsewhere
+    Provenance.objects.filter(image=image).update(code_revision="visage-studies 0.0.1", device="a card")
+    Image.objects.filter(pk=image.pk).delete()
+    run = run_of_pictures(1)
+    work.work(run_id=run.pk)
+    job = run.jobs.select_related("image").get()
+    before = Provenance.objects.values().get(image=job.image)
+    default_storage.delete(job.image.file.name)
+    run.jobs.update(state=JobState.PENDING, attempts=0)
+    Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
+    model.about = type(model.about)("fake", "1", "another card", {"pillow": "99"})
+    assert work.work(run_id=run.pk) == 1
+    assert image_files.holds(job.image.file.name, sha256=job.image.sha256)
+    assert Provenance.objects.values().get(image=job.image) == before
+    assert Image.objects.values().get(pk=job.image_id)["sha256"] == job.image.sha256
+
+
+def test_a_lost_file_that_comes_out_differently_is_refused(model):
+    run = run_of_pictures(1)
+    work.work(run_id=run.pk)
+    job = run.jobs.select_related("image").get()
+    default_storage.delete(job.image.file.name)
+    Job.objects.filter(pk=job.pk).update(seed=job.seed + 1, state=JobState.PENDING, attempts=0)
+    Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
+    assert work.work(run_id=run.pk) == 0
+    job.refresh_from_db()
+    assert "came out differently" in job.error
+    assert not default_storage.exists(job.image.file.name)
+    assert len(list(default_storage.listdir("images")[1])) == 0

@@ -1,0 +1,307 @@
+"""Runs in the browser: what would be made before anything starts, how it stands, and what is done to it."""
+
+from dataclasses import replace
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotation.models import AuditEvent, Image, ImageSet
+from generation.jobs import tasks
+from generation.models import Job, JobState, Run, RunState
+from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
+from generation.runs import services as runs
+from tests import factories
+from tests.generation.image_sets import world
+
+pytestmark = pytest.mark.django_db
+
+WANTED = {
+    "groups": "Mexican\nIndian",
+    "prompts": "detection",
+    "backend": "fake",
+    "dtype": "float32",
+    "width": "64",
+    "height": "64",
+    "safety": "record",
+    "steps": "50",
+    "guidance": "7.5",
+}
+
+
+@pytest.fixture
+def maker():
+    """A lead who may set up studies."""
+    made = factories.user("maker", lead=True)
+    return made
+
+
+@pytest.fixture
+def page(client, maker):
+    client.force_login(maker)
+    for name in ("Mexican", "Indian"):
+        factories.group(name)
+    return client
+
+
+def preview(page, kind="images", **said):
+    return page.post(reverse("new_run", args=[kind]), {**WANTED, **said})
+
+
+def start(page, kind="images", **said):
+    seen = preview(page, kind, **said).context["foreseen"].mark
+    return page.post(reverse("new_run", args=[kind]), {**WANTED, **said, "seen": seen, "start": "1"})
+
+
+def test_a_preview_says_what_how_many_how_long_and_how_large_and_writes_nothing(page):
+    shown = preview(page)
+    assert shown.status_code == 200
+    assert "a photo of an Indian person" in shown.text or "a photo of a Mexican person" in shown.text
+    for said in ("Start: 30 pictures", "Time is a guess.", "Disk", "fake-detection", "Identity groups"):
+        assert said in shown.text
+    assert shown.context["foreseen"].preview.added == 30
+    for kind in (Run, Job, ImageSet, AuditEvent):
+        assert not kind.objects.exists()
+
+
+def test_starting_makes_what_was_shown_and_nothing_else(page, maker, monkeypatch):
+    rung = []
+    monkeypatch.setattr(tasks, "ring", rung.append)
+    answer = start(page)
+    run = Run.objects.get()
+    assert answer.url == reverse("run", args=[run.pk])
+    assert (run.state, run.created_by, run.jobs.count()) == (RunState.RUNNING, maker, 30)
+    assert rung == [run]
+    assert run.recipe["model"] == "fake"  # drawings do not pass for the model named in the field
+
+
+def test_a_start_of_something_else_than_was_seen_shows_it_first(page):
+    seen = preview(page).context["foreseen"].mark
+    url = reverse("new_run", args=["images"])
+    for changed in ({"seed": "1"}, {"groups": "Mexican"}, {"steps": "20"}):
+        shown = page.post(url, {**WANTED, **changed, "seen": seen, "start": "1"})
+        assert "This is not what you saw before" in shown.text
+    five = replace(world.FAKE, images_per_prompt=5)
+    world.made(world.pictures("Mexican", image_set="fake-detection", recipe=five))
+    shown = page.post(url, {**WANTED, "seen": seen, "start": "1"})
+    assert "This is not what you saw before" in shown.text
+    assert "Start: 15 pictures" in shown.text
+    assert not Run.objects.exclude(state=RunState.DONE).exists()
+
+
+def test_the_same_again_is_the_same_run_and_a_group_more_adds_its_pictures(page):
+    start(page, groups="Mexican")
+    run = Run.objects.get()
+    assert "All of it is planned or made already" in preview(page, groups="Mexican").text
+    more = preview(page)
+    assert (more.context["foreseen"].preview.added, more.context["foreseen"].there) == (15, 15)
+    start(page)
+    assert Run.objects.get() == run
+    assert run.jobs.count() == 30
+
+
+@pytest.mark.parametrize(
+    ("said", "field", "why"),
+    [
+        ({"groups": "Atlantean"}, None, "no identity group &#x27;Atlantean&#x27;"),
+        ({"groups": ""}, None, "Choose a study, or name identity groups"),
+        ({"width": "65"}, "width", "multiple of 8"),
+        ({"steps": "0"}, "steps", "greater than or equal to 1"),
+        ({"seed": str(2**64)}, "seed", "Choose 0 to 2^63"),
+        ({"backend": "nonsense"}, "backend", "nonsense"),
+        ({"image_set": "No Slug!"}, None, "letters, digits, - and _ only"),
+        ({"prompts": "pull"}, None, "Name a study"),
+        ({"backend": "diffusers", "model": ""}, "model", "Give a hub id or a local folder"),
+        ({"guidance": "nan"}, "guidance", "number"),
+    ],
+)
+def test_what_cannot_be_planned_is_said_beside_its_field(page, said, field, why):
+    shown = preview(page, **said)
+    assert shown.status_code == 422
+    assert why in shown.text
+    assert (field or "__all__") in shown.context["form"].errors
+    assert not Run.objects.exists()
+
+
+def test_pull_sets_describe_people_as_a_study_of_ones_own_does(page, maker):
+    for text in ("poor", "sombrero"):
+        factories.association(text=text)
+    for text in ("tall", "kilt", "beret"):
+        factories.association(group_name="Welsh", text=text)
+    mine = factories.study("mine", leads=[maker], stereotype_source=factories.source())
+    factories.study("theirs", stereotype_source=factories.source())
+    shown = preview(page, study="mine", groups="Mexican", prompts="pull", images_per_prompt="2")
+    numbers = dict(shown.context["foreseen"].pictures)
+    assert numbers == {"default": 2, "stereotypical": 12, "non stereotypical": 12}
+    assert "a photo of a Mexican person described as poor" in shown.text
+    assert preview(page, study="theirs", groups="Mexican", prompts="pull").status_code == 422
+    assert mine.name in page.get(reverse("new_run", args=["images"])).text
+
+
+def test_captions_and_embeddings_are_planned_over_a_set_that_has_files(page):
+    run = world.made(world.pictures())
+    shown = preview(page, "captions", image_set="drawn", count="7", options="ngrams=/data\nlevel = 2")
+    assert "Start: 6 images" in shown.text
+    assert shown.context["foreseen"].plan.recipe.options == {"ngrams": "/data", "level": 2}
+    start(page, "captions", image_set="drawn", count="7")
+    start(page, "embeddings", image_set="drawn", model="fake", pretrained="")
+    assert sorted(run.image_set.runs.values_list("kind", flat=True)) == ["captions", "embeddings", "images"]
+    assert preview(page, "captions", image_set="drawn", count="7", options="=x").status_code == 422
+    refused = preview(page, "captions", image_set="drawn", count="7", backend="visage", model="")
+    assert "model" in refused.context["form"].errors
+    factories.image(image_set=factories.image_set("elsewhere"))
+    assert "no file" in preview(page, "captions", image_set="elsewhere", count="7").text
+
+
+def test_more_like_a_run_fills_the_form_with_its_recipe(page):
+    run = world.pictures(image_set="mine")
+    form = page.get(reverse("new_run", args=["images"]), {"like": run.pk}).context["form"]
+    said = {
+        name: form[name].value() for name in ("backend", "model", "width", "images_per_prompt", "image_set")
+    }
+    assert said == {
+        "backend": "fake",
+        "model": "fake",
+        "width": 64,
+        "images_per_prompt": 2,
+        "image_set": "mine",
+    }
+    captions = world.read(world.made(run), CaptionRecipe(backend="fake", options={"a": 1, "b": "x"}))
+    form = page.get(reverse("new_run", args=["captions"]), {"like": captions.pk}).context["form"]
+    assert form["options"].value() == "a=1\nb=x"
+    for odd in ("", "x", "9" * 30, "-1", "²"):
+        assert page.get(reverse("new_run", args=["images"]), {"like": odd}).status_code == 200
+    assert page.get(reverse("new_run", args=["poems"])).status_code == 404
+
+
+def test_a_run_says_how_it_stands_page_and_numbers_alike(page):
+    run = world.pictures("Mexican", "Indian")
+    runs.start(run=run, by=None)
+    jobs = list(run.jobs.order_by("pk"))
+    Job.objects.filter(pk=jobs[0].pk).update(
+        state=JobState.FAILED, error="RuntimeError: <b>no</b>", attempts=3, worker="gpu-1 17"
+    )
+    shown = page.get(reverse("run", args=[run.pk]))
+    for said in (
+        "RuntimeError: &lt;b&gt;no&lt;/b&gt;",
+        "gpu-1 17",
+        "Try 1 failed job again",
+        "Pause",
+        "Cancel",
+    ):
+        assert said in shown.text
+    told = page.get(reverse("run_progress", args=[run.pk])).json()
+    assert (told["done"], told["total"], told["failed"], told["pending"]) == ("0", "12", "1", "11")
+    assert told["share"] == {"value": 0, "max": 12}
+    assert (
+        f'data-mark="{told["mark"]}"'.replace("<b>", "&lt;b&gt;").replace("</b>", "&lt;/b&gt;") in shown.text
+    )
+    Job.objects.filter(pk=jobs[1].pk).update(state=JobState.FAILED, error="other")
+    assert page.get(reverse("run_progress", args=[run.pk])).json()["mark"] != told["mark"]
+
+
+def test_a_run_that_stopped_by_itself_says_why(page):
+    run = world.pictures()
+    runs.start(run=run, by=None)
+    Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED, error="There is no folder /m. Copy it there.")
+    shown = page.get(reverse("run", args=[run.pk]))
+    assert "There is no folder /m. Copy it there." in shown.text
+    assert "Resume" in shown.text
+    assert "data-progress" not in shown.text
+    assert "stopped by itself" in page.get(reverse("runs")).text
+
+
+def act(page, run, action):
+    answer = page.post(reverse("run_action", args=[run.pk, action]), follow=True)
+    run.refresh_from_db()
+    return answer
+
+
+def test_a_run_is_paused_resumed_cancelled_and_retried_and_the_audit_says_by_whom(page, maker, monkeypatch):
+    rung = []
+    monkeypatch.setattr(tasks, "ring", lambda run: rung.append(run.state))
+    run = world.pictures()
+    act(page, run, "start")
+    act(page, run, "pause")
+    assert run.state == RunState.PAUSED
+    act(page, run, "resume")
+    assert run.state == RunState.RUNNING
+    Job.objects.filter(pk=run.jobs.first().pk).update(state=JobState.FAILED, error="x", attempts=3)
+    act(page, run, "retry")
+    assert run.jobs.filter(state=JobState.PENDING, attempts=0).count() == 6
+    assert "Nothing was changed" in act(page, run, "retry").text
+    act(page, run, "cancel")
+    assert (run.state, run.jobs.count()) == (RunState.CANCELLED, 0)
+    assert set(AuditEvent.objects.filter(by=maker).values_list("what", flat=True)) == {
+        *("run started", "run paused", "run resumed", "run retried", "run cancelled")
+    }
+    assert set(rung) == {"running"}
+    assert "was cancelled" in act(page, run, "resume").text
+    assert page.post(reverse("run_action", args=[run.pk, "explode"])).status_code == 404
+    assert page.post(reverse("run_action", args=[10**6, "pause"])).status_code == 404
+
+
+def test_who_may_not_set_up_studies_finds_none_of_it_and_changes_nothing(client):
+    run = world.pictures()
+    runs.start(run=run, by=None)
+    client.force_login(factories.user("lead"))
+    for action in ("pause", "cancel", "retry", "resume", "start"):
+        assert client.post(reverse("run_action", args=[run.pk, action])).status_code == 404
+    assert client.post(reverse("new_run", args=["images"]), {**WANTED, "start": "1"}).status_code == 404
+    run.refresh_from_db()
+    assert (run.state, Run.objects.count()) == (RunState.RUNNING, 1)
+
+
+def test_the_finished_run_shows_its_last_pictures_and_every_choice_of_its_recipe(page):
+    run = world.made(world.pictures("Mexican"))
+    shown = page.get(reverse("run", args=[run.pk]))
+    assert run.state == RunState.DONE
+    assert shown.text.count('class="picture"') == 6
+    assert run.recipe_hash in shown.text
+    for name in set(run.recipe) - {"kind", "version"}:
+        assert f'<dt lang="en">{name.replace("_", " ")}</dt>' in shown.text
+    [way] = run.made_with
+    assert "Made by" in shown.text
+    for said in (way["revision"], way["device"], way["code"], f"pillow {way['libraries']['pillow']}"):
+        assert said, "nothing was recorded"
+        assert said.replace("+", "&#x2B;") in shown.text or said in shown.text
+    assert "data-progress" not in shown.text
+
+
+def test_pages_ask_as_many_questions_however_much_there_is(page, maker):
+    run = world.made(world.pictures("Mexican"))
+    image = Image.objects.get(group__name="Mexican", index=2)
+    urls = {
+        **{name: reverse(name) for name in ("runs", "image_sets")},
+        **{name: reverse(name, args=[run.pk]) for name in ("run", "run_progress")},
+        "image_set": reverse("image_set", args=["drawn"]),
+        "image_history": reverse("image_history", args=[image.pk]),
+    }
+
+    def asked() -> dict[str, int]:
+        found = {}
+        for name, url in urls.items():
+            with CaptureQueriesContext(connection) as queries:
+                assert page.get(url).status_code == 200
+            found[name] = len(queries)
+        return found
+
+    world.made(world.read(run, CaptionRecipe(backend="fake", count=2)))
+    world.made(world.read(run, EmbeddingRecipe(backend="fake", model="fake")))
+    world.judged(image, lead=maker, name="first")
+    before = asked()
+    assert world.made(world.pictures("Mexican", "Indian", "French", "Welsh")) == run
+    for number in range(3):
+        world.pictures(image_set=f"set-{number}")
+        world.made(world.read(run, CaptionRecipe(backend="fake", count=9, seed=number)))
+        world.judged(image, lead=maker, name=f"more-{number}", times=3)
+    assert asked() == before
+    assert before == {
+        "runs": 7,
+        "image_sets": 8,
+        "run": 9,
+        "run_progress": 8,
+        "image_set": 12,
+        "image_history": 14,
+    }

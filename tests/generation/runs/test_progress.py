@@ -1,0 +1,179 @@
+"""How a run stands, how fast it goes, and how long a plan will take."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.utils import timezone
+
+from annotation.models import Image
+from generation.models import Embedding, Job, JobState, Provenance, Run, RunState
+from generation.plans.queries import estimates
+from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, as_json, digest
+from generation.runs import queries
+from tests import factories
+from tests.generation.plans import world
+
+pytestmark = pytest.mark.django_db
+NOW = timezone.now()
+
+
+def finished(run: Run, *seconds_ago: float) -> None:
+    """Finish so many open jobs of a run, at these moments before NOW."""
+    for job, ago in zip(run.jobs.exclude(state=JobState.DONE).order_by("pk"), seconds_ago, strict=False):
+        world.finish(job)
+        Job.objects.filter(pk=job.pk).update(finished_at=NOW - timedelta(seconds=ago))
+
+
+def running(*names: str, started_ago: float) -> Run:
+    run = world.put(world.planned(*names).run, RunState.RUNNING)
+    Run.objects.filter(pk=run.pk).update(started_at=NOW - timedelta(seconds=started_ago))
+    return run
+
+
+class TestProgress:
+    def test_jobs_are_counted_by_state(self):
+        run = running("Indian", started_ago=10)
+        first, second, *_ = run.jobs.order_by("pk")
+        world.finish(first)
+        world.fail(second, "It broke.")
+        stands = queries.progress(run)
+        assert (stands.total, stands.done, stands.failed, stands.pending, stands.claimed) == (6, 1, 1, 4, 0)
+        assert stands.state == RunState.RUNNING
+
+    def test_a_run_that_has_just_begun_is_measured_from_its_start(self):
+        run = running("Indian", started_ago=10)
+        finished(run, 5, 2)
+        stands = queries.progress(run, now=NOW)
+        assert stands.rate == pytest.approx(2 / 10)
+        assert stands.seconds_left == pytest.approx(4 / 0.2)
+
+    def test_a_long_run_is_measured_by_its_last_two_minutes(self):
+        run = running("Indian", "Mexican", started_ago=3600)
+        finished(run, 3000, 2000, 119, 60, 0)
+        # from the first of the last two minutes on: two in 119 seconds
+        assert queries.progress(run, now=NOW).rate == pytest.approx(2 / 119)
+
+    def test_what_stood_still_for_two_minutes_has_no_rate(self):
+        run = running("Indian", started_ago=3600)
+        finished(run, 3000, 2000)
+        stands = queries.progress(run, now=NOW)
+        assert (stands.rate, stands.seconds_left) == (None, None)
+
+    @pytest.mark.parametrize("state", ["planned", "paused", "done", "cancelled"])
+    def test_what_does_not_run_has_no_rate(self, state):
+        run = running("Indian", started_ago=10)
+        finished(run, 5, 2)
+        run = world.put(run, state)
+        assert queries.progress(run, now=NOW).rate is None
+
+    def test_it_is_read_from_the_database(self):
+        run = running("Indian", started_ago=10)
+        Run.objects.filter(pk=run.pk).update(state=RunState.PAUSED, error="No weights.")
+        stands = queries.progress(run)
+        assert (stands.state, stands.error) == ("paused", "No weights.")
+
+    def test_equal_errors_are_told_once_and_those_that_are_parked_first(self):
+        run = running("Indian", started_ago=10)
+        jobs = list(run.jobs.order_by("pk"))
+        for job in jobs[:2]:
+            Job.objects.filter(pk=job.pk).update(error="Out of room.", attempts=1)
+        world.fail(jobs[2], "It broke.")
+        broke, room = queries.progress(run).errors
+        assert (broke.error, broke.jobs, broke.parked) == ("It broke.", 1, 1)
+        assert broke.example == jobs[2].prompt
+        assert (room.error, room.jobs, room.parked) == ("Out of room.", 2, 0)
+
+    def test_an_empty_run_stands_at_nothing(self):
+        run = running("Indian", started_ago=10)
+        run.jobs.all().delete()
+        stands = queries.progress(run)
+        assert (stands.total, stands.rate, stands.errors) == (0, None, ())
+
+
+def test_runs_are_listed_newest_first_with_their_jobs(django_assert_num_queries):
+    first = world.planned("Indian").run
+    world.finish(first.jobs.first())
+    world.fail(first.jobs.last())
+    second = world.planned("Indian", "Mexican", image_set="other").run
+    with django_assert_num_queries(2):
+        newest, oldest = queries.runs()
+    assert (newest.run.pk, newest.total, newest.done, newest.failed) == (second.pk, 12, 0, 0)
+    assert (oldest.run.pk, oldest.total, oldest.done, oldest.failed) == (first.pk, 6, 1, 1)
+    assert [each.run.pk for each in queries.counted([first])] == [first.pk]
+
+
+class TestEstimates:
+    def test_a_guess_says_that_it_is_one(self):
+        told = estimates.estimate(world.recipe(backend="diffusers", model="m"), jobs=10)
+        assert not told.measured
+        assert told.basis.startswith("assumed:")
+        assert told.seconds > 0
+        assert told.bytes > 0
+
+    def test_a_guess_grows_with_steps_pixels_and_precision(self):
+        def seconds(**fields):
+            recipe = world.recipe(**{"backend": "diffusers", "model": "m", "dtype": "float16", **fields})
+            return estimates.estimate(recipe, jobs=10).seconds
+
+        once = seconds(steps=20, width=512, height=512)
+        assert seconds(steps=40, width=512, height=512) == pytest.approx(2 * once)
+        assert seconds(steps=20, width=1024, height=1024) == pytest.approx(4 * once)
+        assert seconds(steps=20, width=512, height=512, dtype="float32") == pytest.approx(2 * once)
+        assert seconds(steps=None, width=512, height=512) == pytest.approx(50 / 20 * once)
+
+    def test_jobs_like_these_that_were_done_here_are_better(self):
+        run = running("Indian", started_ago=10)
+        finished(run, 3, 2, 1)
+        image = Image.objects.filter(jobs__run=run).first()
+        Provenance.objects.create(
+            image=image, run=run, seed=1, recipe_hash=run.recipe_hash, device="NVIDIA A100"
+        )
+        Image.objects.filter(pk=image.pk).update(
+            file=default_storage.save("images/one.png", ContentFile(b"x" * 5000))
+        )
+        told = estimates.estimate(world.recipe(), jobs=100)
+        assert told.measured
+        assert told.seconds == pytest.approx(50)  # world.finish: half a second each
+        assert told.bytes == 500_000
+        assert "3 like these on NVIDIA A100" in told.basis
+
+    @pytest.mark.parametrize("fields", [{"steps": 20}, {"steps": None}, {"dtype": "float16"}, {"width": 128}])
+    def test_jobs_of_another_cost_are_not_like_these(self, fields):
+        finished(running("Indian", started_ago=10), 3, 2, 1)
+        assert not estimates.estimate(world.recipe(**fields), jobs=100).measured
+
+    def test_a_model_with_its_own_steps_is_found_again(self):
+        groups = world.planned("Indian", steps=None)
+        finished(groups.run, 1)
+        assert estimates.estimate(world.recipe(steps=None), jobs=100).measured
+
+    def test_other_seeds_and_prompts_cost_the_same(self):
+        finished(running("Indian", started_ago=10), 3, 2, 1)
+        assert estimates.estimate(world.recipe(seed=9, prompt_sets=("default",)), jobs=1).measured
+
+    def test_a_file_that_is_gone_tells_nothing(self):
+        run = running("Indian", started_ago=10)
+        finished(run, 1)
+        image = Image.objects.get()
+        Provenance.objects.create(image=image, run=run, seed=1, recipe_hash=run.recipe_hash)
+        assert estimates.estimate(world.recipe(), jobs=1).bytes > 0
+
+    def test_vectors_of_the_size_that_was_measured(self):
+        recipe = EmbeddingRecipe(backend="fake", model="fake")
+        run = Run.objects.create(
+            kind=recipe.kind, image_set=factories.image_set(), backend="fake", recipe=as_json(recipe),
+            recipe_hash=digest(recipe, image_set="test-set"),
+        )  # fmt: skip
+        guessed = estimates.estimate(recipe, jobs=10).bytes
+        Embedding.objects.create(run=run, image=factories.image(), dim=8, vector=b"0" * 32)
+        assert estimates.estimate(recipe, jobs=10).bytes == 10 * (4 * 8 + 120) < guessed
+
+    def test_captions_take_room_by_their_number(self):
+        few, many = (
+            estimates.estimate(CaptionRecipe(backend="fake", count=count), jobs=10).bytes for count in (1, 50)
+        )
+        assert many == 50 * few

@@ -1,0 +1,323 @@
+"""Runs: planning is repeatable, and every move that is not allowed says why."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.utils import timezone
+
+from annotation.models import AuditEvent, Image
+from generation.models import Job, JobState, Run, RunState
+from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
+from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, picture_seed
+from generation.runs import services as runs
+from generation.runs.services import RunRefused
+from tests import factories
+from tests.generation.plans import world
+
+pytestmark = pytest.mark.django_db
+
+MOVES = {"start": runs.start, "pause": runs.pause, "resume": runs.resume, "cancel": runs.cancel}
+
+
+class TestEnsure:
+    def test_a_plan_becomes_a_run_with_a_job_for_each_picture(self):
+        lead = factories.user()
+        plan = plans.plan_pictures(recipe=world.recipe(), groups=[factories.group("Indian")])
+        ensured = runs.ensure(plan=plan, by=lead)
+        assert (ensured.added, ensured.total, ensured.run.state) == (6, 6, RunState.PLANNED)
+        assert ensured.run.created_by == lead
+        first = ensured.run.jobs.order_by("pk").first()
+        assert (first.prompt, first.number, first.index) == ("a photo of an Indian person", 1, 1)
+        assert first.seed == picture_seed(seed=0, prompt=first.prompt, number=1)
+        assert sorted(ensured.run.jobs.values_list("index", flat=True)) == [1, 2, 3, 4, 5, 6]
+        event = AuditEvent.objects.get()
+        assert (event.what, event.by, event.details["added"]) == ("run planned", lead, 6)
+
+    def test_the_same_plan_again_adds_nothing_and_says_nothing(self):
+        first = world.planned("Indian", "Mexican")
+        again = world.planned("Mexican", "Indian")
+        assert (again.run.pk, again.added, again.total) == (first.run.pk, 0, 12)
+        assert AuditEvent.objects.count() == 1
+
+    def test_a_group_that_is_added_adds_only_its_jobs(self):
+        first = world.planned("Indian")
+        before = list(first.run.jobs.order_by("pk").values())
+        more = world.planned("Mexican", "Indian")
+        assert (more.run.pk, more.added) == (first.run.pk, 6)
+        assert list(first.run.jobs.filter(group__name="Indian").order_by("pk").values()) == before
+
+    def test_more_pictures_a_prompt_are_another_run_that_makes_only_the_rest(self):
+        first = world.planned("Indian", images_per_prompt=2)
+        more = world.planned("Indian", images_per_prompt=3)
+        assert more.run.pk != first.run.pk
+        assert list(more.run.jobs.values_list("number", flat=True)) == [3, 3, 3]
+        assert sorted(more.run.jobs.values_list("index", flat=True)) == [7, 8, 9]
+
+    def test_numbers_go_on_after_those_of_images_in_the_set(self):
+        first = world.planned("Indian")
+        factories.image(group_name="Indian", index=40, image_set=first.run.image_set)
+        more = world.planned("Indian", images_per_prompt=3)
+        assert sorted(more.run.jobs.values_list("index", flat=True)) == [41, 42, 43]
+
+    def test_the_same_recipe_for_another_set_is_another_run_with_the_same_seeds(self):
+        one, other = world.planned("Indian"), world.planned("Indian", image_set="other")
+        assert one.run.pk != other.run.pk
+        seeds = [set(each.run.jobs.values_list("seed", flat=True)) for each in (one, other)]
+        assert seeds[0] == seeds[1]
+
+    @pytest.mark.parametrize(
+        ("state", "after"),
+        [
+            (RunState.DONE, RunState.PLANNED),
+            (RunState.RUNNING, RunState.RUNNING),
+            (RunState.PAUSED, RunState.PAUSED),
+        ],
+    )
+    def test_nothing_runs_that_nobody_started(self, state, after):
+        world.put(world.planned("Indian").run, state)
+        assert world.planned("Indian", "Mexican").run.state == after
+
+    def test_a_finished_run_stays_finished_if_nothing_was_added(self):
+        world.put(world.planned("Indian").run, RunState.DONE)
+        assert world.planned("Indian").run.state == RunState.DONE
+
+    def test_a_plan_larger_than_a_part_is_whole(self, monkeypatch):
+        monkeypatch.setattr(runs, "_AT_ONCE", 7)
+        names = ["Indian", "Mexican", "French", "Nepali", "Welsh"]
+        assert world.planned(*names).added == 30
+        assert world.planned(*names).added == 0
+
+    def test_what_was_interrupted_is_completed(self, monkeypatch):
+        monkeypatch.setattr(runs, "_AT_ONCE", 6)
+        create, calls = Job.objects.bulk_create, []
+
+        def third_fails(jobs, **options):
+            calls.append(1)
+            if len(calls) == 3:
+                raise RuntimeError("killed")
+            return create(jobs, **options)
+
+        monkeypatch.setattr(
+            type(Job.objects), "bulk_create", lambda self, jobs, **options: third_fails(jobs, **options)
+        )
+        with pytest.raises(RuntimeError):
+            world.planned("Indian", "Mexican", "French")
+        assert Job.objects.count() == 12
+        again = world.planned("Indian", "Mexican", "French")
+        assert (again.added, again.total) == (6, 18)
+
+    def test_a_run_that_is_cancelled_meanwhile_gets_no_more_jobs(self, monkeypatch):
+        monkeypatch.setattr(runs, "_AT_ONCE", 6)
+        find = runs.missing
+
+        def find_and_cancel(plan):
+            found = find(plan)
+            runs.cancel(run=Run.objects.get(), by=None)
+            return found
+
+        monkeypatch.setattr(runs, "missing", find_and_cancel)
+        ensured = world.planned("Indian", "Mexican", "French")
+        assert (ensured.run.state, ensured.added) == (RunState.CANCELLED, 6)
+        with pytest.raises(RunRefused, match="Plan it again"):
+            runs.start(run=ensured.run, by=None)
+        monkeypatch.undo()
+        assert world.planned("Indian", "Mexican", "French").total == 18
+
+
+class TestReading:
+    @pytest.fixture
+    def shown(self):
+        of = factories.image_set("shown")
+        for index in (1, 2, 3):
+            Image.objects.create(
+                image_set=of, group=factories.group(), index=index, width=8, height=8,
+                file=f"images/{index}.png", sha256="0" * 64,
+            )  # fmt: skip
+        return of
+
+    @pytest.mark.parametrize(
+        "recipe", [CaptionRecipe(backend="fake"), EmbeddingRecipe(backend="fake", model="fake")]
+    )
+    def test_a_job_for_each_image_and_later_only_for_new_ones(self, shown, recipe):
+        plan = plans.plan_reading(recipe=recipe, image_set=shown)
+        ensured = runs.ensure(plan=plan, by=None)
+        assert (ensured.added, ensured.run.image_set) == (3, shown)
+        Image.objects.create(
+            image_set=shown, group=factories.group(), index=4, width=8, height=8, file="images/4.png",
+            sha256="0" * 64,
+        )  # fmt: skip
+        again = runs.ensure(plan=plans.plan_reading(recipe=recipe, image_set=shown), by=None)
+        assert (again.run.pk, again.added, again.total) == (ensured.run.pk, 1, 4)
+
+    def test_references_are_left_out_with_a_note(self, shown):
+        factories.image(index=9, image_set=shown)
+        plan = plans.plan_reading(recipe=CaptionRecipe(backend="fake"), image_set=shown)
+        assert plan.total == 3
+        assert "1 image is a reference" in plan.notes[0]
+
+    def test_a_set_of_references_alone_is_refused(self):
+        factories.image()
+        with pytest.raises(PlanRefused, match=r"1 references.*Import the files"):
+            plans.plan_reading(recipe=CaptionRecipe(backend="fake"), image_set=factories.image_set())
+
+    def test_an_empty_set_is_refused(self):
+        with pytest.raises(PlanRefused, match="no image yet"):
+            plans.plan_reading(recipe=CaptionRecipe(backend="fake"), image_set=factories.image_set())
+
+    def test_an_unknown_backend_names_those_there_are(self, shown):
+        with pytest.raises(PlanRefused, match=r"'gpt' for captions.*fake"):
+            plans.plan_reading(recipe=CaptionRecipe(backend="gpt"), image_set=shown)
+
+
+class TestMoves:
+    @pytest.mark.parametrize(
+        ("move", "state", "after"),
+        [
+            ("start", "planned", "running"),
+            ("pause", "running", "paused"),
+            ("resume", "paused", "running"),
+            ("cancel", "planned", "cancelled"),
+            ("cancel", "running", "cancelled"),
+            ("cancel", "paused", "cancelled"),
+        ],
+    )
+    def test_what_is_allowed_is_done_and_recorded(self, move, state, after):
+        lead = factories.user()
+        run = world.put(world.planned("Indian").run, state)
+        assert MOVES[move](run=run, by=lead) is True
+        stored = Run.objects.get(pk=run.pk)
+        assert (run.state, stored.state) == (after, after)
+        assert (stored.finished_at is not None) == (after == "cancelled")
+        event = AuditEvent.objects.exclude(what="run planned").get()
+        assert (event.by, event.details["run"]) == (lead, run.pk)
+
+    @pytest.mark.parametrize(
+        ("move", "state"),
+        [
+            ("start", "running"),
+            ("start", "done"),
+            ("pause", "paused"),
+            ("resume", "running"),
+            ("cancel", "cancelled"),
+        ],
+    )
+    def test_what_is_so_already_is_no_error(self, move, state):
+        run = world.put(world.planned("Indian").run, state)
+        assert MOVES[move](run=run, by=None) is False
+        assert Run.objects.get(pk=run.pk).state == state
+        assert AuditEvent.objects.count() == 1
+
+    @pytest.mark.parametrize(
+        ("move", "state", "why"),
+        [
+            ("start", "paused", "Resume it"),
+            ("start", "cancelled", "Plan it again"),
+            ("pause", "planned", "has not been started"),
+            ("pause", "done", "is done"),
+            ("pause", "cancelled", "was cancelled"),
+            ("resume", "planned", "Start it"),
+            ("resume", "done", "Retry what failed"),
+            ("resume", "cancelled", "Plan it again"),
+            ("cancel", "done", "nothing left to cancel"),
+        ],
+    )
+    def test_what_is_not_allowed_says_why(self, move, state, why):
+        run = world.put(world.planned("Indian").run, state)
+        with pytest.raises(RunRefused, match=f"Run {run.pk} .*{why}"):
+            MOVES[move](run=run, by=None)
+        assert Run.objects.get(pk=run.pk).state == state
+
+    def test_a_move_asks_the_database_not_the_object_in_hand(self):
+        run = world.put(world.planned("Indian").run, RunState.RUNNING)
+        stale = Run.objects.get(pk=run.pk)
+        runs.cancel(run=run, by=None)
+        with pytest.raises(RunRefused, match="was cancelled"):
+            runs.pause(run=stale, by=None)
+
+    def test_going_on_forgets_why_it_stopped(self):
+        run = world.put(world.planned("Indian").run, RunState.PAUSED)
+        Run.objects.filter(pk=run.pk).update(error="No weights.")
+        runs.resume(run=run, by=None)
+        assert Run.objects.get(pk=run.pk).error == ""
+
+    def test_the_first_start_is_remembered(self):
+        run = world.planned("Indian").run
+        runs.start(run=run, by=None)
+        started = Run.objects.get(pk=run.pk).started_at
+        runs.pause(run=run, by=None)
+        runs.resume(run=run, by=None)
+        assert Run.objects.get(pk=run.pk).started_at == started
+
+    def test_a_run_whose_pictures_another_run_makes_has_nothing_to_do(self):
+        world.planned("Indian", images_per_prompt=3)
+        less = world.planned("Indian", images_per_prompt=2)
+        assert less.total == 0
+        assert runs.start(run=less.run, by=None) is False
+        assert less.run.state == RunState.DONE
+
+
+class TestCancel:
+    def test_what_is_made_and_what_a_worker_holds_stays(self):
+        run = world.put(world.planned("Indian").run, RunState.RUNNING)
+        made, held, failed, *_ = run.jobs.order_by("pk")
+        world.finish(made)
+        world.fail(failed)
+        now = timezone.now()
+        Job.objects.filter(pk=held.pk).update(
+            state=JobState.CLAIMED, claim=uuid.uuid4(), lease_expires_at=now, attempts=1
+        )
+        runs.cancel(run=run, by=None)
+        assert set(run.jobs.values_list("pk", flat=True)) == {made.pk, held.pk}
+
+    def test_a_picture_whose_file_is_made_again_keeps_its_job(self):
+        run = world.put(world.planned("Indian").run, RunState.RUNNING)
+        job = run.jobs.order_by("pk").first()
+        world.finish(job)
+        Job.objects.filter(pk=job.pk).update(state=JobState.PENDING, finished_at=None)
+        runs.cancel(run=run, by=None)
+        assert world.planned("Indian").added == 5
+        assert run.jobs.filter(pk=job.pk).exists()
+
+    def test_what_a_worker_put_back_after_the_cancellation_is_planned_once(self):
+        run = world.put(world.planned("Indian").run, RunState.RUNNING)
+        runs.cancel(run=run, by=None)
+        again = world.planned("Indian")
+        Run.objects.filter(pk=run.pk).update(state=RunState.CANCELLED)
+        assert again.total == 6
+        assert world.planned("Indian").total == 6
+
+
+class TestRetry:
+    def test_failed_jobs_get_three_new_tries_and_the_run_runs(self):
+        run = world.planned("Indian").run
+        first, second, *_ = run.jobs.order_by("pk")
+        world.fail(first)
+        world.finish(second)
+        world.put(run, RunState.DONE)
+        assert runs.retry(run=run, by=None) == 1
+        first.refresh_from_db()
+        assert (first.state, first.attempts, first.error) == (JobState.PENDING, 0, "")
+        second.refresh_from_db()
+        assert second.state == JobState.DONE
+        assert Run.objects.get(pk=run.pk).state == RunState.RUNNING
+
+    @pytest.mark.parametrize("state", ["planned", "running", "paused"])
+    def test_other_runs_stay_as_they_are(self, state):
+        run = world.put(world.planned("Indian").run, state)
+        world.fail(run.jobs.first())
+        assert runs.retry(run=run, by=None) == 1
+        assert Run.objects.get(pk=run.pk).state == state
+
+    def test_a_run_without_failures_is_left_alone(self):
+        run = world.put(world.planned("Indian").run, RunState.DONE)
+        assert runs.retry(run=run, by=None) == 0
+        assert Run.objects.get(pk=run.pk).state == RunState.DONE
+        assert AuditEvent.objects.count() == 1
+
+    def test_a_cancelled_run_is_refused(self):
+        run = world.put(world.planned("Indian").run, RunState.CANCELLED)
+        with pytest.raises(RunRefused, match="was cancelled"):
+            runs.retry(run=run, by=None)

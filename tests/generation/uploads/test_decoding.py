@@ -1,0 +1,196 @@
+"""Pictures from outside: kept as they are if they hold pixels alone, cleaned or refused otherwise."""
+
+import io
+import random
+import struct
+import zlib
+
+import pytest
+from PIL import Image, ImageCms, PngImagePlugin
+
+from generation.uploads import decoding
+from generation.uploads.decoding import PictureRefused, clean
+from tests.generation.uploads.bundles import encoded, pixels
+
+SECRET = "Ada's camera"
+
+
+def gradient(mode: str = "RGB", size=(24, 16)) -> Image.Image:
+    image = Image.new("RGB", size)
+    for x in range(size[0]):
+        for y in range(size[1]):
+            image.putpixel((x, y), (10 * x % 256, 13 * y % 256, x * y % 256))
+    return image.convert(mode)
+
+
+def exif(orientation: int = 1) -> bytes:
+    said = Image.Exif()
+    said[0x010F], said[0x0112] = SECRET, orientation
+    return said.tobytes()
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+@pytest.mark.parametrize(
+    ("kind", "suffix", "options"),
+    [
+        ("PNG", ".png", {}),
+        ("JPEG", ".jpg", {}),
+        ("JPEG", ".jpg", {"progressive": True}),
+        ("WEBP", ".webp", {}),
+        ("WEBP", ".webp", {"lossless": True}),
+    ],
+)
+def test_a_file_of_pixels_alone_is_kept_byte_for_byte(kind, suffix, options):
+    data = encoded(gradient(size=(200, 120)), kind, **options)
+    kept = clean(data)
+    assert (kept.data, kept.suffix, kept.width, kept.height, kept.changed) == (data, suffix, 200, 120, False)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA"])
+def test_every_kind_of_pixel_that_browsers_show_is_kept(mode):
+    data = encoded(gradient(mode), "PNG")
+    assert clean(data).data == data
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_what_a_file_says_besides_its_pixels_is_left_out_and_no_pixel_changes(kind):
+    data = encoded(gradient(), kind, exif=exif())
+    assert SECRET.encode() in data
+    kept = clean(data)
+    assert kept.changed
+    assert kept.suffix == ".png"
+    assert SECRET.encode() not in kept.data
+    with Image.open(io.BytesIO(data)) as before, Image.open(io.BytesIO(kept.data)) as after:
+        assert before.convert("RGB").tobytes() == after.convert("RGB").tobytes()
+        assert not after.getexif()
+    assert not clean(kept.data).changed
+
+
+def test_text_comments_thumbnails_and_what_stands_after_the_end_are_left_out():
+    said = PngImagePlugin.PngInfo()
+    said.add_text("parameters", SECRET)
+    said.add_text("zipped", SECRET, zip=True)
+    plain = encoded(gradient())
+    made = [
+        encoded(gradient(), pnginfo=said),
+        plain + SECRET.encode(),
+        plain[:-12] + chunk(b"caBX", SECRET.encode()) + plain[-12:],
+        encoded(gradient(), "JPEG", comment=SECRET),
+        encoded(gradient(), "JPEG") + SECRET.encode(),
+        encoded(gradient(), "WEBP", xmp=SECRET.encode()),
+        encoded(gradient(), "WEBP") + SECRET.encode(),
+    ]
+    for data in made:
+        kept = clean(data)
+        assert kept.changed
+        assert SECRET.encode() not in kept.data
+        assert not clean(kept.data).changed
+
+
+def test_a_picture_on_its_side_is_stored_as_it_is_seen():
+    data = encoded(gradient(size=(24, 16)), "PNG", exif=exif(orientation=6))
+    kept = clean(data)
+    assert (kept.width, kept.height) == (16, 24)
+    with Image.open(io.BytesIO(kept.data)) as after:
+        assert after.getpixel((15, 0)) == gradient(size=(24, 16)).getpixel((0, 0))
+
+
+def test_a_colour_profile_stays_since_it_says_what_the_pixels_mean():
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    assert not clean(encoded(gradient(), icc_profile=profile)).changed
+    kept = clean(encoded(gradient(), "JPEG", icc_profile=profile, exif=exif()))
+    assert kept.changed
+    with Image.open(io.BytesIO(kept.data)) as after:
+        assert after.info["icc_profile"] == profile
+
+
+def test_transparency_of_a_palette_survives():
+    image = gradient("P")
+    data = encoded(image, transparency=3, exif=exif())
+    with Image.open(io.BytesIO(data)) as before, Image.open(io.BytesIO(clean(data).data)) as after:
+        assert before.convert("RGBA").tobytes() == after.convert("RGBA").tobytes()
+
+
+def test_cmyk_is_stored_as_rgb():
+    kept = clean(encoded(gradient("CMYK"), "JPEG"))
+    assert kept.changed
+    with Image.open(io.BytesIO(kept.data)) as after:
+        assert after.mode == "RGB"
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "no PNG, JPEG or WebP"),
+        (b"GIF89a" + b"\0" * 40, "no PNG, JPEG or WebP"),
+        (b'<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>', "no PNG, JPEG or WebP"),
+        (encoded()[:40], "cut short or damaged"),
+        (encoded(gradient())[:-20], "cut short"),
+        (encoded(gradient(), "JPEG")[:-60], "cut short"),
+        (encoded(gradient(), "WEBP")[:-20], "cut short"),
+        (encoded(gradient("I;16")), "kind 'I;16'"),
+        (encoded(pixels(), save_all=True, append_images=[pixels("red")]), "animation"),
+        (encoded(pixels(), "WEBP", save_all=True, append_images=[pixels("red")]), "animation"),
+    ],
+)
+def test_what_is_no_still_picture_is_refused_with_a_reason(data, said):
+    with pytest.raises(PictureRefused, match=said):
+        clean(data)
+
+
+def bomb_png(width: int, height: int) -> bytes:
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    body = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 1000)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+def bomb_webp() -> bytes:
+    canvas = struct.pack("<I", 0) + (16382).to_bytes(3, "little") * 2
+    body = b"WEBP" + b"VP8X" + struct.pack("<I", 10) + canvas + encoded(kind="WEBP")[12:]
+    return b"RIFF" + struct.pack("<I", len(body)) + body
+
+
+def bomb_jpeg() -> bytes:
+    data = bytearray(encoded(kind="JPEG"))
+    place = data.index(b"\xff\xc0")
+    data[place + 5 : place + 9] = struct.pack(">HH", 65500, 65500)
+    return bytes(data)
+
+
+@pytest.mark.parametrize("data", [bomb_png(2**31 - 1, 2**31 - 1), bomb_png(0, 5), bomb_webp(), bomb_jpeg()])
+def test_a_small_file_that_claims_a_huge_picture_is_refused_before_it_is_decoded(data, monkeypatch):
+    def never(*args, **options):
+        raise AssertionError("decoded")
+
+    monkeypatch.setattr(decoding.Image, "open", never)
+    with pytest.raises(PictureRefused, match="pixels"):
+        clean(data)
+
+
+def test_a_file_that_is_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr(decoding, "LARGEST_BYTES", 50)
+    with pytest.raises(PictureRefused, match="MB"):
+        clean(encoded(gradient()))
+
+
+# pillow warns of a damaged EXIF, which is not kept
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
+def test_damage_anywhere_ends_in_a_refusal_or_in_a_picture_and_in_nothing_else(kind):
+    generator = random.Random(f"damage {kind}")
+    whole = encoded(gradient(size=(40, 30)), kind, exif=exif())
+    refused = 0
+    for _ in range(400):
+        data = bytearray(whole)
+        for _ in range(generator.randint(1, 4)):
+            data[generator.randrange(len(data))] = generator.randrange(256)
+        if generator.random() < 0.3:
+            del data[generator.randrange(len(data)) :]
+        try:
+            assert clean(bytes(data)).width <= decoding.MOST_PIXELS
+        except PictureRefused:
+            refused += 1
+    assert refused > 50

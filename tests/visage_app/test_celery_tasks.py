@@ -1,0 +1,14 @@
+"""Celery's tasks: found wherever they lie, under the names that messages in a broker bear."""
+
+from visage_app.celery import app
+
+NAMES = {
+    "annotation.tasks.make_export",
+    "generation.tasks.work_slice",
+    "metrics.tasks.compute_score_run",
+}
+
+
+def test_a_worker_knows_every_task_under_the_name_that_brokers_know():
+    app.loader.import_default_modules()
+    assert {name for name in app.tasks if not name.startswith("celery.")} == NAMES

@@ -1,0 +1,1 @@
+"""The cache: in Redis for all processes, or in each process."""

@@ -1,0 +1,160 @@
+"""How a line of the log looks: for people, or as JSON; in both without what people are called or wrote.
+
+What Django, gunicorn, Celery and databases say of a request or an error holds addresses (with tokens in
+them), values of rows and names. So a record that is about a request names its route instead of its path, and
+an error is told by its class, its place in the code and what is safe of its message (`describe_error`).
+"""
+
+from __future__ import annotations
+
+import copy
+import http.client
+import logging
+import re
+import sqlite3
+import traceback
+from collections.abc import Iterator
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any
+
+from django.db import DatabaseError, InterfaceError, OperationalError
+from pythonjsonlogger.json import JsonFormatter
+
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+"""The request that this thread is answering; empty outside of one."""
+META = "visage.request_id"
+"""Where a request keeps its id."""
+_FIELDS = ("route", "method", "status", "duration_ms")
+# What the program itself says of an error was chosen; a library says whatever the error says.
+_OWN = ("annotation", "generation", "metrics", "visage_app")
+_ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+
+class Line(logging.Formatter):
+    """2026-11-22 01:02:03,004 WARNING visage_app.health.readiness [request id] message"""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return super().format(careful(record))
+
+    def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802 - logging's own name
+        return stack(ei[1])
+
+
+class JsonLine(JsonFormatter):
+    """One JSON object a line, with fields of a fixed list only."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return super().format(careful(record))
+
+    def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802 - logging's own name
+        return stack(ei[1])
+
+    def add_fields(
+        self, log_data: dict[str, Any], record: logging.LogRecord, message_dict: dict[str, Any]
+    ) -> None:
+        log_data["time"] = self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{record.msecs:03.0f}Z"
+        log_data |= {"level": record.levelname, "logger": record.name, "message": record.getMessage()}
+        log_data["process"] = record.process
+        if given := getattr(record, "request_id", ""):
+            log_data["request_id"] = given
+        log_data |= {name: getattr(record, name) for name in _FIELDS if hasattr(record, name)}
+        if message_dict.get("exc_info"):
+            log_data["exception"] = message_dict["exc_info"]
+
+
+def careful(record: logging.LogRecord) -> logging.LogRecord:
+    """A copy of the record without what tells of a person, and with the request's id."""
+    safe = copy.copy(record)
+    safe.exc_text = None
+    safe.__dict__["request_id"] = request_id.get()
+    request: Any = getattr(record, "request", None)
+    if hasattr(request, "path"):
+        status = getattr(record, "status_code", 0)
+        # Django says so after all middleware: the id is on the request still
+        safe.__dict__["request_id"] = request.META.get(META, "")
+        route = route_of(request)
+        safe.__dict__["route"] = route
+        safe.msg, safe.args = "%s: %s", (_phrase(status, record), route)
+    elif record.name.startswith("gunicorn"):
+        said = re.sub(r"\bip=[0-9a-fA-F.:]*[0-9a-fA-F]", "ip=-", record.getMessage())
+        safe.msg, safe.args = re.sub(r"(Error handling request) .*", r"\1", said), ()
+    elif isinstance(record.args, dict) and "exc" in record.args:  # Celery, of a task that failed
+        error = record.exc_info[1] if record.exc_info else None
+        safe.args = record.args | {"exc": describe_error(error), "traceback": "", "args": "", "kwargs": ""}
+    elif isinstance(record.args, tuple) and record.name.partition(".")[0] not in _OWN:
+        safe.args = tuple(
+            describe_error(each) if isinstance(each, BaseException) else each for each in record.args
+        )
+    return safe
+
+
+def route_of(request: Any) -> str:
+    """The name of the URL that was asked for; *static* or *none* where there is no such name."""
+    match = request.resolver_match
+    if match is not None:
+        return str(match.view_name or "unnamed")
+    return "static" if request.path.startswith("/static/") else "none"
+
+
+def stack(error: BaseException | None) -> str:
+    """Where an error happened, and what it was caused by, without the values that messages hold."""
+    lines: list[str] = []
+    for each in reversed(list(chain(error))):
+        lines += ["Caused another:"] if lines else []
+        places = traceback.extract_tb(each.__traceback__)
+        lines += [f'  File "{place.filename}", line {place.lineno}, in {place.name}' for place in places]
+        lines.append(describe_error(each))
+    return "\n".join(lines)
+
+
+def describe_error(error: BaseException | None) -> str:
+    """An error by its class, with as much of its message as can hold no value of a row or a form.
+
+    Of a database: its own code and the constraint, the first line where it could not be reached; of the
+    operating system: what it calls it. Nothing of any other.
+    """
+    if error is None:
+        return "unknown"
+    kind = type(error)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    if isinstance(error, OSError):
+        said = error.strerror or ""
+    elif isinstance(error, OperationalError | InterfaceError):
+        said = (str(error).splitlines() or [""])[0]
+    elif isinstance(error, DatabaseError):
+        said = _code(error.__cause__)
+    else:
+        said = ""
+    return f"{name}: {said}" if said else name
+
+
+def _code(error: BaseException | None) -> str:
+    if isinstance(error, sqlite3.Error):
+        return str(getattr(error, "sqlite_errorname", ""))
+    diagnosis = getattr(error, "diag", None)
+    parts = [getattr(error, "sqlstate", None), getattr(diagnosis, "constraint_name", None)]
+    return " ".join(part for part in parts if part)
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and what it came of, the last first."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _phrase(status: int, record: logging.LogRecord) -> str:
+    """*Forbidden (Origin checking failed)*: the reason that Django gives, without what was sent."""
+    phrase = http.client.responses.get(status, "Request")
+    if record.name == "django.security.csrf" and isinstance(record.args, tuple) and record.args:
+        return f"{phrase} ({str(record.args[0]).partition(' - ')[0].rstrip('.')})"
+    return phrase
+
+
+__all__ = ["JsonLine", "Line", "careful", "chain", "describe_error", "request_id", "route_of", "stack"]

@@ -1,0 +1,122 @@
+"""What waits in the rows: how much, for how long, and how fast it is worked off.
+
+Asked by `/metrics` and `/readyz` again and again, so no question here reads a large table: each has an index
+whose rows are few, or stops counting at CAP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Exists, Expression, F, Min, Model, OuterRef, QuerySet
+from django.db.models.functions import Coalesce, Greatest
+
+from annotation.exports.services import jobs as export_jobs
+from annotation.models import Delivery, ExportJob
+from annotation.webhooks.services import deliveries
+from generation.jobs.services import claims
+from generation.models import Job, JobState, Run, RunState
+from metrics.models import ScoreRun
+from metrics.services import score_runs
+
+CAP = 10_000
+"""Nothing is counted further than this."""
+LATELY = timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class Load:
+    """One queue. `waiting`: could be begun now; `claimed`: somebody has it; `done`: within LATELY. `age`: how
+    long (seconds) what waits longest could have been begun; 0 if nothing waits."""
+
+    waiting: int
+    claimed: int
+    failed: int
+    done: int
+    age: float
+
+
+def ages(now: datetime) -> dict[str, float]:
+    """Queue -> how long (seconds) its oldest work could have been begun and was not; 0 if none waits.
+
+    Work that rests (a second try after a pause, a webhook that failed) or whose run is paused does not wait.
+    The pictures of a run wait for each other, so of runs it is how long nobody has worked on any.
+    """
+    tried = Greatest(F("created_at"), Coalesce(F("not_before"), F("created_at")))
+    return {
+        "scores": _age(_oldest(score_runs.waiting(now), F("created_at")), now),
+        "exports": _age(_oldest(export_jobs.waiting(now), F("created_at")), now),
+        "deliveries": _age(_oldest(deliveries.waiting(now), tried), now),
+        "generation": _age(_runs_untouched_since(now), now),
+    }
+
+
+def slow(now: datetime) -> tuple[str, ...]:
+    """The queues whose oldest work has waited longer than QUEUE_SLOW_MINUTES."""
+    return tuple(kind for kind, age in ages(now).items() if age > settings.QUEUE_SLOW_MINUTES * 60)
+
+
+def loads(now: datetime) -> dict[str, Load]:
+    """Every queue by its name."""
+    waited = ages(now)
+    # queue -> its table, and what of it could be begun
+    asked: dict[str, tuple[type[Model], Callable[[datetime], QuerySet[Any]]]] = {
+        "scores": (ScoreRun, score_runs.waiting),
+        "exports": (ExportJob, export_jobs.waiting),
+        "deliveries": (Delivery, deliveries.waiting),
+        "generation": (Job, claims.claimable),
+    }
+    found = {}
+    for kind, (model, waiting) in asked.items():
+        rows: QuerySet[Any] = model._default_manager.all()
+        found[kind] = Load(
+            waiting=_counted(_open(waiting(now))),
+            claimed=_counted(_open(rows).filter(state="claimed", lease_expires_at__gte=now)),
+            failed=_counted(rows.filter(state="failed")),
+            done=_counted(rows.filter(state="done", finished_at__gte=now - LATELY)),
+            age=waited[kind],
+        )
+    return found
+
+
+def _counted(rows: QuerySet[Any]) -> int:
+    return rows.order_by().values("pk")[:CAP].count()
+
+
+def _age(since: datetime | None, now: datetime) -> float:
+    return max(0.0, (now - since).total_seconds()) if since is not None else 0.0
+
+
+def _oldest(waiting: QuerySet[Any], since: Expression | F) -> datetime | None:
+    found: datetime | None = _open(waiting).order_by().aggregate(at=Min(since))["at"]
+    return found
+
+
+def _open(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """The same rows, asked for in the words of the index that holds those not yet done."""
+    return rows.filter(state__in=("pending", "claimed"))
+
+
+def _runs_untouched_since(now: datetime) -> datetime | None:
+    """Since when nobody has worked on a run though there is something to do; None while somebody works."""
+    job = Job.objects.filter(run=OuterRef("pk"))
+    held = Exists(job.filter(state=JobState.CLAIMED, lease_expires_at__gte=now))
+    ready = Exists(claims.claimable(now).filter(run=OuterRef("pk")))
+    running = list(
+        Run.objects.filter(state=RunState.RUNNING)
+        .annotate(held=held, ready=ready)
+        .values_list("started_at", "held", "ready")
+    )
+    finished = Job.objects.filter(finished_at__isnull=False).order_by("-finished_at")
+    last = finished.values_list("finished_at", flat=True).first()
+    starts = [started for started, _, ready in running if ready and started is not None]
+    if not starts or any(held for _, held, _ in running):
+        return None
+    return max(min(starts), last) if last is not None else min(starts)
+
+
+__all__ = ["CAP", "LATELY", "Load", "ages", "loads", "slow"]

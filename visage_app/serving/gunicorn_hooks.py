@@ -1,0 +1,87 @@
+"""What gunicorn is told besides its command: `--config python:visage_app.serving.gunicorn_hooks`.
+
+Its own lines look like those of the program, its processes count requests in one folder
+(observability/request_metrics.py), and a request whose head is too long is refused in the API's form.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import tempfile
+from http import HTTPStatus
+from typing import Any
+
+from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine
+from gunicorn.util import write_nonblock
+from gunicorn.workers.gthread import ThreadWorker
+
+from visage_app.observability import logs
+
+# As in observability/request_metrics.py, which is not imported here: prometheus_client looks for the folder
+# once, when it is imported, and the processes must not inherit that look from before there was one.
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+logconfig_dict = logs.configured()
+worker_class = "visage_app.serving.gunicorn_hooks.Worker"
+
+
+class Worker(ThreadWorker):
+    """A thread a request. What gunicorn refuses for its length never reaches Django, and its path is not
+    known: the answer is a problem of the API (docs/api.md), whichever page was asked for."""
+
+    def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: Exception) -> None:
+        if isinstance(exc, LimitRequestLine):
+            status = HTTPStatus.REQUEST_URI_TOO_LONG
+            detail = (
+                f"The request line is longer than {self.cfg.limit_request_line:,} bytes. "
+                "Send fewer or shorter parameters."
+            )
+        elif isinstance(exc, LimitRequestHeaders):
+            status = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
+            detail = (
+                f"There are more than {self.cfg.limit_request_fields} header fields, or one is longer than "
+                f"{self.cfg.limit_request_field_size:,} bytes. Send fewer or shorter ones."
+            )
+        else:
+            super().handle_error(req, client, addr, exc)
+            return
+        self.log.warning("A request was refused with %s: %s", status.value, exc)
+        try:
+            write_nonblock(client, refusal(status, detail))
+        except OSError:
+            self.log.debug("Whoever sent it is gone.")
+
+
+def refusal(status: HTTPStatus, detail: str) -> bytes:
+    """The whole answer, as it goes over the wire."""
+    from annotation.api.errors import MEDIA_TYPE, problem  # Django is not set up yet when this file is read
+
+    # without an address, an instance is the one that was asked for
+    body = json.dumps(problem(status=status, detail=detail, instance="")).encode()
+    lines = (
+        f"HTTP/1.1 {status.value} {status.phrase}",
+        "Connection: close",
+        f"Content-Type: {MEDIA_TYPE}",
+        f"Content-Length: {len(body)}",
+        "Cache-Control: private, no-store",
+        "X-Content-Type-Options: nosniff",
+    )
+    return "\r\n".join((*lines, "", "")).encode() + body
+
+
+def on_starting(server: Any) -> None:
+    """A folder of this server's own: it begins to count at nought, and two servers do not add up."""
+    os.environ[FOLDER] = tempfile.mkdtemp(prefix="visage-metrics-")
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    """Forget what was true of that process alone; what it counted stays."""
+    from prometheus_client import multiprocess
+
+    multiprocess.mark_process_dead(worker.pid)
+
+
+def on_exit(server: Any) -> None:
+    shutil.rmtree(os.environ.pop(FOLDER), ignore_errors=True)

@@ -1,0 +1,31 @@
+"""What is answered to a form whose files found no room on the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from annotation.images import upload_spool
+
+
+class DiskFull:
+    """507 instead of the page, which would say that no file was sent. Stands after the forgery check, which
+    reads the form."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_arguments: Any) -> HttpResponse | None:
+        if not upload_spool.found_no_room(request):
+            return None
+        return render(request, "507.html", status=HTTPStatus.INSUFFICIENT_STORAGE)
+
+
+__all__ = ["DiskFull"]
