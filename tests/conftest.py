@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# Tests run on all processors already. Threads of torch and of numpy that wait for one another on top of it took
-# a quarter of the time of what uses them. Both read this when they are imported.
+# Tests run on all processors already. Threads of torch and of numpy that wait for one another on top of it
+# took a quarter of the time of what uses them. Both read this when they are imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
@@ -77,7 +77,7 @@ def pytest_collection():
     finally:
         gc.collect()
         gc.freeze()
-        # A test leaves little behind. Looking after every 700 objects, as Python does, takes a tenth of the run.
+        # A test leaves little behind. To look after every 700 objects, as Python does, takes a tenth of a run.
         gc.set_threshold(50_000, 20, 50)
         gc.enable()
 

@@ -163,7 +163,7 @@ def test_a_stored_file_is_its_hash(path):
 
 
 def test_a_bomb_is_not_unpacked(path, monkeypatch):
-    """64 megabytes of zeros in 64 kilobytes, said to be small: reading stops where the manifest says it ends."""
+    """64 megabytes of zeros in 64 kilobytes, said to be small: reading stops where it is said to end."""
     members = unpacked(path)
     bomb = io.BytesIO()
     with gzip.open(bomb, "wb") as out:
