@@ -36,7 +36,7 @@ from metrics.services import score_runs
 from tests import factories
 from tests.test_access import OWN, World, urls
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = pytest.mark.django_db
 FEW, MORE = 2, 4
 """Rows of each kind at first, and rows that come on top: three times as many."""
 

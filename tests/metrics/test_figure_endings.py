@@ -17,7 +17,7 @@ from metrics import queries_pages
 from tests import factories
 from tests.metrics import drawn
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = pytest.mark.django_db
 MARKS = ("path", "rect", "circle", "line", "image", "text")
 
 

@@ -30,7 +30,6 @@ from tests.visage_app.backup_world import emptied, installation, said_nothing
 from visage_app import backup
 from visage_app.bucket import BucketFailed
 
-pytestmark = pytest.mark.slow
 ROWS = pytest.mark.django_db
 DATA = png(40, 30)
 

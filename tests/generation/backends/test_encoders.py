@@ -13,7 +13,6 @@ from generation.recipes import EmbeddingRecipe
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:::(open_clip|transformers|torch|huggingface_hub|timm)"),
-    pytest.mark.slow,
 ]
 
 
