@@ -40,8 +40,8 @@ demo: $(VENV)/.installed  ## make the demo study
 test: $(VENV)/.installed-dev  ## run every test, on all processors (DATABASE_URL chooses the database; SQLite without it)
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 15 --durations-min 20 $(ARGS)
 
-QUICK := not browser and not processes and not release and not slow
-quick: $(VENV)/.installed-dev  ## run what starts no browser and no process and takes no seconds, on all processors
+QUICK := not browser and not processes
+quick: $(VENV)/.installed-dev  ## run every test that starts no browser and no process, on all processors
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 10 --durations-min 1 -m "$(QUICK)" $(ARGS)
 
 check: $(VENV)/.installed-dev  ## all linters, types, contracts and Django's own checks

@@ -15,6 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+# Tests run on all processors already: threads of torch and of numpy would only wait for one another. Both
+# read this when they are imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
 from django.conf import settings
 from django.core.cache import cache
@@ -64,10 +68,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if depends_on_database(item)]
 
 
-def pytest_collection_finish() -> None:
-    """What is there by now stays to the end: it is not looked through for garbage again and again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Imports and tests stay to the end. Nothing of them is garbage to be looked for, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        # A test leaves little behind: looking after every 700 objects, as Python does, is time for nothing.
+        gc.set_threshold(50_000, 20, 50)
+        gc.enable()
 
 
 _inside: list[str] = []

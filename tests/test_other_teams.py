@@ -23,7 +23,7 @@ from tests import factories
 from tests.annotation.api.calls import Program
 from tests.test_access import urls
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = pytest.mark.django_db
 
 MARK = "canary"
 """Stands in every text of the other team, and in no address."""

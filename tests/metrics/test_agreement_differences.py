@@ -21,8 +21,6 @@ from metrics.stats.rated_pairs import NOBODY, Cells, Ratings, paired_resampled, 
 from tests import factories
 from tests.metrics.cast import visual_study
 
-pytestmark = pytest.mark.slow
-
 
 def simulated(seed, **design):
     return two_groups(Groups(**{"spread": 0.0, **design}), np.random.default_rng(seed))

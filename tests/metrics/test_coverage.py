@@ -7,7 +7,6 @@ from benchmarks import coverage_shares
 from benchmarks.coverage import DESIGNS, LOGITS, STEREO, Design, coverage, false_discoveries, study, truth
 from metrics.stats import bootstrap, differences
 
-pytestmark = pytest.mark.slow
 SIZE = {"resamples": 150}
 
 

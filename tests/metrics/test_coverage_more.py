@@ -11,7 +11,6 @@ from benchmarks.coverage_captions import ATTRIBUTES, KINDS
 from metrics.stats import agreement, bootstrap, pull, rated_pairs, salience
 from metrics.stats.rated_pairs import NOBODY, Ratings
 
-pytestmark = pytest.mark.slow
 LEAST = 0.86
 """95 % less three standard errors of 60 studies."""
 

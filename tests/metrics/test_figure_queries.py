@@ -11,7 +11,7 @@ from metrics import queries_pages
 from tests import factories
 from tests.metrics import cast, drawn, pulled
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = pytest.mark.django_db
 MORE = (("Chilean", "Chile"), ("Bolivian", "Bolivia"), ("Cuban", "Cuba"), ("Honduran", "Honduras"))
 
 

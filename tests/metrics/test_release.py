@@ -4,15 +4,19 @@ import csv
 import io
 import json
 from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
 
 import krippendorff
 import pandas as pd
 import pytest
 from django.core.management import call_command
 from django.db import transaction
+from django.db.models import Count
 
-from annotation.models import IdentityGroup
+from annotation.models import IdentityGroup, Judgement, TaskKind, Unit
 from metrics.reproduction import EQUAL, TRUNCATED, compare, published_rows
+from tests.annotation.imports.test_import_visage import TABLES
 
 pytestmark = [pytest.mark.release, pytest.mark.django_db]
 SEEGULL = "seegull/stereotypes_global_v2.csv"
@@ -20,23 +24,35 @@ ATTRIBUTES = "visage/Visual Attributes_.xlsx"
 ANNOTATIONS = "visage/Image Annotations.xlsx"
 
 
-@pytest.fixture(scope="module")
-def imported(released, django_db_setup, django_db_blocker):
-    """The release in the database for this module only: imported once, rolled back at its end."""
-    quiet = {"stdout": io.StringIO(), "stderr": io.StringIO()}
+def import_visage(released) -> None:
     files = ["--attributes", str(released / ATTRIBUTES), "--annotations", str(released / ANNOTATIONS)]
-    with django_db_blocker.unblock():
-        outer = transaction.atomic()
-        outer.__enter__()
-    try:
-        with django_db_blocker.unblock():
-            call_command("import_seegull", str(released / SEEGULL), **quiet)
-            call_command("import_visage", *files, **quiet)
-        yield released
-    finally:
-        with django_db_blocker.unblock():
-            transaction.set_rollback(True)
-            outer.__exit__(None, None, None)
+    call_command("import_visage", *files, stdout=io.StringIO(), stderr=io.StringIO())
+
+
+@dataclass
+class Imported:
+    """The folder of the release, and how many rows of each table the import of ViSAGe alone made."""
+
+    folder: Path
+    made: dict[str, int]
+    without_region: int
+
+
+@pytest.fixture(scope="module")
+def release(released, django_db_setup, django_db_blocker):
+    """The release in the database for this module only: imported once, rolled back at its end."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        import_visage(released)
+        made = {model.__name__: model.objects.count() for model in TABLES}
+        without_region = IdentityGroup.objects.filter(region="").count()
+        call_command("import_seegull", str(released / SEEGULL), stdout=io.StringIO(), stderr=io.StringIO())
+        yield Imported(released, made, without_region)
+        transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="module")
+def imported(release):
+    return release.folder
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +82,33 @@ def by_pandas(released):
         "published": tendencies(table),
         "corrected": tendencies(table[table.attribute != "none of the above"]),
     }
+
+
+def test_the_study_is_imported_whole_and_a_second_time_without_change(release):
+    assert release.made == {
+        "Source": 1,
+        "IdentityGroup": 135,
+        "Attribute": 1993,
+        "ImageSet": 1,
+        "Image": 2025,
+        "Study": 1,
+        "Task": 2,
+        "Unit": 1994 + 8592,
+        "Option": 1994 + 8592 * 5,
+        "Slot": 5982 + 24_034,
+        "Response": 5982 + 24_034,
+        "Judgement": 5982 + 120_170,
+        "Box": 7579,
+    }
+    assert release.without_region == 0
+    before = {model: model.objects.count() for model in TABLES}
+    import_visage(release.folder)
+    assert {model: model.objects.count() for model in TABLES} == before
+    overlap = Unit.objects.filter(task__kind=TaskKind.DEPICTION).annotate(n=Count("responses"))
+    # 7,630 runs of three, 32 of four (3 + 1) and 12 of six (3 + 3), 804 and 70 cut short
+    assert Counter(overlap.values_list("n", flat=True)) == {3: 7630 + 32 + 24, 1: 804 + 32, 2: 70}
+    visual = Judgement.objects.filter(response__unit__task__kind=TaskKind.VISUAL_NATURE)
+    assert visual.filter(value=3).count() == 112
 
 
 def scores(*arguments):

@@ -19,7 +19,7 @@ from tests import factories
 from tests.metrics.cast import depiction_study, visual_study
 from tests.metrics.votes_cast import PEOPLE, asked_of_pairs, prevalence_study, rating_study, votes_study
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = pytest.mark.django_db
 _KEYS = {"group_id", "attribute_id", "identity_id"}
 
 

@@ -25,7 +25,7 @@ from werkzeug import Client
 from tests.annotation.api.calls import documented
 from tests.visage_app.api_world import World
 
-pytestmark = [pytest.mark.django_db, pytest.mark.pages, pytest.mark.slow]
+pytestmark = [pytest.mark.django_db, pytest.mark.pages]
 OTHERS = ("lead", "annotator", "reader", "anonymous")
 """*reader*: a token of the lead's with the scope *read* alone."""
 # Well-formed and still refused: a metric without that parameter, a study without images. RFC 9110 has 422

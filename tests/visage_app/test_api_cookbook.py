@@ -22,7 +22,7 @@ from tests import factories
 from tests.annotation.api.calls import Program
 from tests.metrics import cast
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 PAGE = Path(__file__).resolve().parent.parent.parent / "docs" / "api-cookbook.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)

@@ -16,7 +16,7 @@ from tests import factories
 from tests.annotation.api.calls import Program, documented, is_problem
 from tests.test_access import urls
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = pytest.mark.django_db
 BUNDLE = "image-sets/brought/bundle"
 
 

@@ -45,7 +45,6 @@ from generation.recipes.prompts import image_prompts
 from metrics.models import RunState, Score, ScoreRun
 from metrics.services import score_runs
 
-pytestmark = pytest.mark.slow
 STORY = scenario.load()
 QUICK = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 TABLES = (

@@ -95,8 +95,8 @@ def found_anywhere(*traces: str) -> list[str]:
     found = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
-            columns = [each.name for each in connection.introspection.get_table_description(cursor, table)]
             cursor.execute(f'SELECT * FROM "{table}"')
+            columns = [each[0] for each in cursor.description]
             for row in cursor.fetchall():
                 for column, value in zip(columns, row, strict=True):
                     text = str(value).lower()

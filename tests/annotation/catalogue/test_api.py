@@ -11,7 +11,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 from annotation.models import AuditEvent, SlotState
 from tests import factories
-from tests.annotation.api.calls import Program, is_problem
+from tests.annotation.api.calls import Program, documented, is_problem
 from tests.annotation.studies import world
 
 pytestmark = pytest.mark.django_db
@@ -101,12 +101,10 @@ def test_the_schema_is_generated_without_a_warning(tmp_path):
     assert "openapi: 3.1.0" in file.read_text()
 
 
-def test_every_operation_says_what_it_does_and_what_it_needs(tmp_path):
-    file = tmp_path / "schema.yml"
-    call_command("spectacular", "--file", str(file))
+def test_every_operation_says_what_it_does_and_what_it_needs():
     operations = [
         (path, method, operation)
-        for path, methods in yaml.safe_load(file.read_text())["paths"].items()
+        for path, methods in documented()["paths"].items()
         for method, operation in methods.items()
         if method != "parameters"
     ]
@@ -123,7 +121,7 @@ def test_the_schema_is_made_once_for_each_language_and_format(client, monkeypatc
     formats = ("application/vnd.oai.openapi", "application/json")
     first = [client.get("/api/v1/schema?lang=es", headers={"Accept": kind}) for kind in formats]
     assert [answer["Content-Type"] for answer in first] == list(formats)
-    assert json.loads(first[1].content) == yaml.safe_load(first[0].content)
+    assert json.loads(first[1].content) == yaml.load(first[0].content, Loader=yaml.CSafeLoader)
 
     def again(*args, **kwargs):
         raise AssertionError("made again")

@@ -1,11 +1,9 @@
 """manage.py import_visage: what is in the database afterwards, or still not."""
 
 import json
-from collections import Counter
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db.models import Count
 
 from annotation.models import (
     Attribute,
@@ -242,38 +240,3 @@ def test_the_number_of_queries_grows_with_chunks_and_not_with_rows(tmp_path, dja
     with django_assert_max_num_queries(60):
         imported(tmp_path, annotation_rows=rows)
     assert Response.objects.count() == 9 + 180
-
-
-@pytest.mark.release
-def test_the_released_study_is_imported_whole_and_twice_without_change(released):
-    arguments = (
-        "--attributes",
-        released / "visage" / "Visual Attributes_.xlsx",
-        "--annotations",
-        released / "visage" / "Image Annotations.xlsx",
-    )
-    counts = {}
-    for _ in range(2):
-        call_command("import_visage", *arguments)
-        counts = {model.__name__: model.objects.count() for model in TABLES}
-        assert counts == {
-            "Source": 1,
-            "IdentityGroup": 135,
-            "Attribute": 1993,
-            "ImageSet": 1,
-            "Image": 2025,
-            "Study": 1,
-            "Task": 2,
-            "Unit": 1994 + 8592,
-            "Option": 1994 + 8592 * 5,
-            "Slot": 5982 + 24_034,
-            "Response": 5982 + 24_034,
-            "Judgement": 5982 + 120_170,
-            "Box": 7579,
-        }
-    overlap = Unit.objects.filter(task__kind=TaskKind.DEPICTION).annotate(n=Count("responses"))
-    # 7,630 runs of three, 32 of four (3 + 1) and 12 of six (3 + 3), 804 and 70 cut short
-    assert Counter(overlap.values_list("n", flat=True)) == {3: 7630 + 32 + 24, 1: 804 + 32, 2: 70}
-    assert not IdentityGroup.objects.filter(region="").exists()
-    visual = Judgement.objects.filter(response__unit__task__kind=TaskKind.VISUAL_NATURE)
-    assert visual.filter(value=3).count() == 112

@@ -14,7 +14,6 @@ from generation.recipes.recipes import EmbeddingRecipe
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:::(open_clip|transformers|torch|huggingface_hub|timm)"),
-    pytest.mark.slow,
 ]
 
 

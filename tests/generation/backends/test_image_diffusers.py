@@ -14,7 +14,6 @@ from tests.generation.backends.test_images import pngs
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)"),
-    pytest.mark.slow,
 ]
 WANTED = [Wanted("a photo of an Indian person", seed) for seed in range(5)]
 

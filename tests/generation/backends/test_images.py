@@ -11,7 +11,6 @@ from generation.recipes.recipes import ImageRecipe
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)"),
-    pytest.mark.slow,
 ]
 REAL = ("stable_diffusion", "stable_diffusion_2", "stable_diffusion_xl", "stable_diffusion_3", "flux")
 WANTED = [

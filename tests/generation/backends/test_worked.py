@@ -18,7 +18,6 @@ from tests.generation.backends import tiny
 from tests.generation.jobs.world import nobody_is_disturbed, run_of_pictures, state
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.django_db,
     pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)"),
 ]

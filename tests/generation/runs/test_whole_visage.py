@@ -11,13 +11,14 @@ from django.db.models import Count
 
 from annotation.annotate.services import items, responses
 from annotation.models import Association, Image, Option, OptionRole, Study, Unit
+from generation.jobs.services import work
 from generation.models import Caption, Embedding, Job, JobState, Provenance
 from generation.recipes.prompts import PromptSet
 from tests import factories
 
 pytestmark = [pytest.mark.release, pytest.mark.django_db(transaction=True)]
 
-FAKE = ("--backend", "fake", "--yes", "--now")
+FAKE = ("--backend", "fake", "--yes")
 SMALL = (*FAKE, "--size", "16x16")
 STUDY = """
 name = "images-2026"
@@ -52,7 +53,7 @@ def test_from_the_released_associations_to_an_open_study_of_new_pictures(release
     )
 
     # detection: 135 groups, 3 prompts, 5 pictures each (PROTOCOL §5)
-    assert "2,025 of 2,025" in run("generate", "visage", "--set", "drawn", *SMALL)
+    assert "2,025 of 2,025" in run("generate", "visage", "--set", "drawn", *SMALL, "--now")
     drawn = Image.objects.filter(image_set__name="drawn")
     a_group = drawn.values("group").annotate(images=Count("pk"), prompts=Count("prompt", distinct=True))
     assert {(row["images"], row["prompts"]) for row in a_group} == {(15, 3)}
@@ -60,8 +61,9 @@ def test_from_the_released_associations_to_an_open_study_of_new_pictures(release
     assert drawn.filter(prompt="a photo of an Indian person").count() == 5
 
     # pull: default, stereotypical and non-stereotypical (§9), one picture a prompt instead of 15
-    run("generate", "visage", "--set", "pull", "--prompts", "pull", "--images-per-prompt", "1", *SMALL)
-    of_pull = Provenance.objects.filter(image__image_set__name="pull")
+    pull = ("generate", "visage", "--set", "pull", "--prompts", "pull", "--images-per-prompt", "1", *SMALL)
+    run(*pull, "--later")
+    of_pull = Job.objects.filter(run__image_set__name="pull")
     assert of_pull.filter(prompt_set=PromptSet.DEFAULT, attribute=None).count() == 135
     votes = {
         (group, attribute): votes
@@ -71,7 +73,7 @@ def test_from_the_released_associations_to_an_open_study_of_new_pictures(release
     }
     for kind in (PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL):
         described = of_pull.filter(prompt_set=kind)
-        pairs = set(described.values_list("image__group", "attribute"))
+        pairs = set(described.values_list("group", "attribute"))
         # three forms for each attribute of a group that the study showed with it
         assert described.count() == 3 * len(pairs) > 2000
         shown = Option.objects.filter(unit__task__study__name="visage", attribute__isnull=False).order_by()
@@ -80,16 +82,26 @@ def test_from_the_released_associations_to_an_open_study_of_new_pictures(release
             assert all(votes[pair] >= 2 for pair in pairs)
         else:
             assert not pairs & set(votes)
+    # all that is planned of twelve groups is drawn; that of the others would be drawn in the same way
+    drawn_too = sorted(of_pull.values_list("group", flat=True).distinct())[::12]
+    of_pull.exclude(group__in=drawn_too).delete()
+    work.work(run_id=of_pull.earliest("pk").run_id)
+    planned = of_pull.values_list("group", "prompt", "prompt_set", "attribute", "seed")
+    made = Provenance.objects.filter(image__image_set__name="pull")
+    assert set(made.values_list("prompt_set", flat=True)) == set(PromptSet) - {PromptSet.DETECTION}
+    assert set(planned) == set(
+        made.values_list("image__group", "image__prompt", "prompt_set", "attribute", "seed")
+    )
     assert not Job.objects.exclude(state=JobState.DONE).exists()
     assert Image.objects.exclude(file="").count() == Provenance.objects.count() == Job.objects.count()
     for name in Image.objects.exclude(file="").values_list("file", flat=True)[::400]:
         assert default_storage.exists(name)
     # the same again makes nothing
-    again = run("generate", "visage", "--set", "drawn", *SMALL)
+    again = run("generate", "visage", "--set", "drawn", *SMALL, "--now")
     assert "Nothing to do" in again
 
-    run("caption", "drawn", *FAKE, "--count", "3")
-    run("embed", "drawn", *FAKE)
+    run("caption", "drawn", *FAKE, "--now", "--count", "3")
+    run("embed", "drawn", *FAKE, "--now")
     assert Caption.objects.count() == 2025 * 3
     assert Embedding.objects.count() == 2025
 

@@ -28,6 +28,8 @@ class Server:
         self.endpoint = "http://{}:{}".format(*self._moto.get_host_and_port())
         # What an earlier server of this process was given lives on in the process.
         httpx.post(f"{self.endpoint}/moto-api/reset").raise_for_status()
+        # it reads what it knows of a service once
+        self._session = boto3.session.Session(KEYS["access_key"], KEYS["secret_key"])
 
     def stop(self) -> None:
         self._moto.stop()
@@ -55,8 +57,7 @@ class Server:
         httpx.post(f"{self.endpoint}/moto-api/reset-auth", content=unknown).raise_for_status()
 
     def client(self, service: str = "s3"):
-        session = boto3.session.Session(KEYS["access_key"], KEYS["secret_key"])
-        return session.client(
+        return self._session.client(
             service,
             endpoint_url=self.endpoint,
             region_name="us-east-1",

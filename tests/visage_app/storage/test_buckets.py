@@ -35,7 +35,6 @@ from tests.visage_app.storage import s3_world
 from visage_app.backup.services import restoring, writing
 from visage_app.storage.bucket import BucketFailed
 
-pytestmark = pytest.mark.slow
 ROWS = pytest.mark.django_db
 DATA = png(40, 30)
 

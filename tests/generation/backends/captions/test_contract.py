@@ -9,7 +9,6 @@ import pytest
 from generation import backends
 from generation.backends.base import BackendError, OutOfMemory
 
-pytestmark = pytest.mark.slow
 REAL = ("visage", "coca", "blip")
 ALL = ("fake", *REAL)
 
