@@ -31,8 +31,8 @@ from annotation.services import setups, tokens
 from annotation.services.releases.bundle import WHAT as RELEASE
 from generation.models import Caption, Job, Run, RunKind, Worker
 from generation.recipes import CaptionRecipe, as_json
-from metrics.queries_pages.overview import wanted
-from metrics.services import score_runs
+from metrics.dashboards.queries.overview import wanted
+from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.test_access import OWN, World, urls
 

@@ -23,7 +23,7 @@ from annotation.models import Delivery, ExportJob, Slot, SlotState
 from generation.models import Job, RunState, Worker
 from generation.services import jobs, workers
 from metrics.models import ScoreRun
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 from visage_app import queries_metrics, queries_queues
 from visage_app.queries_storage import Storage, storage
 

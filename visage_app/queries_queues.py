@@ -20,7 +20,7 @@ from annotation.services import deliveries, export_jobs
 from generation.models import Job, JobState, Run, RunState
 from generation.services import jobs
 from metrics.models import ScoreRun
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 
 CAP = 10_000
 """Nothing is counted further than this."""

@@ -6,7 +6,7 @@ from annotation.models import Delivery, TaskKind
 from annotation.services import webhooks
 from generation.models import JobState, RunState
 from generation.services import jobs
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.generation.work_world import run_of_pictures
 from tests.metrics.cast import depiction_study

@@ -28,8 +28,8 @@ from annotation.models import (
 )
 from annotation.services import crowd, exports, items, responses, slots, withdrawals
 from annotation.services.answers import AnswerRefused
-from metrics import queries as scores
-from metrics.services import score_runs
+from metrics.score_runs import queries as scores
+from metrics.score_runs import services as score_runs
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from annotation.models import IdentityGroup, Region
 from generation.recipes import EmbeddingRecipe, ImageRecipe
 from generation.services import plans, runs, work
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import pulled
 

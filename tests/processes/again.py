@@ -15,7 +15,7 @@ django.setup()
 import psutil  # noqa: E402
 
 from annotation.services import export_jobs, exports  # noqa: E402
-from metrics.services import score_runs  # noqa: E402
+from metrics.score_runs import services as score_runs  # noqa: E402
 from tests import factories  # noqa: E402
 
 ANSWERS = 100

@@ -16,7 +16,7 @@ from django.utils import timezone  # noqa: E402
 
 from annotation.models import Study  # noqa: E402
 from metrics.models import ScoreRun  # noqa: E402
-from metrics.services import score_runs  # noqa: E402
+from metrics.score_runs import services as score_runs  # noqa: E402
 
 
 def compute(seed: str, die: str = "") -> dict[str, object]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from annotation.models import Invitation, TaskKind
 from annotation.services import tokens
 from generation.recipes import CaptionRecipe
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.generation.pages import world as pictures
 from tests.metrics import cast

@@ -15,7 +15,7 @@ from django.db import close_old_connections, connections
 from annotation.models import Response, Scope, Study
 from annotation.services import deliveries, export_jobs, tokens
 from generation.services import work
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.metrics import cast

@@ -42,7 +42,7 @@ from annotation.services import exports
 from annotation.services.demo import accounts, catalogue, pictures, plan, scenario, studies
 from generation.prompts import image_prompts
 from metrics.models import RunState, Score, ScoreRun
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 
 pytestmark = pytest.mark.slow
 STORY = scenario.load()

@@ -14,9 +14,9 @@ from django.utils import timezone
 from annotation.models import SlotState
 from annotation.services import slots
 from generation import tasks
-from metrics import tasks as score_tasks
 from metrics.models import RunState, ScoreRun
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
+from metrics.score_runs import tasks as score_tasks
 from tests import factories
 from tests.generation.work_world import run_of_pictures
 from tests.processes.conftest import copy_file, embedded, migrated_file
