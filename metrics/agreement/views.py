@@ -35,7 +35,7 @@ def agreement(request: HttpRequest, name: str) -> HttpResponse:
     run = queries.newest_run(study, *wanted)
     return render(
         request,
-        "metrics/agreement.html",
+        "metrics/agreement/agreement.html",
         {
             "study": study,
             "simulated": holds_simulated(study),

@@ -47,7 +47,7 @@ def compare(request: HttpRequest, name: str) -> HttpResponse:
     studies = [study, choice.other] if choice and choice.other else [study]
     return render(
         request,
-        "metrics/compare.html",
+        "metrics/comparisons/compare.html",
         {
             "study": study,
             "simulated": any(holds_simulated(one) for one in studies),

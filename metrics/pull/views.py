@@ -51,7 +51,7 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
     embedded = _chosen(request, own, others)
     if embedded is None:
         context["made"] = pages.made_so_far(study)
-        return render(request, "metrics/pull.html", context)
+        return render(request, "metrics/pull/pull.html", context)
     asked = {"run": request.GET["run"]} if request.GET.get("run") else {}
     beside = comparisons.comparable(embedded, _visible(request, study))
     other = _other(request, beside)
@@ -91,7 +91,7 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
         "second_name": _named(other) if other is not None else "",
         **_compared(request, found),
     }
-    return render(request, "metrics/pull.html", context)
+    return render(request, "metrics/pull/pull.html", context)
 
 
 def _runs(request: LoggedIn, study: Study) -> tuple[list[Run], list[Run]]:

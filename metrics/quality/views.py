@@ -52,8 +52,8 @@ def quality(request: HttpRequest, name: str) -> HttpResponse:
         "number": number,
     }
     if alone:
-        return render(request, "metrics/_quality.html", about)
-    return render(request, "metrics/quality.html", {**about, "simulated": holds_simulated(study)})
+        return render(request, "metrics/quality/_quality.html", about)
+    return render(request, "metrics/quality/quality.html", {**about, "simulated": holds_simulated(study)})
 
 
 def _next_question(

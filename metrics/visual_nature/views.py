@@ -33,7 +33,7 @@ def attributes(request: HttpRequest, name: str) -> HttpResponse:
     )
     return render(
         request,
-        "metrics/attributes.html",
+        "metrics/visual_nature/attributes.html",
         {
             "study": study,
             "simulated": holds_simulated(study),
@@ -57,7 +57,7 @@ def attribute(request: HttpRequest, name: str, attribute_id: int) -> HttpRespons
         raise Http404("This study does not ask about this attribute.")
     return render(
         request,
-        "metrics/attribute.html",
+        "metrics/visual_nature/attribute.html",
         {
             "study": study,
             "simulated": holds_simulated(study),

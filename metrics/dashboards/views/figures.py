@@ -33,7 +33,7 @@ def list_of_figures(request: HttpRequest, name: str) -> HttpResponse:
     study = get_study_or_404(request, name)
     return render(
         request,
-        "metrics/figures.html",
+        "metrics/dashboards/figures.html",
         {"study": study, "sources": FIGURES.items()},
     )
 
@@ -57,7 +57,9 @@ def figure_page(request: HttpRequest, name: str, figure: str) -> HttpResponse:
         **_drawn(study, figure, chosen),
     }
     alone = "HX-Request" in request.headers
-    return render(request, "metrics/_figure_drawn.html" if alone else "metrics/figure.html", about)
+    return render(
+        request, "metrics/dashboards/_figure_drawn.html" if alone else "metrics/dashboards/figure.html", about
+    )
 
 
 @login_required

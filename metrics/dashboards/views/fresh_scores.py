@@ -37,7 +37,9 @@ def fresh_scores(request: HttpRequest, name: str) -> HttpResponse:
         wanted = [_wanted(text) for text in request.GET.getlist("of")[:_MOST]]
         told = freshness.check(study, [*wanted, *_difference(request, study), *_agreement(request)])
     return render(
-        request, "metrics/_freshness.html", {"study": study, "fresh": told, "page_url": _page_of(request)}
+        request,
+        "metrics/score_runs/_freshness.html",
+        {"study": study, "fresh": told, "page_url": _page_of(request)},
     )
 
 

@@ -26,7 +26,7 @@ def overview(request: HttpRequest, name: str) -> HttpResponse:
     shown = freshness.usual(wanted(study))
     return render(
         request,
-        "metrics/overview.html",
+        "metrics/dashboards/overview.html",
         {
             "study": study,
             "page": page,
@@ -46,4 +46,4 @@ def live(request: HttpRequest, name: str) -> HttpResponse:
     found = progress.at_most_old(study, now=timezone.now())
     if found.mark == request.GET.get("mark"):
         return HttpResponse(status=204)
-    return render(request, "metrics/_live.html", {"study": study, "progress": found})
+    return render(request, "metrics/dashboards/_live.html", {"study": study, "progress": found})

@@ -35,7 +35,7 @@ def gallery(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404(str(error)) from error
     return render(
         request,
-        "metrics/gallery.html",
+        "metrics/depiction/gallery.html",
         {
             "study": study,
             "simulated": holds_simulated(study),

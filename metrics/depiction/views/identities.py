@@ -49,7 +49,7 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
     wanted = freshness.usual(["tendency", "offensiveness"], variant)
     return render(
         request,
-        "metrics/identities.html",
+        "metrics/depiction/identities.html",
         {
             "study": study,
             "simulated": holds_simulated(study),
@@ -85,7 +85,7 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
     others = contrasts.contrasts(runs, _COMPARED, group=group) if runs else []
     return render(
         request,
-        "metrics/identity.html",
+        "metrics/depiction/identity.html",
         {
             "study": study,
             "simulated": holds_simulated(study),

@@ -17,4 +17,4 @@ def methods(request: HttpRequest) -> HttpResponse:
     if not policies.is_admin(request.user) and not policies.studies_led_by(request.user).exists():
         raise Http404
     entries = [(metric, registry.source_in_words(metric)) for metric in registry.metrics()]
-    return render(request, "metrics/methods.html", {"metrics": entries})
+    return render(request, "metrics/score_runs/methods.html", {"metrics": entries})

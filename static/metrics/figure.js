@@ -25,7 +25,7 @@ const within = (link) => {
 const enliven = async (figure) => {
   const picture = figure.querySelector("img");
   try {
-    const [answer] = await Promise.all([fetch(figure.dataset.figure), import("./vega.js")]);
+    const [answer] = await Promise.all([fetch(figure.dataset.figure), import("../js/vega.js")]);
     if (!answer.ok) return;
     const chart = document.createElement("div");
     chart.className = "figure-chart";
