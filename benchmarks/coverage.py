@@ -23,11 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.stats import agreement, bootstrap, differences, offensiveness, percentiles, tendency
-from metrics.stats.checks import Floats
-from metrics.stats.differences import Side
-from metrics.stats.percentiles import Interval
-from metrics.stats.rated_pairs import Ratings
+from metrics.agreement.stats import coefficients
+from metrics.agreement.stats.rated_pairs import Ratings
+from metrics.core.stats import bootstrap, differences, percentiles
+from metrics.core.stats.checks import Floats
+from metrics.core.stats.differences import Side
+from metrics.core.stats.percentiles import Interval
+from metrics.depiction.stats import offensiveness, tendency
 
 RESULTS = Path(__file__).resolve().parent / "results" / "coverage.json"
 STEREO = np.arange(12) < 6
@@ -130,7 +132,7 @@ def intervals(side: Side, *, resamples: int, rng: np.random.Generator) -> dict[s
         clusters=units[order] // attributes,
         raters=np.repeat(np.maximum(side.annotators, -1), attributes)[order],
     )
-    within = agreement.within(table, [0, 1], level="nominal", resamples=resamples, rng=rng)
+    within = coefficients.within(table, [0, 1], level="nominal", resamples=resamples, rng=rng)
     agreed = {"percentage": within.share, "alpha": within.alpha, "kappa": within.fleiss_kappa}
     return {
         **dict(zip(("l_stereo", "l_random", "theta", "o"), found, strict=True)),

@@ -28,26 +28,19 @@ from scipy import special
 
 from benchmarks.coverage import simulate
 from benchmarks.coverage_shares import DESIGNS, EACH, Design
-from metrics.stats import (
-    agreement,
-    agreement_differences,
-    boxes,
-    coincidences,
-    means,
-    percentiles,
-    rated_pairs,
-    ruled,
-    visual_nature,
-)
-from metrics.stats.checks import Bools, Floats, Ints
-from metrics.stats.percentiles import Interval
-from metrics.stats.rated_pairs import NOBODY, Cells, Ratings
+from metrics.agreement.stats import boxes, coefficients, coincidences, rated_pairs
+from metrics.agreement.stats import differences as agreement_differences
+from metrics.agreement.stats.rated_pairs import Cells, Ratings
+from metrics.core.stats import means, passing_shares, percentiles
+from metrics.core.stats.checks import NOBODY, Bools, Floats, Ints
+from metrics.core.stats.percentiles import Interval
+from metrics.visual_nature import stats
 
 BOUNDS = np.array([-1.2, -0.3, 0.2, 1.0])
 LESS = 0.6  # by how much the second group finds less
 SURE = np.array([1, 2, 4, 5])  # the labels without Unsure
 READINGS: tuple[tuple[coincidences.Level, Ints], ...] = (
-    ("nominal", np.array(visual_nature.SCALE)),
+    ("nominal", np.array(stats.SCALE)),
     ("ordinal", SURE),
     ("interval", SURE),
 )
@@ -114,7 +107,7 @@ def truth_of_rules(design: Design) -> dict[str, float]:
     chances = labelled(design.of_items * nodes, sqrt(design.of_people**2 + 1))
     agree = chances[:, 3]
     three = np.einsum("ia,ib,ic->iabc", chances, chances, chances)
-    scores = np.array(visual_nature.SCALE)
+    scores = np.array(stats.SCALE)
     total = scores[:, None, None] + scores[:, None] + scores
     return {
         "consensus": float(mass @ (3 * agree**2 * (1 - agree) + agree**3)),
@@ -143,14 +136,14 @@ def intervals(
     units = np.repeat(np.arange(len(labels)), labels.shape[1])
     second = np.tile(np.arange(labels.shape[1]) >= EACH, len(labels))
     raters = who.ravel() if identified else np.full(who.size, NOBODY)
-    counts = np.eye(len(visual_nature.SCALE), dtype=np.int64)[labels.ravel() - 1]
-    found: dict[str, agreement.Estimate] = {}
+    counts = np.eye(len(stats.SCALE), dtype=np.int64)[labels.ravel() - 1]
+    found: dict[str, coefficients.Estimate] = {}
     differences: dict[str, Interval] = {}
     draw: dict[str, Any] = {"resamples": resamples, "rng": rng}
     for level, kept in READINGS:
         table = Ratings(counts[:, kept - 1], units, units, raters)
-        within = agreement.within(table.of(~second), kept.tolist(), level=level, **draw)
-        between = agreement.between(table, second, kept.tolist(), level=level, **draw)
+        within = coefficients.within(table.of(~second), kept.tolist(), level=level, **draw)
+        between = coefficients.between(table, second, kept.tolist(), level=level, **draw)
         if level == "nominal":
             found |= {"percentage": within.share, "kappa": within.fleiss_kappa}
             found["percentage between"] = between.share
@@ -169,17 +162,17 @@ def intervals_of_rules(
 ) -> dict[str, Interval]:
     """Those of `truth_of_rules`, from the labels of the first group."""
     items = len(labels)
-    shares = ruled.resampled_shares(
+    shares = passing_shares.resampled_shares(
         np.repeat(np.arange(items), EACH),
         labels.ravel() - 1,
         who.ravel(),
         items=np.arange(items),
-        number=len(visual_nature.SCALE),
+        number=len(stats.SCALE),
         rule=_rules,
         resamples=resamples,
         rng=rng,
     )
-    table = ruled.tables(np.repeat(np.arange(items), EACH), labels.ravel() - 1, shape=(items, 5))
+    table = passing_shares.tables(np.repeat(np.arange(items), EACH), labels.ravel() - 1, shape=(items, 5))
     estimates = _rules(table)[0].mean(axis=0)
     return dict(
         zip(("consensus", "by mean score"), percentiles.percentile_intervals(shares, estimates), strict=True)
@@ -187,7 +180,7 @@ def intervals_of_rules(
 
 
 def _rules(table: Ints) -> tuple[Bools, Bools]:
-    passed = np.column_stack([table[:, 3] >= 2, visual_nature.by_mean(table, at_least=AT_LEAST)])
+    passed = np.column_stack([table[:, 3] >= 2, stats.by_mean(table, at_least=AT_LEAST)])
     return passed, np.repeat(table.sum(axis=1)[:, None] > 0, passed.shape[1], axis=1)
 
 
@@ -230,7 +223,8 @@ def truth_of_boxes(of_items: float, of_people: float, images: int) -> float:
 
 
 def cells_of_boxes(design: Design, rng: np.random.Generator) -> Cells:
-    """The pairs of people of one study and how well their boxes match, as metrics/agreement/subjects.py."""
+    """The pairs of people of one study and how well their boxes match, as in
+    metrics/agreement/scores/subjects.py."""
     who = np.argsort(rng.random((design.items, design.people)), axis=1)[:, :EACH]
     ways = 2 * design.of_people * rng.normal(size=(design.people, 4))
     unclear = np.exp(0.5 * design.of_items * rng.normal(size=design.items))
@@ -253,7 +247,7 @@ def coverage(
         labels, who, items = study(design, rng)
         draw: dict[str, Any] = {"resamples": resamples, "rng": rng}
         found = intervals(labels, who, identified=design.identified, **draw)
-        iou = agreement.mean_over_pairs(cells_of_boxes(design, rng), **draw).interval
+        iou = coefficients.mean_over_pairs(cells_of_boxes(design, rng), **draw).interval
         assert iou is not None
         found["box IoU"] = iou
         labels, who = labels[:, :EACH], who[:, :EACH]
@@ -262,7 +256,7 @@ def coverage(
         found |= intervals_of_rules(labels, who, **draw)
         # the truth of a single item is its own
         found[ONE] = interval_of_one(labels[0], who[0], **draw)
-        score = labelled(items[0], sqrt(design.of_people**2 + 1)) @ visual_nature.SCALE
+        score = labelled(items[0], sqrt(design.of_people**2 + 1)) @ stats.SCALE
         for name, each in found.items():
             held[name] += each.low <= (score if name == ONE else true[name]) <= each.high
     return {name: number / studies for name, number in held.items()}

@@ -23,9 +23,10 @@ from functools import cache
 import numpy as np
 
 from benchmarks.coverage import simulate
-from metrics.stats import bootstrap, caption_pairs, percentiles, salience
-from metrics.stats.checks import Floats, Ints
-from metrics.stats.percentiles import Interval
+from metrics.captions.stats import caption_pairs, salience
+from metrics.core.stats import bootstrap, percentiles
+from metrics.core.stats.checks import Floats, Ints
+from metrics.core.stats.percentiles import Interval
 
 GROUPS = 4
 LOGITS = np.array([-1.0, -3.0, -5.0])
@@ -122,8 +123,9 @@ def study(design: Design, rng: np.random.Generator) -> list[Group]:
 def of_captions(
     groups: list[Group], captions: int, *, resamples: int, rng: np.random.Generator
 ) -> dict[str, list[Interval]]:
-    """Those of the attributes of each kind that captions of the first group name, as metrics/scoring/texts.py
-    makes them: every group's images are drawn, and with them the documents of all."""
+    """Those of the attributes of each kind that captions of the first group name, as
+    metrics/captions/scores/findings.py makes them: every group's images are drawn, and with them the
+    documents of all."""
     weights = [bootstrap.cluster_weights(len(one.holding), resamples, rng) for one in groups]
     once = [np.ones((1, len(one.holding)), dtype=np.int64) for one in groups]
     found, salient = [], []
@@ -145,7 +147,7 @@ def of_captions(
 
 def of_agreement(groups: list[Group], *, resamples: int, rng: np.random.Generator) -> dict[str, Interval]:
     """Those of the agreement with people of the first group, whose annotators are drawn for it alone, and of
-    the whole, for which they are drawn once, as metrics/scoring/caption_agreement.py makes them."""
+    the whole, for which they are drawn once, as metrics/captions/scores/caption_agreement.py makes them."""
     known = int(max(one.people.max() for one in groups)) + 1
     everybody = bootstrap.cluster_weights(known, resamples, rng) if known > 0 else None
     alone = np.zeros((2, resamples))

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from benchmarks.coverage import simulate
-from metrics.stats import rated_pairs
-from metrics.stats.agreement_differences import Apart, apart
-from metrics.stats.checks import Floats, Ints
-from metrics.stats.coincidences import Level
-from metrics.stats.rated_pairs import NOBODY, Ratings
+from metrics.agreement.stats import rated_pairs
+from metrics.agreement.stats.coincidences import Level
+from metrics.agreement.stats.differences import Apart, apart
+from metrics.agreement.stats.rated_pairs import Ratings
+from metrics.core.stats.checks import NOBODY, Floats, Ints
 
 VALUES = (0, 1, 2, 3)
 

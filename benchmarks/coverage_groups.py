@@ -18,10 +18,11 @@ import numpy as np
 
 from benchmarks import coverage as one_group
 from benchmarks.coverage import LOGITS, SHIFT, STEREO, Design, judged, simulate
-from metrics.stats import bootstrap, differences, percentiles, tendency
-from metrics.stats.checks import Bools, Floats, Ints
-from metrics.stats.differences import Side
-from metrics.stats.percentiles import Interval
+from metrics.core.stats import bootstrap, differences, percentiles
+from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.core.stats.differences import Side
+from metrics.core.stats.percentiles import Interval
+from metrics.depiction.stats import tendency
 
 REGIONS = np.repeat(np.arange(3), 3)
 LIKELIER = np.array([-0.6, 0.0, 0.6])[REGIONS] + np.tile([-0.4, 0.0, 0.4], 3)

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.coverage import simulate
-from metrics.stats import bootstrap, means, percentiles, ruled, visual_nature, votes
-from metrics.stats.checks import Bools, Floats, Ints
+from metrics.core.stats import bootstrap, means, passing_shares, percentiles
+from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.visual_nature import stats
+from metrics.votes import stats as votes
 
 EACH = 3  # people asked of an item
 MIDDLE = -0.3  # mean logit of the items
@@ -98,7 +100,7 @@ def intervals(
     passed = agreed[:, :EACH].sum(axis=1, keepdims=True) >= 2
     drawn = np.column_stack(
         [
-            ruled.resampled_shares(
+            passing_shares.resampled_shares(
                 item,
                 labels.ravel(),
                 who.ravel(),
@@ -114,7 +116,7 @@ def intervals(
             ),
         ]
     )
-    both = _in_both(ruled.tables(item, labels.ravel(), shape=(items, 2 * pools)))[0].mean()
+    both = _in_both(passing_shares.tables(item, labels.ravel(), shape=(items, 2 * pools)))[0].mean()
     estimates = [both, passed.mean(), points[:, :EACH].mean()]
     return found | dict(zip(MORE, percentiles.percentile_intervals(drawn, estimates), strict=True))
 
@@ -125,9 +127,9 @@ def of_one_pool(
     """Those of each of SCORES."""
     items = len(agreed)
     item, labels, people = np.repeat(np.arange(items), EACH), agreed.ravel(), who.ravel()
-    table = ruled.tables(item, labels, shape=(items, 2))
+    table = passing_shares.tables(item, labels, shape=(items, 2))
     everything = np.ones((len(labels), 1), dtype=np.bool_)
-    shares = ruled.resampled_shares(
+    shares = passing_shares.resampled_shares(
         item,
         labels,
         people,
@@ -153,9 +155,9 @@ def of_one_pool(
 def _rule(table: Ints) -> tuple[Bools, Bools]:
     """Of how many disagreed and agreed."""
     known = votes.passing(np.pad(table[:, ::-1], ((0, 0), (0, 1))), np.zeros((len(table), 3), dtype=np.int64))
-    scores = np.zeros((len(table), len(visual_nature.SCALE)), dtype=np.int64)
+    scores = np.zeros((len(table), len(stats.SCALE)), dtype=np.int64)
     scores[:, [1, 3]] = table  # Disagree and Agree
-    passed = np.column_stack([known.passed[:, :EACH], visual_nature.is_visual(scores)])
+    passed = np.column_stack([known.passed[:, :EACH], stats.is_visual(scores)])
     return passed, np.repeat(table.sum(axis=1)[:, None] > 0, passed.shape[1], axis=1)
 
 

@@ -4,7 +4,7 @@
 
 A group has 1 default prompt, 30 stereotypical and 29 other described ones. Three ways to its three numbers:
 
-- ours: products of the means of unit vectors (metrics/stats/pull.py), and with 1,000 resamples;
+- ours: products of the means of unit vectors (metrics/pull/stats/pull.py), and with 1,000 resamples;
 - pairwise matrix: numpy's matrix of all cosines of two sets, and its mean;
 - pairwise loop: two nested loops over the images, one product of two vectors at a time, measured for one
   group and multiplied by the number of groups.
@@ -41,8 +41,8 @@ from benchmarks.pull_coverage import (  # noqa: E402
     coverage_of_differences,
     coverage_of_means,
 )
-from metrics.stats import pull  # noqa: E402
-from metrics.stats.bootstrap import generator  # noqa: E402
+from metrics.core.stats.bootstrap import generator  # noqa: E402
+from metrics.pull.stats import pull  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 PROMPTS = {"default": 1, "stereotypical": 30, "non_stereotypical": 29}
@@ -203,11 +203,11 @@ def from_the_database(part: str, groups: int) -> None:
         fill(groups)
         return
     from annotation.models import Study
-    from metrics import scoring
+    from metrics.score_runs.evaluation import evaluate
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began, wall = time.process_time(), time.perf_counter()
-    found = scoring.evaluate(
+    found = evaluate(
         study=Study.objects.get(), metric="pull", variant="corrected", resamples=RESAMPLES, seed=0
     )
     told = {

@@ -6,10 +6,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from metrics.stats import differences, pull, pull_paired
-from metrics.stats.bootstrap import generator
-from metrics.stats.checks import Floats
-from metrics.stats.percentiles import percentile_intervals
+from metrics.core.stats import differences
+from metrics.core.stats.bootstrap import generator
+from metrics.core.stats.checks import Floats
+from metrics.core.stats.percentiles import percentile_intervals
+from metrics.pull.stats import paired, pull
 
 IMAGES = 15
 ALONG = (0.8, 0.7, 0.4)
@@ -124,10 +125,10 @@ def coverage_of_differences(
             points = [pull.pull(*each) for each in sides]
             of = np.arange(attributes * IMAGES) // IMAGES
             prompts = (np.zeros(IMAGES), of, of)
-            both = pull_paired.paired_resampled(
+            both = paired.paired_resampled(
                 *(
                     [
-                        pull_paired.Pictures(vectors, of_set, side * 10_000 + np.arange(len(vectors)))
+                        paired.Pictures(vectors, of_set, side * 10_000 + np.arange(len(vectors)))
                         for vectors, of_set in zip(each, prompts, strict=True)
                     ]
                     for side, each in enumerate(sides)

@@ -97,9 +97,9 @@ def multiply(copies: int) -> Result:
 
 def scored(resamples: int) -> Result:
     """All the metrics, one after the other, as a worker does; each from its request to its stored scores."""
-    from metrics import scoring
+    from metrics.score_runs.shared_resamples import sharing_resamples
 
-    with scoring.sharing_resamples():
+    with sharing_resamples():
         return {metric: one_scored(metric, resamples) for metric in METRICS}
 
 
@@ -107,7 +107,7 @@ def one_scored(metric: str, resamples: int) -> Result:
     """A score run from its request to its stored scores."""
     from annotation.models import Study
     from metrics.models import ScoreRun
-    from metrics.services import score_runs
+    from metrics.score_runs import services as score_runs
 
     study = Study.objects.get(name="visage")
     ScoreRun.objects.filter(study=study, metric=metric).delete()
@@ -130,7 +130,7 @@ def page(rounds: int = 15) -> Result:
     from django.test import Client
 
     from annotation.models import Study
-    from metrics import queries
+    from metrics.score_runs import queries
 
     settings.ALLOWED_HOSTS = ["testserver"]
     study = Study.objects.get(name="visage")

@@ -29,7 +29,7 @@ class RunState(models.TextChoices):
 class ScoreRun(models.Model):
     """One computation of a metric over a study, and everything needed to repeat it.
 
-    `digest` names the inputs (metrics/frames.py: `inputs_digest`), `rule` says in words which
+    `digest` names the inputs (metrics/score_runs/digests.py), `rule` says in words which
     associations counted as stereotypes. The row is the truth, a queue only the bell: a worker claims it
     by a conditional update with a lease, and the attempt is counted before the work is begun.
     """
@@ -107,7 +107,7 @@ class Score(models.Model):
 
     `value` null means undefined; infinity is a value. `low` and `high` are the 95 % interval, both null
     where there is none. A percentile interval need not contain the point estimate; where it does not, it
-    was widened to (metrics/stats/bootstrap.py), so low <= value <= high always holds. `n` is what the
+    was widened to (metrics/core/stats/bootstrap.py), so low <= value <= high always holds. `n` is what the
     number rests on and `k` how many of them were positive. `infinite` and `undefined` count the
     resamples that gave an infinite or no value (PROTOCOL §10); null where nothing was resampled.
     """

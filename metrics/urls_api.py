@@ -2,23 +2,27 @@
 
 from django.urls import path
 
-from metrics.api import figures, gallery, scores, standing
+from metrics.agreement import api as agreement
+from metrics.dashboards.api import figures, progress
+from metrics.depiction.api import gallery, identities
+from metrics.quality import api as quality
+from metrics.score_runs import api as score_runs
 
 _RUNS = "studies/<slug:name>/score-runs"
 _FIGURE = "studies/<slug:name>/figures/<slug:figure>"
 
 urlpatterns = [
-    path("metrics", scores.Metrics.as_view(), name="metrics"),
-    path("metrics/<slug:metric>", scores.OneMetric.as_view(), name="metric"),
-    path("studies/<slug:name>/scores", scores.Scores.as_view(), name="scores"),
-    path(_RUNS, scores.ScoreRuns.as_view(), name="score_runs"),
-    path(f"{_RUNS}/<int:number>", scores.OneScoreRun.as_view(), name="score_run"),
-    path(f"{_RUNS}/<int:number>/scores", scores.RunScores.as_view(), name="score_run_scores"),
-    path(f"{_RUNS}/<int:number>/retry", scores.RetryScoreRun.as_view(), name="score_run_retry"),
-    path("studies/<slug:name>/agreement", scores.Agreement.as_view(), name="agreement"),
-    path("studies/<slug:name>/identities", standing.Identities.as_view(), name="identities"),
-    path("studies/<slug:name>/progress", standing.Progress.as_view(), name="progress"),
-    path("studies/<slug:name>/quality", standing.Quality.as_view(), name="quality"),
+    path("metrics", score_runs.Metrics.as_view(), name="metrics"),
+    path("metrics/<slug:metric>", score_runs.OneMetric.as_view(), name="metric"),
+    path("studies/<slug:name>/scores", score_runs.Scores.as_view(), name="scores"),
+    path(_RUNS, score_runs.ScoreRuns.as_view(), name="score_runs"),
+    path(f"{_RUNS}/<int:number>", score_runs.OneScoreRun.as_view(), name="score_run"),
+    path(f"{_RUNS}/<int:number>/scores", score_runs.RunScores.as_view(), name="score_run_scores"),
+    path(f"{_RUNS}/<int:number>/retry", score_runs.RetryScoreRun.as_view(), name="score_run_retry"),
+    path("studies/<slug:name>/agreement", agreement.Agreement.as_view(), name="agreement"),
+    path("studies/<slug:name>/identities", identities.Identities.as_view(), name="identities"),
+    path("studies/<slug:name>/progress", progress.Progress.as_view(), name="progress"),
+    path("studies/<slug:name>/quality", quality.Quality.as_view(), name="quality"),
     path("studies/<slug:name>/gallery", gallery.Gallery.as_view(), name="gallery"),
     path("studies/<slug:name>/figures", figures.Figures.as_view(), name="figures"),
     path(_FIGURE, figures.OneFigure.as_view(), name="figure"),

@@ -32,8 +32,8 @@ from annotation.releases.services.bundle import WHAT as RELEASE
 from annotation.setup import services as setup_services
 from generation.models import Caption, Job, Run, RunKind, Worker
 from generation.recipes.recipes import CaptionRecipe, as_json
-from metrics.queries_pages.overview import wanted
-from metrics.services import score_runs
+from metrics.dashboards.queries.overview import wanted
+from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.test_access import OWN, World, urls
 

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from annotation.exports.formats.text import safe_cell
 from annotation.models import Study
-from metrics.registry import nearest
+from metrics.core.suggestions import nearest
 
 FORMATS = ("table", "csv", "json")
 SIMULATED = "SIMULATED: some or all of these answers were made by a program, not by people."

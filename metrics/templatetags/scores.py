@@ -8,9 +8,9 @@ from django import template
 from django.utils.translation import gettext, ngettext
 
 from annotation.models import TaskKind
-from metrics import registry
+from metrics.dashboards.queries.overview import Rule
 from metrics.models import Score
-from metrics.queries_pages import Rule
+from metrics.score_runs import registry
 
 register = template.Library()
 UNDEFINED = "–"

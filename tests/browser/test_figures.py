@@ -11,7 +11,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotation.models import IdentityGroup
-from metrics import queries_pages
+from metrics.dashboards.figures import FIGURES
 from tests import factories
 from tests.metrics import cast, drawn
 
@@ -117,7 +117,7 @@ def test_the_list_fetches_each_figure_when_it_comes_into_sight(new_page, study, 
     page.goto(reverse("figures", args=["pictures"]))
     alive(page)
     assert page.locator("[data-figure-slot]").count() > 0, "those further down have not been asked for"
-    for name in queries_pages.FIGURES:
+    for name in FIGURES:
         page.locator(f"#of-{name}").scroll_into_view_if_needed()
     expect(page.get_by_text("No image of study 'pictures' has its file here.")).to_be_visible()
     assert elsewhere == []
@@ -152,7 +152,7 @@ def test_every_figures_page_is_accessible_and_fits_its_window(new_page, accessib
     drawn.study_with_every_figure(name="pictures", leads=[lead])
     sizes = cycle(((1280, True), (360, False), (768, False), (360, True), (768, True), (1280, False)))
     pages = {}
-    others = [name for name in queries_pages.FIGURES if name not in {"consensus", "map-stereotypes"}]
+    others = [name for name in FIGURES if name not in {"consensus", "map-stereotypes"}]
     for name, size in zip(others, sizes, strict=False):
         if size not in pages:
             width, dark = size

@@ -12,7 +12,7 @@ from generation.jobs.services import work
 from generation.plans import services as plans
 from generation.recipes.recipes import EmbeddingRecipe, ImageRecipe
 from generation.runs import services as runs
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import pulled
 

@@ -16,7 +16,7 @@ import psutil  # noqa: E402
 
 from annotation.exports.selection import Filters  # noqa: E402
 from annotation.exports.services import jobs as export_jobs  # noqa: E402
-from metrics.services import score_runs  # noqa: E402
+from metrics.score_runs import services as score_runs  # noqa: E402
 from tests import factories  # noqa: E402
 
 ANSWERS = 100

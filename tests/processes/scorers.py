@@ -16,7 +16,7 @@ from django.utils import timezone  # noqa: E402
 
 from annotation.models import Study  # noqa: E402
 from metrics.models import ScoreRun  # noqa: E402
-from metrics.services import score_runs  # noqa: E402
+from metrics.score_runs import services as score_runs  # noqa: E402
 
 
 def compute(seed: str, die: str = "") -> dict[str, object]:
@@ -51,7 +51,7 @@ def _die(*_args: object, **_kwargs: object) -> None:
 
 
 def _die_computing() -> None:
-    score_runs.scoring.evaluate = _die
+    score_runs.evaluate = _die
 
 
 def _die_storing() -> None:

@@ -15,12 +15,12 @@ BROKER = brokers.own()
 
 RING = """
 import django; django.setup()
-from metrics import tasks
+from metrics.score_runs import tasks
 from metrics.models import ScoreRun
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 from annotation.models import Study
 run = score_runs.request(study=Study.objects.get(name="load"), metric="visual_nature", variant="corrected")
-tasks.ring(run)
+tasks.enqueue(run)
 """
 STATE = """
 import django; django.setup()

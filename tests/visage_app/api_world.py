@@ -8,7 +8,7 @@ from pathlib import Path
 from annotation.api import tokens
 from annotation.models import Invitation, TaskKind
 from generation.recipes.recipes import CaptionRecipe
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.generation.image_sets import world as pictures
 from tests.metrics import cast

@@ -17,7 +17,7 @@ from annotation.exports.services import jobs as export_jobs
 from annotation.models import Response, Scope, Study
 from annotation.webhooks.services import deliveries
 from generation.jobs.services import work
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.annotation.api.calls import Program
 from tests.metrics import cast

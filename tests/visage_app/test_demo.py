@@ -43,7 +43,7 @@ from annotation.models import (
 )
 from generation.recipes.prompts import image_prompts
 from metrics.models import RunState, Score, ScoreRun
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 
 STORY = scenario.load()
 QUICK = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -263,7 +263,7 @@ def test_a_score_that_cannot_be_computed_is_an_error(demo, monkeypatch):
     def broken(**arguments):
         raise ArithmeticError("planted fault")
 
-    monkeypatch.setattr(score_runs.scoring, "evaluate", broken)
+    monkeypatch.setattr(score_runs, "evaluate", broken)
     with transaction.atomic():
         ScoreRun.objects.filter(study=demo, metric="offensiveness").delete()
         with pytest.raises(CommandError, match=r"offensiveness .*planted fault"):

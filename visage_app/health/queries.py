@@ -23,7 +23,7 @@ from annotation.models import Delivery, ExportJob, Slot, SlotState
 from generation.jobs.services import claims, workers
 from generation.models import Job, RunState, Worker
 from metrics.models import ScoreRun
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 from visage_app.observability.queries import metrics as metric_queries
 from visage_app.observability.queries import queues as queue_queries
 from visage_app.storage.queries import Storage, storage

@@ -8,10 +8,15 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from metrics import agreement, frames, scoring
-from metrics.agreement import AgreementRow
+from metrics.agreement.data.ratings import has_region
+from metrics.agreement.scores.evaluation import evaluate_agreement
+from metrics.agreement.scores.rows import MEASURES, AgreementRow
+from metrics.agreement.scores.subjects import PER
+from metrics.core.annotator_groups import GROUPINGS, NOT_STATED
+from metrics.core.answers import holds_simulated
 from metrics.management import output
 from metrics.management.output import Cell
+from metrics.score_runs.evaluation import check_draw
 
 COLUMNS = [
     *("task", "labels", "level", "scope", "group", "other", "units", "ratings", "pairs"),
@@ -34,7 +39,7 @@ def cells(row: AgreementRow, *, per: str | None, by: str | None, intervals: bool
     found: dict[str, Cell] = {name: getattr(row, name) for name in COLUMNS}
     if per:
         found[per] = getattr(row, per)
-    for name in agreement.MEASURES if intervals else ():
+    for name in MEASURES if intervals else ():
         bounds = row.intervals.get(name)
         found[f"{name}_low"] = bounds.low if bounds else None
         found[f"{name}_high"] = bounds.high if bounds else None
@@ -51,12 +56,12 @@ class Command(BaseCommand):
         parser.add_argument("study", help="name of the study, e.g. visage")
         parser.add_argument(
             "--by",
-            choices=frames.BY,
+            choices=GROUPINGS,
             help="also within and between these groups of annotators, and how they differ",
         )
         parser.add_argument(
             "--per",
-            choices=agreement.PER,
+            choices=PER,
             help="also of all annotators, for each attribute or identity group",
         )
         parser.add_argument(
@@ -72,9 +77,9 @@ class Command(BaseCommand):
         study = output.study_named(options["study"])
         by, per, resamples, seed = (options[name] for name in ("by", "per", "resamples", "seed"))
         try:
-            scoring.check_draw(resamples, seed)
+            check_draw(resamples, seed)
             with output.working(f"agreement in {study.name} ..."):
-                found = agreement.evaluate(
+                found = evaluate_agreement(
                     study=study, by=by, per=(per,) if per else (), resamples=resamples, seed=seed
                 )
         except ValueError as error:
@@ -82,7 +87,7 @@ class Command(BaseCommand):
         if not found:
             raise CommandError(f"Study '{study.name}' has no answers yet, so there is nothing to compare.")
         rows = [cells(row, per=per, by=by, intervals=resamples > 0) for row in found]
-        simulated = frames.holds_simulated(study)
+        simulated = holds_simulated(study)
         if options["format"] == "json":
             about: dict[str, Any] = {"study": study.name, "simulated": simulated, "by": by, "per": per}
             about["interval"] = (
@@ -100,13 +105,11 @@ class Command(BaseCommand):
             name for name in rows[0] if name in COLUMNS or any(row[name] not in {None, 0} for row in rows)
         ]
         self.stdout.write(output.as_table(columns, rows), ending="")
-        if by == "pool" and any(not frames.has_region(row.task) for row in found):
+        if by == "pool" and any(not has_region(row.task) for row in found):
             self.stdout.write(
                 "A task that is about no identity group has no pools; it is shown as a whole only."
             )
         if any(row.scope == "difference" for row in found):
             self.stdout.write(SUBTRACTED)
-        if by and any(frames.NOT_STATED in (row.group, row.other) for row in found):
-            self.stdout.write(
-                f"'{frames.NOT_STATED}': these annotators did not say; they are compared with nobody."
-            )
+        if by and any(NOT_STATED in (row.group, row.other) for row in found):
+            self.stdout.write(f"'{NOT_STATED}': these annotators did not say; they are compared with nobody.")

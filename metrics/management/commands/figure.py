@@ -11,7 +11,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Study
-from metrics import figures, queries_pages
+from metrics.core.charts.figure import CONTENT_TYPES, UnknownFormat, check_format, render_figure
+from metrics.core.figure_sources import NothingToDraw
+from metrics.dashboards.figures import FIGURES, draw_figure
 from metrics.management import output
 
 
@@ -20,7 +22,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="the study's name")
-        parser.add_argument("figure", nargs="?", help=f"one of: {', '.join(queries_pages.FIGURES)}")
+        parser.add_argument("figure", nargs="?", help=f"one of: {', '.join(FIGURES)}")
         parser.add_argument(
             "--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the figure"
         )
@@ -44,13 +46,13 @@ class Command(BaseCommand):
         file_format = out.suffix.removeprefix(".").lower()
         try:
             # before anything is computed
-            figures.check_format(file_format)
-        except figures.UnknownFormat as error:
+            check_format(file_format)
+        except UnknownFormat as error:
             raise CommandError(f"{error} Give the file one of the endings {_endings()}.") from error
         try:
             with output.working(f"{options['figure']} of {study.name} ..."):
-                drawing = queries_pages.figure(study, options["figure"], output.settings_of(options["set"]))
-                content = figures.render(drawing, file_format)
+                drawing = draw_figure(study, options["figure"], output.settings_of(options["set"]))
+                content = render_figure(drawing, file_format)
             _write(out, content)
         except (ValueError, OSError) as error:
             raise CommandError(str(error)) from error
@@ -58,7 +60,7 @@ class Command(BaseCommand):
 
     def _list(self, study: Study) -> None:
         rows = []
-        for name, source in queries_pages.FIGURES.items():
+        for name, source in FIGURES.items():
             with output.working(f"{name} of {study.name} ..."):
                 rows.append(
                     {
@@ -74,8 +76,8 @@ class Command(BaseCommand):
 
 def _can(study: Study, name: str) -> str:
     try:
-        queries_pages.figure(study, name)
-    except queries_pages.NothingToDraw as error:
+        draw_figure(study, name)
+    except NothingToDraw as error:
         return f"no: {error}"
     except ValueError as error:
         return f"with options: {error}"
@@ -83,7 +85,7 @@ def _can(study: Study, name: str) -> str:
 
 
 def _endings() -> str:
-    return ", ".join(f".{name}" for name in figures.CONTENT_TYPES)
+    return ", ".join(f".{name}" for name in CONTENT_TYPES)
 
 
 def _write(path: Path, content: bytes) -> None:

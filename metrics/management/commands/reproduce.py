@@ -9,9 +9,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import TaskKind
-from metrics import frames, reproduction
+from metrics.core.answers import task_kinds
+from metrics.core.suggestions import nearest
 from metrics.management import output
-from metrics.registry import VISAGE, nearest
+from metrics.reproduction.comparison import CANNOT, Comparison, Reproduction, reproduce
+from metrics.score_runs.metric import VISAGE
 
 KNOWN = ("visage",)
 TABLES = {
@@ -40,14 +42,14 @@ class Command(BaseCommand):
                 f"{nearest(options['study'], list(KNOWN))} There is: {', '.join(KNOWN)}."
             )
         study = output.study_named(options["study"])
-        missing = {TaskKind.DEPICTION.value, TaskKind.VISUAL_NATURE.value} - set(frames.task_kinds(study))
+        missing = {TaskKind.DEPICTION.value, TaskKind.VISUAL_NATURE.value} - set(task_kinds(study))
         if missing:
             raise CommandError(
                 f"Study '{study.name}' has no answers of kind {', '.join(sorted(missing))}. "
                 "Import the release with import_visage."
             )
         with output.working("published against computed ..."):
-            found = reproduction.reproduce(study=study)
+            found = reproduce(study=study)
         rows = [asdict(row) for row in found.rows]
         if options["format"] == "json":
             about = {
@@ -56,11 +58,11 @@ class Command(BaseCommand):
                 "compared": found.published,
                 "equal": found.equal,
                 "cut_off": found.cut_off,
-                "not_reproducible": list(reproduction.CANNOT),
+                "not_reproducible": list(CANNOT),
             }
             self.stdout.write(output.as_json(about, rows), ending="")
         elif options["format"] == "csv":
-            columns = [field.name for field in fields(reproduction.Comparison)]
+            columns = [field.name for field in fields(Comparison)]
             self.stdout.write(output.as_csv(columns, rows), ending="")
         else:
             self._table(found)
@@ -72,7 +74,7 @@ class Command(BaseCommand):
             )
             raise CommandError(f"{len(found.differing)} published numbers do not come out: {named}")
 
-    def _table(self, found: reproduction.Reproduction) -> None:
+    def _table(self, found: Reproduction) -> None:
         self.stdout.write(f"{VISAGE}\n\n", ending="")
         for section in TABLES:
             self._side_by_side(found, section)
@@ -84,16 +86,16 @@ class Command(BaseCommand):
                     ending="",
                 )
         self.stdout.write("\nOther numbers\n", ending="")
-        columns = [field.name for field in fields(reproduction.Comparison)]
+        columns = [field.name for field in fields(Comparison)]
         others = [asdict(row) for row in found.rows if row.section not in TABLES]
         self.stdout.write(output.as_table(columns, others))
         self.stdout.write("What the release does not allow to reproduce\n")
-        self.stdout.write("".join(f"- {line}\n" for line in reproduction.CANNOT))
+        self.stdout.write("".join(f"- {line}\n" for line in CANNOT))
 
-    def _side_by_side(self, found: reproduction.Reproduction, section: str) -> None:
+    def _side_by_side(self, found: Reproduction, section: str) -> None:
         """A line for each group of a table."""
         title, headings = TABLES[section]
-        groups: dict[str, list[reproduction.Comparison]] = {}
+        groups: dict[str, list[Comparison]] = {}
         for row in found.rows:
             if row.section == section:
                 groups.setdefault(row.item, []).append(row)
@@ -103,7 +105,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{title}\n{output.as_table(headings, lines)}", ending="")
 
 
-def _line(group: str, of_group: list[reproduction.Comparison]) -> tuple[str, str, str, str]:
+def _line(group: str, of_group: list[Comparison]) -> tuple[str, str, str, str]:
     published = "  ".join(f"{row.published:>6}" for row in of_group)
     computed = [row for row in of_group if row.computed]
     results = sorted({row.result for row in computed or of_group})

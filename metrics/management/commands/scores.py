@@ -9,10 +9,14 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Study
-from metrics import frames, registry, scoring
+from metrics.core.answers import holds_simulated
 from metrics.management import output
 from metrics.management.output import Cell
 from metrics.models import Variant
+from metrics.score_runs import registry
+from metrics.score_runs.evaluation import Evaluation, evaluate
+from metrics.score_runs.metric import Metric
+from metrics.score_runs.rows import ScoreRow
 
 COLUMNS = {
     "tendency": [
@@ -28,7 +32,7 @@ COLUMNS = {
 }
 
 
-def tendency_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
+def tendency_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
     """One row a group, its three scores side by side."""
     wide: dict[int | None, dict[str, Cell]] = {}
     for row in rows:
@@ -39,7 +43,7 @@ def tendency_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
     return list(wide.values())
 
 
-def likelihood_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
+def likelihood_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
     return [
         {
             "identity": row.group,
@@ -55,7 +59,7 @@ def likelihood_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]
     ]
 
 
-def offensiveness_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
+def offensiveness_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
     wide: dict[int | None, dict[str, Cell]] = {}
     for row in rows:
         of_group = wide.setdefault(
@@ -70,7 +74,7 @@ def offensiveness_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cel
     return list(wide.values())
 
 
-def visual_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
+def visual_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
     wide: dict[int | None, dict[str, Cell]] = {}
     for row in rows:
         of_attribute = wide.setdefault(row.attribute_id, {"attribute": row.attribute, "n": row.n})
@@ -82,7 +86,7 @@ def visual_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
     return list(wide.values())
 
 
-def consensus_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
+def consensus_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
     return [
         {
             "label": row.name,
@@ -100,7 +104,7 @@ LONG = ["identity", "attribute", "part", "score", "n", "k", "value", "low", "hig
 """The columns of a metric that has no shape of its own."""
 
 
-def long_rows(rows: tuple[scoring.ScoreRow, ...]) -> list[dict[str, Cell]]:
+def long_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
     """One row a score."""
     return [
         {
@@ -134,7 +138,7 @@ class Command(BaseCommand):
         parser.add_argument("study", nargs="?", help="name of the study, e.g. visage")
         parser.add_argument(
             "--metric",
-            help=f"one of: {', '.join(metric.name for metric in registry.METRICS)}; by default tendency",
+            help=f"one of: {', '.join(metric.name for metric in registry.metrics())}; by default tendency",
         )
         parser.add_argument(
             "--variant",
@@ -161,11 +165,11 @@ class Command(BaseCommand):
         if not options["study"]:
             raise CommandError("Name a study, for example: manage.py scores visage")
         study = output.study_named(options["study"])
-        metric = options["metric"] or registry.METRICS[0].name
+        metric = options["metric"] or registry.metrics()[0].name
         try:
             _refuse_without_task(study, registry.get(metric))
             with output.working(f"{metric} of {study.name} ..."):
-                result = scoring.evaluate(
+                result = evaluate(
                     study=study,
                     metric=metric,
                     variant=options["variant"],
@@ -175,7 +179,7 @@ class Command(BaseCommand):
                 )
         except ValueError as error:
             raise CommandError(str(error)) from error
-        simulated = frames.holds_simulated(study)
+        simulated = holds_simulated(study)
         columns = COLUMNS.get(result.metric, LONG)
         rows = SHAPES.get(result.metric, long_rows)(result.rows)
         if options["format"] == "json":
@@ -195,7 +199,7 @@ class Command(BaseCommand):
             self.stdout.write(_provenance(study.name, len(rows), result))
 
 
-def _refuse_without_task(study: Study, metric: registry.Metric) -> None:
+def _refuse_without_task(study: Study, metric: Metric) -> None:
     """ValueError for a metric of something that the study does not ask, naming what can be asked for."""
     kinds = list(study.tasks.order_by("kind").values_list("kind", flat=True).distinct())
     if metric.source != "answers" or metric.task in kinds:
@@ -211,15 +215,15 @@ def _refuse_without_task(study: Study, metric: registry.Metric) -> None:
     )
 
 
-def _method(result: scoring.Evaluation) -> str:
+def _method(result: Evaluation) -> str:
     return f"95 % percentile interval, {registry.get(result.metric).resampling}"
 
 
-def _lost(result: scoring.Evaluation, name: str) -> int:
+def _lost(result: Evaluation, name: str) -> int:
     return sum(getattr(row, name) or 0 for row in result.rows)
 
 
-def _about(study: str, simulated: bool, result: scoring.Evaluation) -> dict[str, Any]:
+def _about(study: str, simulated: bool, result: Evaluation) -> dict[str, Any]:
     return {
         "study": study,
         "simulated": simulated,
@@ -253,7 +257,7 @@ def _about(study: str, simulated: bool, result: scoring.Evaluation) -> dict[str,
     }
 
 
-def _provenance(study: str, rows: int, result: scoring.Evaluation) -> str:
+def _provenance(study: str, rows: int, result: Evaluation) -> str:
     interval = "no intervals"
     if result.resamples:
         interval = (

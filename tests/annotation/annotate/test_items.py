@@ -177,7 +177,7 @@ def test_the_cap_ends_a_session_and_a_new_session_begins_later():
 
 
 def test_checks_count_in_no_score():
-    from metrics.frames.inputs import counted_responses
+    from metrics.core.answers import counted_responses
 
     of = rating(data=2, gold=1, gold_rate=0.5)
     enrolment = joined(of)

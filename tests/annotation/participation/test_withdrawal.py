@@ -31,8 +31,8 @@ from annotation.models import (
     Unit,
 )
 from annotation.participation.services import crowd, withdrawals
-from metrics import queries as scores
-from metrics.services import score_runs
+from metrics.score_runs import queries as scores
+from metrics.score_runs import services as score_runs
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -60,7 +60,7 @@ def test_anything_else_is_refused_with_an_example(bind):
 def test_a_web_server_has_everything_loaded_before_its_first_request(tmp_path):
     asked = (
         "import gc, json, sys, visage_app.wsgi; "
-        "print(json.dumps([gc.isenabled(), gc.get_freeze_count() > 100_000, 'metrics.views' in sys.modules]))"
+        "print(json.dumps([gc.isenabled(), gc.get_freeze_count() > 100_000, 'metrics.urls' in sys.modules]))"
     )
     command = [sys.executable, "-W", "ignore", "-c", asked]
     done = subprocess.run(

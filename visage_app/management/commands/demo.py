@@ -12,9 +12,9 @@ from django.utils import timezone
 from annotation.demo import accounts, catalogue, pictures, plan, scenario, studies
 from annotation.models import Study
 from generation.recipes.prompts import image_prompts
-from metrics import registry
 from metrics.models import RunState
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
+from metrics.score_runs.metric import VARIANTS
 
 # Any number that no other part of the program locks.
 _LOCK = 7_305_011
@@ -66,7 +66,7 @@ class Command(BaseCommand):
         study = Study.objects.get(name=studies.FINISHED)
         computed = 0
         for metric in METRICS:
-            for variant in registry.VARIANTS:
+            for variant in VARIANTS:
                 run = score_runs.request(study=study, metric=metric, variant=variant)
                 if run.state == RunState.PENDING:
                     score_runs.compute(run_id=run.pk)

@@ -19,9 +19,9 @@ from annotation.exports.services import jobs as export_jobs
 from annotation.webhooks.services import deliveries, events
 from generation.jobs import tasks
 from generation.jobs.services import work, workers
-from metrics import scoring
-from metrics import tasks as score_tasks
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
+from metrics.score_runs import tasks as score_tasks
+from metrics.score_runs.shared_resamples import sharing_resamples
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 1.0
@@ -64,7 +64,7 @@ class Command(BaseCommand):
                 "again for work whose message was lost."
             )
         duties = self._duties(queue)
-        with scoring.sharing_resamples():
+        with sharing_resamples():
             self._repeat(duties, queue=queue, once=once)
 
     def _repeat(self, duties: list[tuple[str, Callable[[], int]]], *, queue: str, once: bool) -> None:

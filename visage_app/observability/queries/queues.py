@@ -21,7 +21,7 @@ from annotation.webhooks.services import deliveries
 from generation.jobs.services import claims
 from generation.models import Job, JobState, Run, RunState
 from metrics.models import ScoreRun
-from metrics.services import score_runs
+from metrics.score_runs import services as score_runs
 
 CAP = 10_000
 """Nothing is counted further than this."""

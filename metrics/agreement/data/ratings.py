@@ -1,0 +1,221 @@
+"""Who rated what how, as arrays for agreement (PROTOCOL §10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db.models import Case, Count, Q, QuerySet, Value, When
+from numpy.typing import NDArray
+
+from annotation.core.scales import SCALES
+from annotation.models import (
+    IdentityGroup,
+    Judgement,
+    Study,
+    TaskKind,
+    Unit,
+)
+from metrics.agreement.stats.rated_pairs import Ratings
+from metrics.core.annotator_groups import GROUPINGS, grouping
+from metrics.core.answers import counted_judgements, counted_responses
+from metrics.core.columns import NONE, columns
+from metrics.core.fingerprints import fingerprint, profiles_fingerprint
+from metrics.core.stats.checks import NOBODY, Ints
+from metrics.depiction.tallies import Tally, tallies
+
+# Where the judged identity group stands, for tasks that are about one.
+_GROUP = {
+    TaskKind.PREVALENCE: "association__group",
+    TaskKind.OFFENSIVENESS: "association__group",
+}
+
+
+@dataclass(frozen=True)
+class RatingFrame:
+    """The ratings of one kind of task. A unit of agreement is an attribute of an image (which may stand on
+    several pages), of an association, or by itself.
+
+    `table.counts` has a column for each of `values`, and a row for each unit and annotator; where nobody
+    knows who answered, a row for each unit (and group of annotators). Beside each row (R,): `attributes`,
+    `identities` (-1 where the task is about none) and the place of its annotator's group in `groups`; without
+    `by` there is one group, named ''.
+    """
+
+    kind: str
+    values: tuple[int, ...]
+    table: Ratings
+    attributes: Ints
+    identities: Ints
+    of_group: Ints
+    groups: tuple[str, ...]
+
+
+def has_region(kind: str) -> bool:
+    """Whether a task of this kind is about an identity group, so that its annotators have pools."""
+    return kind == TaskKind.DEPICTION or kind in _GROUP
+
+
+def read_ratings(
+    study: Study, kind: str, *, by: str | None = None, given: Sequence[Tally] | None = None
+) -> RatingFrame:
+    """The ratings of all tasks of `kind`, split by what annotators say of themselves.
+
+    `by` 'gender' and 'origin' are profile fields; 'pool' compares the region of residence and of identity
+    with the region of the judged group (PROTOCOL §3). An annotator whom the data do not identify belongs
+    to the stratum of the slot, where that names one value of the field. `given`: what a depiction task's
+    answers say, if they were read already; used where nobody is told apart. Raises ValueError for another
+    `by` and for pools of a task that is about no group.
+    """
+    if by is not None and by not in GROUPINGS:
+        raise ValueError(f"Annotators can be compared by {', '.join(GROUPINGS)}; not by '{by}'.")
+    if by == "pool" and not has_region(kind):
+        raise ValueError(f"A {kind} task is about no identity group, so its annotators are in no pool.")
+    values = tuple(sorted(label.value for label in SCALES[kind]))
+    if kind == TaskKind.DEPICTION:
+        rows = _depicted(study, by, given)
+    else:
+        rows = _judged(study, TaskKind(kind), by, values)
+    names: tuple[str, ...] = ("",)
+    of_group = np.zeros(len(rows.raters), dtype=np.int64)
+    if by is not None and rows.strata:
+        keys = np.column_stack([rows.stratum, rows.identities])
+        names, of_group = _named(grouping(study, by), rows.raters, rows.strata, keys)
+    # attributes tell the units of a cluster apart
+    order = np.lexsort((rows.raters, of_group, rows.attributes, rows.clusters))
+    attributes = rows.attributes[order]
+    return RatingFrame(
+        kind=kind,
+        values=values,
+        table=Ratings(rows.counts[order], attributes, rows.clusters[order], rows.raters[order]),
+        attributes=attributes,
+        identities=rows.identities[order],
+        of_group=of_group[order],
+        groups=names,
+    )
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows in no order, with the `strata` that slots were reserved for, sorted; none if not asked for."""
+
+    counts: Ints
+    clusters: Ints
+    attributes: Ints
+    raters: Ints
+    identities: Ints
+    stratum: Ints
+    strata: tuple[str, ...]
+
+
+def _known(study: Study, kind: str) -> bool:
+    return counted_responses(study, kind).filter(annotator__isnull=False).exists()
+
+
+def _depicted(study: Study, by: str | None, given: Sequence[Tally] | None) -> _Rows:
+    split = by is not None
+    pieces = given if given is not None and not split else None
+    if pieces is None:
+        pieces = tallies(study, one_by_one=_known(study, TaskKind.DEPICTION), by_stratum=split)
+    strata = tuple(sorted({name for piece in pieces for name in piece.strata})) if split else ()
+    none = np.zeros(0, dtype=np.int64)
+    stratum = [
+        np.array([strata.index(name) for name in piece.strata], dtype=np.int64)[piece.stratum]
+        for piece in pieces
+        if split
+    ]
+    return _Rows(
+        counts=np.concatenate([np.zeros((0, 2), dtype=np.int8), *(piece.counts for piece in pieces)]),
+        clusters=np.concatenate([none, *(piece.images for piece in pieces)]),
+        attributes=np.concatenate([none, *(piece.attributes for piece in pieces)]),
+        raters=np.concatenate([none, *(piece.raters for piece in pieces)]),
+        identities=np.repeat([piece.group_id for piece in pieces], [len(piece.images) for piece in pieces]),
+        stratum=np.concatenate([none, *stratum]),
+        strata=strata,
+    )
+
+
+def _judged(study: Study, task: TaskKind, by: str | None, values: tuple[int, ...]) -> _Rows:
+    judgements = counted_judgements(study, task).order_by()
+    reserved = _strata(study, task) if by is not None else ()
+    keys = ["response__unit_id", "option__attribute_id"]
+    if reserved:
+        named = [When(response__slot__stratum=name, then=Value(place)) for place, name in enumerate(reserved)]
+        judgements = judgements.annotate(stratum=Case(*named))
+        keys.append("stratum")
+    known = _known(study, task)
+    rows, counts = (_one_by_one if known else _together)(judgements, keys, values)
+    return _Rows(
+        counts=counts,
+        clusters=rows[:, 0],
+        attributes=rows[:, 1],
+        raters=rows[:, -1] if known else np.full(len(rows), NOBODY),
+        identities=_identities(study, task, rows[:, 0]),
+        stratum=rows[:, 2] if reserved else np.zeros(0, dtype=np.int64),
+        strata=reserved,
+    )
+
+
+def _one_by_one(rows: QuerySet[Judgement], keys: list[str], values: tuple[int, ...]) -> tuple[Ints, Ints]:
+    """A row for each judgement, its annotator last."""
+    found = columns(rows, *keys, "value", "response__annotator_id")
+    place = np.searchsorted(values, found[:, -2])
+    counts: NDArray[Any] = np.zeros((len(found), len(values)), dtype=np.int8)
+    counts[np.arange(len(found)), place] = 1
+    return np.delete(found, -2, axis=1), counts
+
+
+def _together(rows: QuerySet[Judgement], keys: list[str], values: tuple[int, ...]) -> tuple[Ints, Ints]:
+    """A row for each unit, with the sums that SQL makes."""
+    sums = {f"given_{place}": Count("pk", filter=Q(value=value)) for place, value in enumerate(values)}
+    found = columns(rows.values(*keys).annotate(**sums), *keys, *sums)
+    return found[:, : len(keys)], found[:, len(keys) :]
+
+
+def _strata(study: Study, kind: str) -> tuple[str, ...]:
+    """What slots with a counted answer are reserved for."""
+    named = counted_responses(study, kind).order_by().values_list("slot__stratum", flat=True)
+    return tuple(sorted(str(name) for name in named.distinct()))
+
+
+def _identities(study: Study, task: TaskKind, units_of: Ints) -> Ints:
+    """The identity group that each row is about; NONE where there is none."""
+    if task not in _GROUP:
+        return np.full(len(units_of), NONE)
+    units = Unit.objects.filter(task__study=study, task__kind=task).order_by()
+    pairs = columns(units, "pk", _GROUP[task])
+    pairs = pairs[np.argsort(pairs[:, 0])]
+    return np.asarray(pairs[np.searchsorted(pairs[:, 0], units_of), 1])
+
+
+def _named(
+    group_of: Callable[[list[object]], str], raters: Ints, reserved: tuple[str, ...], keys: Ints
+) -> tuple[tuple[str, ...], Ints]:
+    """The names of the groups of annotators, sorted, and the place among them of each row, by its annotator
+    and `keys` (R, 2): the place of its stratum in `reserved`, and its identity group."""
+    regions = dict(IdentityGroup.objects.values_list("pk", "region"))
+    kinds, inverse = np.unique(np.column_stack([raters, keys]), axis=0, return_inverse=True)
+    said = [
+        group_of([None if rater == NOBODY else rater, reserved[stratum], regions.get(identity, "")])
+        for rater, stratum, identity in kinds.tolist()
+    ]
+    names = tuple(sorted(set(said)))
+    return names, np.array([names.index(name) for name in said], dtype=np.int64)[inverse.ravel()]
+
+
+def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
+    """The answers to tasks of every kind, and whatever sorts those who gave them into groups."""
+    by = parameters["by"]
+    found: list[object] = [fingerprint(counted_responses(study, kind)) for kind in TaskKind.values]
+    if by != "none":
+        found.append(profiles_fingerprint(study))
+    if by == "pool":
+        found.append(sorted(map(list, IdentityGroup.objects.values_list("pk", "region"))))
+    return found
+
+
+def rule(study: Study, parameters: Mapping[str, str]) -> str:
+    """What stands beside every score of agreement instead of a rule."""
+    return "every rating counts as it was given"

@@ -1,0 +1,103 @@
+"""The metric of how far annotators agree."""
+
+from __future__ import annotations
+
+from metrics.agreement import queries
+from metrics.agreement.data import ratings
+from metrics.agreement.scores import score_rows
+from metrics.score_runs.metric import Metric, Parameter
+
+METRICS: tuple[Metric, ...] = (
+    Metric(
+        name="agreement",
+        version=3,
+        title="Agreement between annotators",
+        task="",
+        unit=(
+            "-1 to 1 (alpha, fleiss_kappa, cross_kappa), per cent (percentage), 0 to 1 (box_iou); of "
+            "differences the same, percentage in points"
+        ),
+        direction=(
+            "larger: the same answers more often; disagreement is data, not error. A difference above 0: the "
+            "first group agrees more"
+        ),
+        definition=(
+            "For each kind of task and each reading of its scale: Krippendorff's α = 1 − D_o / D_e with "
+            "missing ratings allowed, Fleiss' κ where every unit has the same number of ratings, the share "
+            "of pairs of ratings of a unit that are the same, and for boxes the mean best-match IoU of every "
+            "two annotators of the same attribute of an image. Of the whole study, of each attribute and of "
+            "each identity group; within and between groups of annotators where `by` names some, and for "
+            "every two of them that stated what they are the α and the percentage within the first less "
+            "those within the second. p is two-sided, from the same resamples as the interval; q is p after "
+            "Benjamini and Hochberg over both measures of all pairs of groups of the task and reading."
+        ),
+        names=(
+            ("alpha", "Krippendorff's α; n: units rated"),
+            ("fleiss_kappa", "Fleiss' κ, nominal; n: units rated"),
+            ("percentage", "percentage of pairs of ratings that are the same; n: pairs, k: those"),
+            (
+                "cross_kappa",
+                "cross-replication reliability κ_x of two groups; n: units that both rated",
+            ),
+            ("box_iou", "mean best-match IoU; n: pairs of annotators of one attribute of an image"),
+            (
+                "annotators",
+                "how many people rated within a group of annotators; none where not all are known",
+            ),
+            (
+                "percentage_difference",
+                "percentage within the first group less that within the second; n: pairs of both",
+            ),
+            ("percentage_difference_p", "its p"),
+            ("percentage_difference_q", "its q"),
+            (
+                "alpha_difference",
+                "α within the first group less that within the second; n: units that either rated",
+            ),
+            ("alpha_difference_p", "its p"),
+            ("alpha_difference_q", "its q"),
+        ),
+        interval=True,
+        variants_differ=False,
+        variants_note="the same",
+        section="§10",
+        reference=(
+            "Krippendorff (2011), https://repository.upenn.edu/asc_papers/43; Fleiss (1971), "
+            "doi:10.1037/h0031619; Wong, Paritosh & Aroyo (2021), doi:10.18653/v1/2021.acl-long.548; "
+            "Benjamini & Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x"
+        ),
+        source="ratings",
+        parts=(
+            "`task: KIND; reading: LEVEL`, and where annotators are compared `; within: GROUP`, "
+            "`; between: GROUP and GROUP` or `; difference: GROUP and GROUP`, the first less the second. "
+            "Readings: nominal (every label, Unsure too), ordinal and interval (Unsure is missing; of visual "
+            "nature and offensiveness only)"
+        ),
+        parameters=(
+            Parameter(
+                "by",
+                "none",
+                "groups of annotators: none, gender, origin, or pool (in- and out-region, PROTOCOL §3)",
+            ),
+        ),
+        resampling=(
+            "bootstrap over images (or what a unit is about) and annotators, in which a pair of ratings "
+            "counts as often as its image and its two annotators were drawn, and nobody is paired with "
+            "themselves; of a difference, images and annotators that both groups share are drawn once for "
+            "both; where annotators are not identified, over images alone; none for a single image"
+        ),
+        caveats=(
+            "α and κ fall when one answer is much more frequent than the others, even where nearly all pairs "
+            "agree. An interval from a handful of annotators says little: resamples without a pair are "
+            "counted as undefined and left out. Groups of fewer than five people have no difference: so "
+            "few do not show how others would agree. A difference in α can come from how often each group "
+            "gives each answer as well as from how often its people agree: read it beside that of the "
+            "percentage. A q above 5 % does not show that there is no difference. Where annotators are not "
+            "identified a difference and its q are of these very people, not of the groups they stand for."
+        ),
+        compute=score_rows.agreement_scores,
+        rule=ratings.rule,
+        fingerprint=ratings.inputs_fingerprint,
+        check_readable=queries.check_readable,
+    ),
+)

@@ -1,0 +1,97 @@
+"""How much more one group of annotators agrees within itself than another: differences with p and q."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from metrics.agreement.data.ratings import RatingFrame
+from metrics.agreement.scores.draws import Draw
+from metrics.agreement.scores.readings import Reading, read
+from metrics.agreement.scores.rows import AgreementRow, defined, defined_of, intervals_of
+from metrics.agreement.stats import rated_pairs
+from metrics.agreement.stats.coefficients import Estimate
+from metrics.agreement.stats.differences import Apart, apart
+from metrics.core.annotator_groups import NOT_STATED
+from metrics.core.stats.checks import Ints
+from metrics.core.stats.differences import false_discovery
+
+LEAST_PEOPLE = 5
+"""Fewer do not show how others would agree: of three who differ, intervals of 95 % held the truth in 85 %
+of simulated studies."""
+
+
+def differences(
+    frame: RatingFrame,
+    reading: Reading,
+    rows: Mapping[str, Ints],
+    within: Mapping[str, AgreementRow],
+    draw: Draw,
+) -> list[AgreementRow]:
+    """Agreement within each group that stated what it is less that within each later one.
+
+    `rows`: which of `frame` are of each group; `within`: what was found of it by itself. Groups without a
+    pair of ratings, or of fewer than LEAST_PEOPLE known annotators, have no difference. q is over both
+    measures of all rows that are returned.
+    """
+    compared = [name for name, row in within.items() if name != NOT_STATED and _large(row)]
+    cells = {name: rated_pairs.within(read(frame, reading, rows[name])) for name in compared}
+    found = []
+    for first, second in combinations(compared, 2):
+        difference = apart(
+            cells[first],
+            cells[second],
+            reading.kept,
+            level=reading.level,
+            resamples=draw.resamples,
+            rng=draw.generator(frame.kind, reading.level, "difference", first, second),
+        )
+        units = _units(frame, reading, np.concatenate([rows[first], rows[second]]))
+        found.append(_row(within[first], within[second], difference, units))
+    return _with_q(found)
+
+
+def _large(row: AgreementRow) -> bool:
+    return row.pairs > 0 and (row.annotators is None or row.annotators >= LEAST_PEOPLE)
+
+
+def _units(frame: RatingFrame, reading: Reading, rows: Ints) -> int:
+    """How many units have a rating that counts, of somebody of either group."""
+    table = read(frame, reading, np.sort(rows))
+    return len(np.unique(table.numbered[table.counts.sum(axis=1) > 0]))
+
+
+def _row(first: AgreementRow, second: AgreementRow, found: Apart, units: int) -> AgreementRow:
+    share, alpha = (Estimate(each.value, each.interval) for each in (found.share, found.alpha))
+    p = {"percentage": found.share.p, "alpha": found.alpha.p}
+    if min(first.units, second.units) < 2:
+        # chance is taken from the other units, and a side has none
+        alpha = Estimate(float("nan"))
+        del p["alpha"]
+    return replace(
+        first,
+        scope="difference",
+        other=second.group,
+        units=units,
+        ratings=first.ratings + second.ratings,
+        pairs=first.pairs + second.pairs,
+        percentage=defined(100 * share.value),
+        alpha=defined(alpha.value),
+        fleiss_kappa=None,
+        agreeing=0,
+        annotators=None,
+        intervals=intervals_of(percentage=share, alpha=alpha),
+        p=defined_of(p),
+    )
+
+
+def _with_q(rows: list[AgreementRow]) -> list[AgreementRow]:
+    tests = [(place, name) for place, row in enumerate(rows) for name in row.p]
+    q = false_discovery([rows[place].p[name] for place, name in tests])
+    adjusted: list[dict[str, float]] = [{} for _ in rows]
+    for (place, name), value in zip(tests, q.tolist(), strict=True):
+        adjusted[place][name] = value
+    return [replace(row, q=each) for row, each in zip(rows, adjusted, strict=True)]

@@ -1,0 +1,279 @@
+"""Agreement between annotators, within and across groups of them, with intervals (PROTOCOL §10).
+
+All take a table of ratings (`rated_pairs.Ratings`). Missing ratings are simply not counted, and only
+pairs within a unit are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metrics.agreement.stats import coincidences, pairs_by_subject
+from metrics.agreement.stats import rated_pairs as pairs
+from metrics.agreement.stats.coincidences import Level
+from metrics.agreement.stats.rated_pairs import Cells, Ratings
+from metrics.core.stats import checks, percentiles
+from metrics.core.stats.checks import NOBODY, Floats
+from metrics.core.stats.percentiles import Interval
+
+Statistics = Callable[[Floats], Floats]
+"""From sums (..., F) to as many numbers as are asked for (..., M)."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, NaN where it is undefined, and its interval, None where nothing was resampled."""
+
+    value: float
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class Within:
+    """Agreement of one group of annotators, on `units` that were rated at least once, `ratings` times.
+
+    `share` of `pairs` of ratings that are the same, `agreeing` in number; a unit with m ratings has
+    m (m − 1) / 2 pairs, so units with more ratings weigh more.
+    """
+
+    units: int
+    ratings: int
+    pairs: int
+    agreeing: int
+    share: Estimate
+    alpha: Estimate
+    fleiss_kappa: Estimate
+
+
+@dataclass(frozen=True)
+class Between:
+    """Agreement across two groups of annotators on the `units` that both rated, `ratings` times."""
+
+    units: int
+    ratings: int
+    pairs: int
+    agreeing: int
+    share: Estimate
+    kappa: Estimate
+
+
+def within(
+    table: Ratings,
+    values: Sequence[float],
+    *,
+    level: Level,
+    resamples: int = 0,
+    rng: np.random.Generator | None = None,
+) -> Within:
+    r"""Krippendorff's alpha [1]_, Fleiss' kappa [2]_ and the share of agreeing pairs.
+
+    Parameters
+    ----------
+    table : Ratings
+        `counts` (R, V): how many ratings of each value. Units with one rating tell nothing.
+    values : sequence of float, length V
+        The values in the order of the scale.
+    level : {'nominal', 'ordinal', 'interval'}
+        Of alpha; kappa is nominal.
+    resamples, rng
+        For 95 % percentile intervals over clusters and annotators (`rated_pairs.resampled`); 0 for none.
+
+    Returns
+    -------
+    Within
+        alpha: 1 is perfect, 0 what chance would give, below 0 systematic disagreement; undefined without a
+        pair of ratings, or where one value only was given. kappa: undefined besides where units have
+        different numbers of ratings.
+
+    References
+    ----------
+    .. [1] Krippendorff (2011), Computing Krippendorff's Alpha-Reliability.
+           https://repository.upenn.edu/asc_papers/43
+    .. [2] Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological Bulletin
+           76(5), 378-382. doi:10.1037/h0031619
+
+    Examples
+    --------
+    >>> found = within(table_of([[2, 0], [0, 2], [2, 0]]), [0, 1], level="nominal")
+    >>> found.alpha.value, found.fleiss_kappa.value, found.share.value
+    (1.0, 1.0, 1.0)
+    """
+    whole, given = np.zeros(len(table.units), dtype=np.int64), None if rng is None else lambda part: rng
+    return within_each(table, whole, values, parts=1, level=level, resamples=resamples, rng=given)[0]
+
+
+def within_each(
+    table: Ratings,
+    part_of: ArrayLike,
+    values: Sequence[float],
+    *,
+    parts: int,
+    level: Level,
+    resamples: int = 0,
+    rng: Callable[[int], np.random.Generator] | None = None,
+) -> list[Within]:
+    """What `within` says of the rows of each part by themselves, for thousands of parts at once.
+
+    Parameters
+    ----------
+    part_of : array_like of int, shape (R,)
+        Which of the `parts` each row of `table` is of, from 0 on.
+    rng : callable, optional
+        From a part to its generator; asked only where an interval is drawn.
+
+    Examples
+    --------
+    >>> table = table_of([[2, 0], [1, 1], [0, 2]])
+    >>> found = within_each(table, [0, 1, 0], [0, 1], parts=2, level="nominal")
+    >>> [(one.units, one.alpha.value) for one in found]
+    [(2, 1.0), (1, 0.0)]
+    """
+    _check_width(table, values)
+    _check_rng(resamples, rng)
+
+    def statistics(sums: Floats, regular: ArrayLike) -> Floats:
+        kappa = np.where(regular, coincidences.kappa(_square(sums, values)), np.nan)
+        return np.stack([*share_and_alpha(sums, values, level=level), kappa], axis=-1)
+
+    found: list[Within] = []
+    for some in pairs_by_subject.in_parts(table, part_of, parts):
+        points = statistics(some.total, some.regular)
+        whole = some.total[:, -2:].round().astype(np.int64).tolist()
+        for part, (agreeing, number) in enumerate(whole):
+            drawn = None
+            if rng is not None and resamples and some.several[part]:
+                sums = pairs.resampled(some.cells(part), resamples=resamples, rng=rng(len(found)))
+                drawn = statistics(sums, some.regular[part])
+            share, alpha, kappa = _with_intervals(points[part], drawn, resamples)
+            units, ratings = int(some.units[part]), int(some.ratings[part])
+            found.append(Within(units, ratings, number, agreeing, share, alpha, kappa))
+    return found
+
+
+def share_and_alpha(sums: Floats, values: Sequence[float], *, level: Level) -> tuple[Floats, Floats]:
+    """The share of agreeing pairs and Krippendorff's alpha, shape (...) each, of sums (..., V·V + 2) as the
+    cells of `rated_pairs.within` have them. NaN as in `within`."""
+    alpha = coincidences.alpha(_square(sums, values), values, level=level)
+    return _share(sums[..., -2], sums[..., -1]), alpha
+
+
+def between(
+    table: Ratings,
+    second: ArrayLike,
+    values: Sequence[float],
+    *,
+    level: Level,
+    resamples: int = 0,
+    rng: np.random.Generator | None = None,
+) -> Between:
+    """The share of agreeing pairs of one rating of each group, and the cross-replication reliability
+    (`coincidences.cross_kappa`); with one nominal rating of each group that is Cohen's kappa [1]_.
+
+    `second` (R,) says which rows of `table` are of the other group. Units that one did not rate are left out.
+
+    References
+    ----------
+    .. [1] Cohen (1960), A coefficient of agreement for nominal scales, Educational and Psychological
+           Measurement 20(1), 37-46. doi:10.1177/001316446002000104
+
+    Examples
+    --------
+    >>> both = Ratings(np.eye(2, dtype=int)[[0, 0, 1, 1]], np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]),
+    ...                np.array([7, 8, 7, 8]))
+    >>> between(both, [False, True, False, True], [0, 1], level="nominal").kappa.value
+    1.0
+    """
+    _check_width(table, values)
+    v = len(values)
+    cells = pairs.between(table, second)
+
+    def statistics(sums: Floats) -> Floats:
+        square = sums[..., : v * v].reshape(*sums.shape[:-1], v, v)
+        x, y = sums[..., v * v : v * v + v], sums[..., v * v + v :]
+        share = _share(np.trace(square, axis1=-2, axis2=-1), square.sum(axis=(-2, -1)))
+        return np.stack([share, coincidences.cross_kappa(square, x, y, values, level=level)], axis=-1)
+
+    share, kappa = _estimates(cells, statistics, resamples, rng)
+    other = np.asarray(second, dtype=np.bool_)
+    sides = [_ratings_of_units(table, only=side) for side in (~other, other)]
+    shared = (sides[0] > 0) & (sides[1] > 0)
+    square = cells.total[: v * v].reshape(v, v)
+    return Between(
+        units=int(shared.sum()),
+        ratings=int((sides[0] + sides[1])[shared].sum()),
+        pairs=round(float(square.sum())),
+        agreeing=round(float(np.trace(square))),
+        share=share,
+        kappa=kappa,
+    )
+
+
+def mean_over_pairs(cells: Cells, *, resamples: int = 0, rng: np.random.Generator | None = None) -> Estimate:
+    """The mean of a number that pairs of annotators have, such as the IoU of their boxes: `sums` holds the
+    sum of it and the number of pairs.
+
+    Examples
+    --------
+    >>> mean_over_pairs(Cells(np.array([[1.5, 2]]), np.array([0]), np.array([1]), np.array([2]))).value
+    0.75
+    """
+    return _estimates(cells, lambda sums: _share(sums[..., :1], sums[..., 1:]), resamples, rng)[0]
+
+
+def table_of(counts: ArrayLike) -> Ratings:
+    """Ratings of units whose annotators are not known, each unit a cluster of its own: `counts` (U, V)."""
+    table = checks.counts("counts", counts, ndim=2)
+    each = np.arange(len(table))
+    return Ratings(table, each, each, np.full(len(table), NOBODY))
+
+
+def _estimates(
+    cells: Cells, statistics: Statistics, resamples: int, rng: np.random.Generator | None
+) -> list[Estimate]:
+    """Each of the `statistics` of the sums of `cells`, with its interval."""
+    _check_rng(resamples, rng)
+    drawn = None
+    several = len(cells.clusters) and bool((cells.clusters != cells.clusters[0]).any())
+    if rng is not None and resamples and several:
+        drawn = statistics(pairs.resampled(cells, resamples=resamples, rng=rng))
+    return _with_intervals(statistics(cells.total), drawn, resamples)
+
+
+def _check_rng(resamples: int, rng: object) -> None:
+    if resamples and rng is None:
+        raise ValueError("An interval needs a random generator: give rng.")
+
+
+def _with_intervals(points: Floats, drawn: Floats | None, resamples: int) -> list[Estimate]:
+    """The numbers (M,), with intervals from those of the resamples (B, M) if `resamples` were asked for."""
+    if not resamples:
+        return [Estimate(value) for value in points.tolist()]
+    if drawn is None:
+        # one image tells nothing of how others would differ
+        nothing = Interval(float("nan"), float("nan"), 0, resamples)
+        return [Estimate(value, nothing) for value in points.tolist()]
+    intervals = percentiles.percentile_intervals(drawn, points)
+    return [Estimate(value, interval) for value, interval in zip(points.tolist(), intervals, strict=True)]
+
+
+def _square(sums: Floats, values: Sequence[float]) -> Floats:
+    """The coincidences (..., V, V) among the sums."""
+    return np.asarray(sums[..., :-2].reshape(*sums.shape[:-1], len(values), len(values)))
+
+
+def _share(some: Floats, of: Floats) -> Floats:
+    return np.asarray(np.divide(some, of, out=np.full(np.shape(of), np.nan), where=np.asarray(of) > 0))
+
+
+def _ratings_of_units(table: Ratings, only: ArrayLike = True) -> Floats:
+    """How many ratings each unit of `table` has, of the rows that count."""
+    return np.asarray(np.bincount(table.numbered, weights=table.counts.sum(axis=1) * np.asarray(only)))
+
+
+def _check_width(table: Ratings, values: Sequence[float]) -> None:
+    if table.counts.shape[1] != len(values):
+        raise ValueError(f"counts has {table.counts.shape[1]} columns for {len(values)} values.")

@@ -1,0 +1,130 @@
+"""Pairs of ratings of many parts of a table, such as each attribute's, summed at once (PROTOCOL §10).
+
+Thousands of small tables would each cost dozens of calls of numpy; one table in the order of its parts costs
+as many in all. Each part's sums are those that `rated_pairs.within` gives of its rows by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metrics.agreement.stats import rated_pairs
+from metrics.agreement.stats.rated_pairs import Cells, Ratings
+from metrics.core.stats.checks import Bools, Floats, Ints
+
+# Rows summed at once, or of a single part that has more: some 100 MB of cells, whatever the study's size.
+_AT_ONCE = 500_000
+_Number = TypeVar("_Number", np.float64, np.int64)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Of each of P parts: the `total` (P, F) of its pairs, how many `units` (P,) were rated and how often
+    (`ratings`), whether each of them as often as the others (`regular`), and whether its pairs are of more
+    than one cluster (`several`)."""
+
+    total: Floats
+    units: Ints
+    ratings: Ints
+    regular: Bools
+    several: Bools
+    _cells: Cells
+    _bounds: Ints
+
+    def cells(self, part: int) -> Cells:
+        """The pairs of one part, to be resampled."""
+        return self._cells.of(slice(*self._bounds[part : part + 2].tolist()))
+
+
+def in_parts(table: Ratings, part_of: ArrayLike, parts: int) -> Iterator[Parts]:
+    """All parts in their order, some at a time.
+
+    `part_of` (R,) says which of the `parts` each row is of, from 0 on. Raises ValueError for another shape or
+    number.
+
+    Examples
+    --------
+    >>> nobody = np.array([rated_pairs.NOBODY] * 3)
+    >>> table = Ratings(np.array([[2, 0], [1, 1], [0, 3]]), np.arange(3), np.arange(3), nobody)
+    >>> [(some.units.tolist(), some.ratings.tolist()) for some in in_parts(table, [0, 1, 0], 2)]
+    [([2, 1], [5, 2])]
+    """
+    place = np.asarray(part_of, dtype=np.int64)
+    if place.shape != table.units.shape:
+        raise ValueError(f"part_of has shape {place.shape}; {table.units.shape} is needed.")
+    if len(place) and not 0 <= place.min() <= place.max() < parts:
+        raise ValueError(f"part_of reaches from {place.min()} to {place.max()}; there are {parts} parts.")
+    order = np.argsort(place, kind="stable") if parts > 1 else None
+    place = place if order is None else place[order]
+    ends = np.searchsorted(place, np.arange(parts), side="right")
+    first = begin = 0
+    while first < parts:
+        last = max(first + 1, int(np.searchsorted(ends, begin + _AT_ONCE, side="right")))
+        end = int(ends[last - 1])
+        own = place[begin:end]
+        some = table if order is None else _apart(table, order[begin:end], own)
+        yield _summed(some, own - first, last - first)
+        first, begin = last, end
+
+
+def _apart(table: Ratings, rows: Ints, place: Ints) -> Ratings:
+    """The rows, with a cluster that several parts share as one for each."""
+    clusters = table.clusters[rows]
+    new = _begins(place, clusters)
+    return Ratings(table.counts[rows], table.units[rows], np.cumsum(new) - 1, table.raters[rows])
+
+
+def _summed(table: Ratings, place: Ints, parts: int) -> Parts:
+    # a cluster is of one part, and clusters stand in the order of the parts
+    begins = np.flatnonzero(_begins(table.clusters))
+    cells = rated_pairs.within(table)
+    own = place[begins][np.searchsorted(table.clusters[begins], cells.clusters)]
+    order = np.argsort(own, kind="stable")
+    cells = cells.of(order)
+    bounds = np.concatenate([[0], np.searchsorted(own[order], np.arange(parts), side="right")])
+
+    unit_begins = np.flatnonzero(_begins(table.numbered))
+    rated = np.bincount(table.numbered, weights=table.counts.sum(axis=1)).astype(np.int64)
+    of_unit = place[unit_begins][rated > 0]
+    rated = rated[rated > 0]
+    unit_bounds = np.concatenate([[0], np.searchsorted(of_unit, np.arange(parts), side="right")])
+    return Parts(
+        total=_reduced(np.add, cells.sums, bounds),
+        units=np.diff(unit_bounds),
+        ratings=_reduced(np.add, rated, unit_bounds),
+        regular=_alike(rated, unit_bounds) & (np.diff(unit_bounds) > 0),
+        several=~_alike(cells.clusters, bounds),
+        _cells=cells,
+        _bounds=bounds,
+    )
+
+
+def _begins(*columns: Ints) -> Bools:
+    """Where a row is the first, or differs from the one before it."""
+    new = np.ones(len(columns[0]), dtype=np.bool_)
+    new[1:] = False
+    for column in columns:
+        new[1:] |= np.diff(column) != 0
+    return new
+
+
+def _reduced(by: np.ufunc, values: NDArray[_Number], bounds: Ints) -> NDArray[_Number]:
+    """`by` over the rows of each part; 0 of none."""
+    found = np.zeros((len(bounds) - 1, *values.shape[1:]), dtype=values.dtype)
+    some = np.diff(bounds) > 0
+    if some.any():
+        found[some] = by.reduceat(values, bounds[:-1][some], axis=0)
+    return found
+
+
+def _alike(values: Ints, bounds: Ints) -> Bools:
+    """Whether all values of each part are the same."""
+    return np.asarray(_reduced(np.minimum, values, bounds) == _reduced(np.maximum, values, bounds))
+
+
+__all__ = ["Parts", "in_parts"]

@@ -1,0 +1,354 @@
+"""Pairs of ratings of the same unit, as sums that can be resampled over images and annotators (PROTOCOL §10).
+
+A table holds one row for each unit and annotator; its rows stand in the order of their clusters (images) and
+within them of their units. What agreement is computed from is a sum over pairs of rows, so that a resample
+weighs each pair by how often its image and its two annotators were drawn, and nothing is computed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metrics.core.stats import bootstrap, checks
+from metrics.core.stats.checks import NOBODY, Bools, Floats, Ints
+
+_FIELDS = ("sums", "clusters", "first", "second")
+# Numbers held at once: 4 million are 32 MB, whatever the size of the study.
+_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True)
+class Cells:
+    """`sums` (R, F) over the pairs of one cluster (R,) and two annotators, `first` and `second` (R,)."""
+
+    sums: Floats
+    clusters: Ints
+    first: Ints
+    second: Ints
+
+    def of(self, chosen: Ints | slice) -> Cells:
+        """The chosen rows."""
+        return Cells(self.sums[chosen], self.clusters[chosen], self.first[chosen], self.second[chosen])
+
+    @property
+    def total(self) -> Floats:
+        """The sums of all, shape (F,)."""
+        return np.asarray(self.sums.sum(axis=0))
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """`counts` (R, V): how many ratings of each value `raters` (R,) gave `units` (R,) of `clusters` (R,)."""
+
+    counts: Ints
+    units: Ints
+    clusters: Ints
+    raters: Ints
+
+    def __post_init__(self) -> None:
+        length = len(checks.counts("counts", self.counts, ndim=2))
+        for name in ("units", "clusters", "raters"):
+            if np.shape(getattr(self, name)) != (length,):
+                raise ValueError(f"{name} has shape {np.shape(getattr(self, name))}; ({length},) is needed.")
+        apart = np.diff(self.clusters) != 0
+        if length and bool((np.diff(self.units)[~apart] < 0).any() or (np.diff(self.clusters) < 0).any()):
+            raise ValueError("The rows must stand in the order of clusters, and within them of units.")
+
+    @cached_property
+    def numbered(self) -> Ints:
+        """The unit of each row as 0, 1, ... in the order of the rows."""
+        if not len(self.units):
+            return np.zeros(0, dtype=np.int64)
+        new = (np.diff(self.units) != 0) | (np.diff(self.clusters) != 0)
+        return np.concatenate([[0], np.cumsum(new)])
+
+    def of(self, chosen: Bools | Ints | slice) -> Ratings:
+        """The chosen rows."""
+        if isinstance(chosen, slice) and chosen.indices(len(self.units)) == (0, len(self.units), 1):
+            return self
+        return Ratings(self.counts[chosen], self.units[chosen], self.clusters[chosen], self.raters[chosen])
+
+
+def within(table: Ratings) -> Cells:
+    r"""Pairs of ratings of the same unit.
+
+    `sums` has V·V columns of coincidences, each ordered pair of a unit with m ratings counting 1 / (m − 1),
+    and then two: pairs of the same value, and pairs. Units with one rating have none.
+
+    Examples
+    --------
+    >>> cells = within(Ratings(np.array([[2, 1]]), np.array([0]), np.array([0]), np.array([NOBODY])))
+    >>> cells.sums.tolist()
+    [[1.0, 1.0, 1.0, 0.0, 1.0, 3.0]]
+    """
+    unit = table.numbered
+    ratings = np.bincount(unit, weights=table.counts.sum(axis=1))[unit]
+    weights = np.divide(1.0, ratings - 1, out=np.zeros(len(ratings)), where=ratings > 1)
+    found = [_within(table.of(rows), weights[rows]) for rows in _blocks(table)]
+    return _gathered(found, table.counts.shape[1] ** 2 + 2)
+
+
+def _within(table: Ratings, weights: Floats) -> Cells:
+    counts = table.counts.astype(np.float64)
+    found = []
+    for one, other in _neighbours(table):
+        both = counts[one][:, :, None] * counts[other][:, None, :]
+        if one is other:
+            both -= counts[:, :, None] * np.eye(counts.shape[1])
+            alone = np.full(len(counts), NOBODY)
+            found.append(_cells(table, one, both, weights, table.raters, alone))
+            continue
+        both = both + both.transpose(0, 2, 1)
+        low = np.minimum(table.raters[one], table.raters[other])
+        high = np.maximum(table.raters[one], table.raters[other])
+        # two ratings of one unit by one annotator are drawn together
+        found.append(_cells(table, one, both, weights, high, np.where(low == high, NOBODY, low)))
+    return _gathered(found, counts.shape[1] ** 2 + 2)
+
+
+def _cells(table: Ratings, rows: Ints, both: Floats, weights: Floats, first: Ints, second: Ints) -> Cells:
+    pairs = both.sum(axis=(1, 2))
+    some = pairs > 0
+    both, rows = both[some], rows[some]
+    square = (both * weights[rows][:, None, None]).reshape(len(both), both.shape[1] ** 2)
+    same = np.trace(both, axis1=1, axis2=2)
+    sums = np.column_stack([square, same / 2, pairs[some] / 2])
+    return _summed(Cells(sums, table.clusters[rows], first[some], second[some]))
+
+
+def between(table: Ratings, second: ArrayLike) -> Cells:
+    """Pairs of a rating of one group of annotators and one of another of the same unit.
+
+    `second` (R,) says which rows are of the other group. `sums` has V·V columns of pairs (the first group's
+    value in rows), V of the first group's ratings and V of the second's. Units that one of them did not rate
+    are left out.
+
+    Examples
+    --------
+    >>> table = Ratings(np.array([[1, 0], [0, 2]]), np.array([0, 0]), np.array([0, 0]), np.array([5, 6]))
+    >>> between(table, [False, True]).total.tolist()
+    [0.0, 2.0, 0.0, 0.0, 1.0, 0.0, 0.0, 2.0]
+    """
+    other = checks.mask("second", second, length=len(table.counts))
+    number = table.numbered
+    met = [np.bincount(number, weights=side * table.counts.sum(axis=1)) > 0 for side in (~other, other)]
+    shared = (met[0] & met[1])[number]
+    table, other = table.of(shared), other[shared]
+    values = table.counts.shape[1]
+    return _gathered(
+        [_between(table.of(rows), other[rows]) for rows in _blocks(table)], values**2 + 2 * values
+    )
+
+
+def _between(table: Ratings, other: Bools) -> Cells:
+    counts = table.counts.astype(np.float64)
+    values = counts.shape[1]
+    found = []
+    for one, two in _neighbours(table):
+        if one is two:
+            sides = np.concatenate([counts * ~other[:, None], counts * other[:, None]], axis=1)
+            sums = np.concatenate([np.zeros((len(counts), values**2)), sides], axis=1)
+            found.append(_summed(Cells(sums, table.clusters, table.raters, np.full(len(counts), NOBODY))))
+            continue
+        across = other[one] != other[two]
+        one, two = one[across], two[across]
+        x, y = np.where(other[one], two, one), np.where(other[one], one, two)
+        both = (counts[x][:, :, None] * counts[y][:, None, :]).reshape(len(x), values**2)
+        sums = np.concatenate([both, np.zeros((len(x), 2 * values))], axis=1)
+        found.append(_summed(Cells(sums, table.clusters[x], table.raters[x], table.raters[y])))
+    return _gathered(found, values**2 + 2 * values)
+
+
+def resampled(cells: Cells, *, resamples: int, rng: np.random.Generator) -> Floats:
+    r"""The sums of every resample of clusters and annotators,
+
+    .. math:: S_{bf} = \sum_r w_{b,cluster(r)} \, v_{b,first(r)} \, v_{b,second(r)} \, s_{rf}
+
+    Clusters and annotators are drawn independently, each with replacement and as many as there are [1]_.
+    A pair of an annotator drawn twice with themselves is no pair: it would agree for certain. Where nobody
+    is known, clusters with the same sums are drawn together from a multinomial distribution, which is the
+    same draw and does not grow with the study. Raises ValueError where there is no pair.
+
+    Returns
+    -------
+    ndarray of float, shape (resamples, F)
+
+    References
+    ----------
+    .. [1] Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1(2), 386-411.
+           doi:10.1214/07-AOAS122
+    """
+    images = checks.labels("clusters", cells.clusters, length=len(cells.sums))
+    if not len(images):
+        raise ValueError("There is no pair to resample.")
+    number = int(images.max()) + 1
+    people = _people(cells)
+    if not len(people):
+        return _by_cluster(cells.sums, images, number, resamples, rng)
+    sums = np.empty((resamples, cells.sums.shape[1]))
+    step = max(1, _AT_ONCE // max(number, len(images)))
+    for start in range(0, resamples, step):
+        here = min(step, resamples - start)
+        by_image = bootstrap.cluster_weights(number, here, rng)
+        drawn = bootstrap.cluster_weights(len(people), here, rng)
+        sums[start : start + here] = _weighed(cells, by_image[:, images], people, drawn)
+    return sums
+
+
+def paired_resampled(
+    first: Cells, second: Cells, *, resamples: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """What `resampled` gives, of two sides in the same resamples: clusters and annotators that both sides
+    have are drawn once for both, as `bootstrap.joint_weights` has it.
+
+    Equal labels on both sides are the same cluster or annotator. Where nobody is known on either side,
+    clusters with the same sums on both are drawn together, as in `resampled`. Raises ValueError where a
+    side has no pair.
+
+    Returns
+    -------
+    (ndarray, ndarray) of float, shapes (resamples, F) and (resamples, G)
+
+    Examples
+    --------
+    >>> side = Cells(np.array([[1.0], [2.0]]), np.array([3, 4]), np.array([7, 7]), np.array([8, 9]))
+    >>> one, other = paired_resampled(side, side, resamples=5, rng=np.random.default_rng(0))
+    >>> bool((one == other).all())
+    True
+    """
+    sides = (first, second)
+    if not all(len(side.sums) for side in sides):
+        raise ValueError("There is no pair to resample on one of the sides.")
+    people = (_people(first), _people(second))
+    if not any(map(len, people)):
+        return _paired_by_cluster(first, second, resamples, rng)
+    columns = [np.unique(side.clusters, return_inverse=True)[1] for side in sides]
+    found = [np.empty((resamples, side.sums.shape[1])) for side in sides]
+    step = max(1, _AT_ONCE // sum(len(side.sums) for side in sides))
+    for start in range(0, resamples, step):
+        here = min(step, resamples - start)
+        by_image = bootstrap.joint_weights(first.clusters, second.clusters, here, rng)
+        drawn = bootstrap.joint_weights(*people, here, rng)
+        for place, side in enumerate(sides):
+            weights = by_image[place][:, columns[place]]
+            found[place][start : start + here] = _weighed(side, weights, people[place], drawn[place])
+    return found[0], found[1]
+
+
+def _people(cells: Cells) -> Ints:
+    """The annotators who are known, each once, in rising order."""
+    people = np.unique(np.concatenate([cells.first, cells.second]))
+    return np.asarray(people[people != NOBODY])
+
+
+def _weighed(cells: Cells, by_image: Ints, people: Ints, drawn: Ints) -> Floats:
+    """The sums (B, F) with `by_image` (B, R), the weight of each row's cluster, and `drawn` (B, J), that of
+    each of the `people` (J,)."""
+    by_person = np.concatenate([drawn, np.ones((len(drawn), 1), dtype=np.int64)], axis=1)
+    first, second = (_place(who, people) for who in (cells.first, cells.second))
+    weights = by_image * by_person[:, first] * by_person[:, second]
+    return np.asarray(weights.astype(np.float64) @ cells.sums)
+
+
+def _paired_by_cluster(
+    first: Cells, second: Cells, resamples: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    clusters = np.union1d(first.clusters, second.clusters)
+    width = first.sums.shape[1]
+    sums = np.zeros((len(clusters), width + second.sums.shape[1]))
+    met = []
+    for side, columns in ((first, slice(None, width)), (second, slice(width, None))):
+        place = np.searchsorted(clusters, side.clusters)
+        np.add.at(sums[:, columns], place, side.sums)
+        met.append(np.isin(clusters, side.clusters))
+    total = np.zeros((resamples, sums.shape[1]))
+    for stratum in (met[0] & met[1], met[0] & ~met[1], met[1] & ~met[0]):
+        if number := int(stratum.sum()):
+            total += _by_cluster(sums[stratum], np.arange(number), number, resamples, rng)
+    return total[:, :width], total[:, width:]
+
+
+def _by_cluster(sums: Floats, images: Ints, number: int, resamples: int, rng: np.random.Generator) -> Floats:
+    whole = sums
+    if len(images) != number:
+        whole = np.column_stack([np.bincount(images, column, number) for column in sums.T])
+    kinds, many = _kinds(whole.round(9))
+    found = np.empty((resamples, sums.shape[1]))
+    step = max(1, _AT_ONCE // len(kinds))
+    for start in range(0, resamples, step):
+        here = min(step, resamples - start)
+        found[start : start + here] = rng.multinomial(number, many / number, size=here) @ kinds
+    return found
+
+
+def _kinds(rows: Floats) -> tuple[Floats, Ints]:
+    """The different rows, sorted, and how often each occurs.
+
+    Rows are told apart by a single number, which is quicker to sort: the sum of what they hold by factors
+    with no simple ratio. Whether two that share it are the same is then looked at.
+    """
+    numbers = np.zeros(len(rows))
+    for place, column in enumerate(rows.T):
+        numbers += column * np.sqrt(place + 2)
+    _, first, kind_of = np.unique(numbers, return_index=True, return_inverse=True)
+    if not np.array_equal(rows[first[kind_of]], rows):
+        return np.unique(rows, axis=0, return_counts=True)
+    kinds, same = np.unique(rows[first], axis=0, return_inverse=True)
+    return kinds, np.bincount(same.ravel()[kind_of], minlength=len(kinds))
+
+
+def _place(who: Ints, people: Ints) -> Ints:
+    """The column of each annotator's weight; that of nobody is the last."""
+    return np.where(who == NOBODY, len(people), np.searchsorted(people, who))
+
+
+def _neighbours(table: Ratings) -> Iterator[tuple[Ints, Ints]]:
+    """All pairs of rows of the same unit as (rows, rows): first each with itself (the same array twice), then
+    with the next, with that after the next, ..."""
+    number = table.numbered
+    each = np.arange(len(number))
+    yield each, each
+    apart = 1
+    while len(one := np.flatnonzero(number[apart:] == number[:-apart])):
+        yield one, one + apart
+        apart += 1
+
+
+def _blocks(table: Ratings) -> Iterator[slice]:
+    """Slices of whole clusters, none (but for a single cluster) of many more rows than fit at once."""
+    most = max(1, _AT_ONCE // (table.counts.shape[1] ** 2 * 4))
+    ends = np.flatnonzero(np.diff(table.clusters)) + 1
+    start = 0
+    while start < len(table.clusters):
+        after = np.searchsorted(ends, start + most)
+        end = int(ends[after]) if after < len(ends) else len(table.clusters)
+        yield slice(start, end)
+        start = end
+
+
+def _summed(cells: Cells) -> Cells:
+    """Cells of the same cluster and annotators as one."""
+    if not len(cells.sums):
+        return cells
+    keys = np.stack([cells.clusters, cells.first, cells.second])
+    sums = cells.sums
+    # of people who are not known they are in order already
+    if not (np.array_equal(cells.first, cells.second) and bool((cells.first == NOBODY).all())):
+        order = np.lexsort((cells.second, cells.first, cells.clusters))
+        keys, sums = keys[:, order], sums[order]
+    starts = np.concatenate([[0], np.flatnonzero((np.diff(keys) != 0).any(axis=0)) + 1])
+    if len(starts) == len(sums):
+        return Cells(sums, *keys)
+    return Cells(np.add.reduceat(sums, starts, axis=0), *keys[:, starts])
+
+
+def _gathered(pieces: list[Cells], width: int) -> Cells:
+    if not pieces:
+        none = np.zeros(0, dtype=np.int64)
+        return Cells(np.zeros((0, width)), none, none, none)
+    return Cells(*(np.concatenate([getattr(each, name) for each in pieces]) for name in _FIELDS))

@@ -1,0 +1,173 @@
+"""What the captions of a study's images say (PROTOCOL §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from django.db.models import Q, QuerySet
+
+from annotation.models import Association, Attribute, Image, Study, TaskKind, Unit
+from generation.models import Caption, Run, RunKind, RunState
+from metrics.captions.stats.term_finder import finder
+from metrics.core.answers import counted_responses
+from metrics.core.fingerprints import fingerprint
+from metrics.core.stats.checks import Ints
+
+NEWEST = "newest"
+_AT_ONCE = 2000
+
+
+@dataclass(frozen=True)
+class CaptionFrame:
+    """Which attributes occur in the captions of the images of one identity group.
+
+    `matches` (I, A): how often each attribute occurs in the captions of each image; `holding` (I, A): in
+    how many of them; `captions` (I,): how many there are. A column for each attribute that occurs at
+    least once, by its text. Rows stand in the order of the images' numbers, so that a seeded draw gives
+    the same in every database; `images` are their ids.
+    """
+
+    group_id: int
+    group: str
+    attribute_ids: tuple[int, ...]
+    attributes: tuple[str, ...]
+    matches: Ints
+    holding: Ints
+    captions: Ints
+    images: Ints
+
+
+def shown_images(study: Study) -> QuerySet[Image]:
+    """The images that the study's depiction tasks show."""
+    units = Unit.objects.filter(task__study=study, task__kind=TaskKind.DEPICTION, image__isnull=False)
+    return Image.objects.filter(pk__in=units.values("image_id"))
+
+
+def caption_runs(study: Study, run: str = NEWEST) -> list[Run]:
+    """The captioning runs to read: the one numbered `run`, or the newest finished one of each image set
+    that the study shows; none where nothing was captioned.
+
+    Raises ValueError for a `run` that is no finished captioning run of the study's images, naming those
+    there are.
+    """
+    finished = Run.objects.filter(
+        kind=RunKind.CAPTIONS,
+        state=RunState.DONE,
+        image_set__in=shown_images(study).values("image_set_id"),
+    )
+    there = list(finished.select_related("image_set").order_by("-finished_at", "-pk"))
+    if run == NEWEST:
+        newest: dict[int, Run] = {}
+        for one in there:
+            newest.setdefault(one.image_set_id, one)
+        return list(newest.values())
+    chosen = [one for one in there if str(one.pk) == run]
+    if not chosen:
+        known = ", ".join(str(one.pk) for one in there)
+        cure = f"There are: {known}, or '{NEWEST}'." if known else f"Make one: manage.py caption {study.name}"
+        raise ValueError(f"'{run}' is no finished captioning run of the images of '{study.name}'. {cure}")
+    return chosen
+
+
+def captions_read(study: Study, parameters: Mapping[str, str]) -> QuerySet[Caption]:
+    """The captions that a metric with these parameters (`run`, `top`) reads. Raises ValueError."""
+    try:
+        top = int(parameters["top"])
+    except ValueError:
+        top = 0
+    if top < 1:
+        raise ValueError(f"top is '{parameters['top']}': how many captions of an image are read, from 1.")
+    return Caption.objects.filter(
+        run__in=caption_runs(study, parameters["run"]), rank__lte=top, image__in=shown_images(study)
+    )
+
+
+def vocabulary(study: Study) -> QuerySet[Attribute]:
+    """The attributes that are looked for: those the study asks about, and those of its stereotype source."""
+    asked = Unit.objects.filter(task__study=study, options__attribute__isnull=False)
+    known = Association.objects.filter(source=study.stereotype_source_id)
+    return Attribute.objects.filter(
+        Q(pk__in=asked.values("options__attribute_id")) | Q(pk__in=known.values("attribute_id"))
+    )
+
+
+def read_captions(
+    study: Study, parameters: Mapping[str, str], attributes: Mapping[int, str]
+) -> list[CaptionFrame]:
+    """One frame for each identity group that has captions, sorted by name.
+
+    `attributes`: {id: text} of those to find. Captions are streamed: what is kept are counts, which grow
+    with the images and what was found in them, not with the captions. Raises ValueError.
+    """
+    numbers = sorted(attributes, key=lambda pk: (attributes[pk], pk))
+    found_in = finder([attributes[pk] for pk in numbers])
+    read: dict[int, int] = {}
+    counts: dict[int, dict[int, list[int]]] = {}
+    rows = captions_read(study, parameters).order_by().values_list("image_id", "text")
+    for image, text in rows.iterator(chunk_size=_AT_ONCE):
+        read[image] = read.get(image, 0) + 1
+        found = found_in.find(text)
+        if found:
+            of_image = counts.setdefault(image, {})
+            for number in found:
+                of_image.setdefault(number, [0, 0])[0] += 1
+            for number in set(found):
+                of_image[number][1] += 1
+    images = shown_images(study).values_list("group__name", "group_id", "image_set__name", "index", "pk")
+    groups: dict[tuple[int, str], list[int]] = {}
+    # sorted here, since databases sort letters in different orders
+    for name, group, _, _, image in sorted(images.order_by()):
+        if image in read:
+            groups.setdefault((group, name), []).append(image)
+    return [
+        _frame(group, name, of_group, read, counts, [(pk, attributes[pk]) for pk in numbers])
+        for (group, name), of_group in groups.items()
+    ]
+
+
+def _frame(
+    group_id: int,
+    group: str,
+    images: list[int],
+    read: Mapping[int, int],
+    counts: Mapping[int, Mapping[int, list[int]]],
+    attributes: list[tuple[int, str]],
+) -> CaptionFrame:
+    found = sorted({number for image in images for number in counts.get(image, {})})
+    column = {number: place for place, number in enumerate(found)}
+    both = np.zeros((2, len(images), len(found)), dtype=np.int64)
+    for row, image in enumerate(images):
+        for number, counted in counts.get(image, {}).items():
+            both[:, row, column[number]] = counted
+    return CaptionFrame(
+        group_id=group_id,
+        group=group,
+        attribute_ids=tuple(attributes[number][0] for number in found),
+        attributes=tuple(attributes[number][1] for number in found),
+        matches=both[0],
+        holding=both[1],
+        captions=np.array([read[image] for image in images], dtype=np.int64),
+        images=np.array(images, dtype=np.int64),
+    )
+
+
+def captions_in_words(study: Study, parameters: Mapping[str, str]) -> str:
+    """Which captions are read, as it stands beside every score that depends on them."""
+    runs = caption_runs(study, parameters["run"])
+    if not runs:
+        return "no captions: nothing was captioned yet"
+    named = " and ".join(
+        f"run {run.pk} ({run.backend}, {run.image_set.name})" for run in sorted(runs, key=lambda run: run.pk)
+    )
+    return f"captions: the best {parameters['top']} of each image by {named}"
+
+
+def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
+    """The captions that are read, the attributes that are looked for, and who says which are visual."""
+    return [
+        fingerprint(captions_read(study, parameters)),
+        fingerprint(vocabulary(study)),
+        fingerprint(counted_responses(study, TaskKind.VISUAL_NATURE)),
+    ]

@@ -1,0 +1,180 @@
+"""How much of what captions name people saw as well (PROTOCOL §8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from metrics.captions.data import CaptionFrame, read_captions, vocabulary
+from metrics.captions.scores.findings import visual_attributes
+from metrics.captions.stats import caption_pairs
+from metrics.core.stats import bootstrap, percentiles
+from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.depiction.data import GroupFrame, read_depiction
+from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
+
+WITH_REFERENCE = "visual attributes"
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The attributes that captions of one group name, beside what people were shown of them.
+
+    `named` (I, A): how often the captions of each image name each attribute; `k` and `n` (P, A): what each
+    different answer selected and was shown. `answers`, `image_of` (a row of `named`) and `annotators` have an
+    element for each response.
+    """
+
+    group_id: int
+    group: str
+    attribute_ids: tuple[int, ...]
+    named: Ints
+    k: Ints
+    n: Ints
+    answers: Ints
+    image_of: Ints
+    annotators: Ints
+
+    def agreement(self, chosen: Bools) -> caption_pairs.Agreement:
+        """Of the attributes that are `chosen`."""
+        times = np.bincount(self.answers, minlength=len(self.k))
+        return caption_pairs.agreement(
+            self.named.sum(axis=0)[chosen], (times @ self.k)[chosen], (times @ self.n)[chosen]
+        )
+
+
+def caption_agreement_scores(inputs: Inputs) -> list[ScoreRow]:
+    texts = dict(vocabulary(inputs.study).values_list("pk", "text"))
+    named = {one.group_id: one for one in read_captions(inputs.study, inputs.parameters, texts)}
+    groups = [
+        _group(named[judged.group_id], judged)
+        for judged in (read_depiction(inputs.study, by_response=True) if named else ())
+        if judged.group_id in named
+    ]
+    visual = visual_attributes(inputs)
+    parts: dict[str, set[int]] = {"": set(texts)}
+    if visual is not None:
+        parts[WITH_REFERENCE] = visual
+    people = _people(inputs, groups)
+    rows: list[ScoreRow] = []
+    whole = dict.fromkeys(parts, caption_pairs.Agreement(0, 0, 0))
+    drawn = {part: np.zeros((2, inputs.resamples), dtype=np.int64) for part in parts}
+    for group in groups:
+        own, shared = _resampled(inputs, group, people) if inputs.resamples else (None, None)
+        for part, kept in parts.items():
+            chosen = np.array([pk in kept for pk in group.attribute_ids], dtype=np.bool_)
+            found = group.agreement(chosen)
+            sums = whole[part]
+            whole[part] = caption_pairs.Agreement(
+                sums.k + found.k, sums.n + found.n, sums.unjudged + found.unjudged
+            )
+            if shared is not None:
+                drawn[part] += shared[:, :, chosen].sum(axis=2)
+            rows += _rows(found, part, None if own is None else own[:, :, chosen].sum(axis=2), group=group)
+    for part in parts if groups else ():
+        rows += _rows(whole[part], part, drawn[part] if inputs.resamples else None)
+    return rows
+
+
+def _group(frame: CaptionFrame, judged: GroupFrame) -> _Group:
+    """A column for each attribute that captions name; an image that was not captioned names none."""
+    column = {pk: place for place, pk in enumerate(judged.attribute_ids)}
+    images = list(dict.fromkeys([*frame.images.tolist(), *judged.images.tolist()]))
+    row = {image: place for place, image in enumerate(images)}
+    named = np.zeros((len(images), len(frame.attribute_ids)), dtype=np.int64)
+    named[: len(frame.images)] = frame.matches
+    k = np.zeros((len(judged.k), len(frame.attribute_ids)), dtype=np.int64)
+    n = np.zeros_like(k)
+    for place, pk in enumerate(frame.attribute_ids):
+        if pk in column:
+            k[:, place], n[:, place] = judged.k[:, column[pk]], judged.n[:, column[pk]]
+    return _Group(
+        group_id=frame.group_id,
+        group=frame.group,
+        attribute_ids=frame.attribute_ids,
+        named=named,
+        k=k,
+        n=n,
+        answers=judged.answers,
+        image_of=np.array([row[image] for image in judged.images.tolist()], dtype=np.int64),
+        annotators=judged.annotators,
+    )
+
+
+def _people(inputs: Inputs, groups: list[_Group]) -> dict[int, Ints]:
+    """{annotator: how often they are drawn (B,)} of those who are known, drawn once for all groups."""
+    # in the order in which they come, so that a draw does not depend on their ids
+    known = list(dict.fromkeys(one for group in groups for one in group.annotators.tolist() if one > 0))
+    if not inputs.resamples or not known:
+        return {}
+    weights = bootstrap.cluster_weights(len(known), inputs.resamples, bootstrap.generator(inputs.seed, ""))
+    return {one: weights[:, place] for place, one in enumerate(known)}
+
+
+def _resampled(inputs: Inputs, group: _Group, people: dict[int, Ints]) -> tuple[Bools, Bools]:
+    """Two of (2, B, A): which pairs are agreed on and which are counted in each resample, with annotators
+    drawn within the group, and drawn with those of all groups."""
+    for_images, for_annotators = bootstrap.generator(inputs.seed, group.group).spawn(2)
+    by_image = bootstrap.cluster_weights(len(group.named), inputs.resamples, for_images)
+    everybody = np.ones(len(group.answers), dtype=np.bool_)
+    own = _sums(group, everybody, by_image, for_annotators)
+    shared = own
+    known = np.array([one in people for one in group.annotators.tolist()], dtype=np.bool_)
+    if known.any():
+        clusters, member = np.unique(group.annotators[known], return_inverse=True)
+        shared = bootstrap.weighted_sums(
+            group.k[group.answers[known]],
+            group.n[group.answers[known]],
+            group.image_of[known],
+            member,
+            image_weights=by_image,
+            annotator_weights=np.column_stack([people[one] for one in clusters.tolist()]),
+        )
+        if not known.all():
+            rest = _sums(group, ~known, by_image, for_annotators)
+            shared = (shared[0] + rest[0], shared[1] + rest[1])
+    first, second = (
+        np.stack(caption_pairs.resampled(group.named, k, n, image_weights=by_image)) for k, n in (own, shared)
+    )
+    return first, second
+
+
+def _sums(group: _Group, chosen: Bools, by_image: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """k and n of each attribute in each resample, of the responses that are `chosen`, annotators drawn."""
+    return bootstrap.sums_over_annotators(
+        group.k,
+        group.n,
+        group.answers[chosen],
+        group.image_of[chosen],
+        group.annotators[chosen],
+        image_weights=by_image,
+        rng=rng,
+    )
+
+
+def _rows(
+    found: caption_pairs.Agreement, part: str, drawn: Ints | None, *, group: _Group | None = None
+) -> list[ScoreRow]:
+    """`drawn` (2, B): how many pairs are agreed on and counted in each resample."""
+    agreement = ScoreRow(
+        name="agreement",
+        value=defined(found.share),
+        n=found.n,
+        k=found.k,
+        group_id=group.group_id if group else None,
+        group=group.group if group else "",
+        part=part,
+    )
+    number = found.n + found.unjudged
+    missed = replace(agreement, name="unjudged", value=float(found.unjudged), n=number, k=None)
+    if drawn is None:
+        return [agreement, missed]
+    samples = percentiles.recentred(_shares(*drawn), found.share)
+    interval = percentiles.percentile_intervals(samples[:, None], [found.share])[0]
+    return [replace(agreement, **bounds(interval)), missed]
+
+
+def _shares(agreed: Ints, counted: Ints) -> Floats:
+    out = np.full(len(agreed), np.nan)
+    return np.asarray(np.divide(agreed, counted, out=out, where=counted > 0))

@@ -1,0 +1,191 @@
+"""Scores of what captions say, and of salience (PROTOCOL §8)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from annotation.models import Pool
+from metrics.captions.data import CaptionFrame, read_captions, vocabulary
+from metrics.captions.stats import salience
+from metrics.core.stats import bootstrap, percentiles
+from metrics.core.stats.checks import Floats, Ints
+from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
+from metrics.visual_nature import visual_rule
+from metrics.visual_nature.data import read_visual_nature
+from metrics.votes.data.source import read_votes
+
+Name = TypeVar("Name")
+Votes = dict[tuple[str, int], int]
+"""{(attribute, its id): votes}."""
+
+
+def _attributes(inputs: Inputs) -> dict[int, str]:
+    """{id: text} of the attributes to find, as the parameter `attributes` chooses."""
+    texts = dict(vocabulary(inputs.study).values_list("pk", "text"))
+    chosen = inputs.parameters["attributes"]
+    if chosen == "all":
+        return texts
+    if chosen != "visual":
+        raise ValueError(f"attributes is '{chosen}': choose all or visual.")
+    visual = visual_attributes(inputs)
+    if visual is None:
+        raise ValueError(
+            f"Nobody rated the visual nature of attributes in '{inputs.study.name}': choose attributes=all."
+        )
+    return {pk: text for pk, text in texts.items() if pk in visual}
+
+
+def visual_attributes(inputs: Inputs) -> set[int] | None:
+    """The attributes that are visual by the study's rule; None where nobody rated any."""
+    frame = read_visual_nature(inputs.study)
+    if not frame.attribute_ids:
+        return None
+    passed = visual_rule.passed(inputs.study, frame.ratings)
+    # An attribute asked twice must pass each time.
+    failed = {pk for pk, visual in zip(frame.attribute_ids, passed.tolist(), strict=True) if not visual}
+    return set(frame.attribute_ids) - failed
+
+
+def _smoothing(inputs: Inputs) -> float:
+    try:
+        constant = float(inputs.parameters["smoothing"])
+    except ValueError:
+        constant = -1.0
+    if not 0 <= constant < float("inf"):
+        raise ValueError(f"smoothing is '{inputs.parameters['smoothing']}': a number of at least 0.")
+    return constant
+
+
+def _weights(inputs: Inputs, frame: CaptionFrame) -> Ints:
+    """(B, I): how often each image of the group is drawn."""
+    rng = bootstrap.generator(inputs.seed, frame.group)
+    return bootstrap.cluster_weights(len(frame.images), inputs.resamples, rng)
+
+
+def caption_findings_scores(inputs: Inputs) -> list[ScoreRow]:
+    rows = []
+    for frame in read_captions(inputs.study, inputs.parameters, _attributes(inputs)):
+        k, n = frame.holding.sum(axis=0), int(frame.captions.sum())
+        samples = None
+        if inputs.resamples:
+            drawn = _weights(inputs, frame)
+            samples = (drawn @ frame.holding) / (drawn @ frame.captions)[:, None]
+        rows += _rows("found", frame, k / n, k, n, samples)
+    return rows
+
+
+def salience_scores(inputs: Inputs) -> list[ScoreRow]:
+    smoothing, texts = _smoothing(inputs), _attributes(inputs)
+    groups = read_captions(inputs.study, inputs.parameters, texts)
+    place = {pk: number for number, pk in enumerate(sorted(texts))}
+    columns = [np.array([place[pk] for pk in frame.attribute_ids], dtype=np.int64) for frame in groups]
+    documents = sum(int(frame.captions.sum()) for frame in groups)
+    holding = np.zeros(len(place), dtype=np.int64)
+    for frame, found in zip(groups, columns, strict=True):
+        holding[found] += frame.holding.sum(axis=0)
+    drawn: list[Ints] = []
+    # In a resample every group's images are drawn anew, and with them the documents of all.
+    drawn_holding = np.zeros((inputs.resamples, len(place)), dtype=np.int64)
+    drawn_documents = np.zeros(inputs.resamples, dtype=np.int64)
+    if inputs.resamples:
+        for frame, found in zip(groups, columns, strict=True):
+            weights = _weights(inputs, frame)
+            drawn.append(weights)
+            drawn_holding[:, found] += weights @ frame.holding
+            drawn_documents += weights @ frame.captions
+    rows = []
+    for number, (frame, found) in enumerate(zip(groups, columns, strict=True)):
+        k = frame.matches.sum(axis=0)
+        absent = len(place) - len(found)
+        values = salience.salience(k, holding[found], documents, smoothing=smoothing, absent=absent)
+        samples = None
+        if inputs.resamples:
+            samples = salience.salience(
+                drawn[number] @ frame.matches,
+                drawn_holding[:, found],
+                drawn_documents,
+                smoothing=smoothing,
+                absent=absent,
+            )
+        rows += _rows("salience", frame, values, k, int(k.sum()), samples)
+    return rows
+
+
+def _rows(
+    name: str, frame: CaptionFrame, values: Floats, k: Ints, n: int, samples: Floats | None
+) -> list[ScoreRow]:
+    """A row for each attribute of the group's frame."""
+    rows = [
+        ScoreRow(
+            name=name,
+            value=defined(value),
+            n=n,
+            k=int(k[place]),
+            group_id=frame.group_id,
+            group=frame.group,
+            attribute_id=frame.attribute_ids[place],
+            attribute=frame.attributes[place],
+        )
+        for place, value in enumerate(values.tolist())
+    ]
+    if samples is None:
+        return rows
+    intervals = percentiles.percentile_intervals(samples, values)
+    return [replace(row, **bounds(interval)) for row, interval in zip(rows, intervals, strict=True)]
+
+
+def salience_seegull_scores(inputs: Inputs) -> list[ScoreRow]:
+    smoothing, study = _smoothing(inputs), inputs.study
+    frame = read_votes(study)
+    pool = frame.in_region if study.stereotype_pool == Pool.IN_REGION else frame.out_region
+    groups: dict[str, dict[tuple[str, int], Votes]] = {}
+    regions: dict[str, Votes] = {}
+    for pair, votes in zip(frame.pairs, pool[:, 0].tolist(), strict=True):
+        if votes < study.stereotype_threshold:
+            continue
+        term = (pair.attribute, pair.attribute_id)
+        groups.setdefault(pair.region, {}).setdefault((pair.group, pair.group_id), {})[term] = votes
+        if pair.region:
+            together = regions.setdefault(pair.region, {})
+            together[term] = together.get(term, 0) + votes
+    rows = [
+        replace(row, name="salience", group_id=group_id, group=group, stereotypical=True)
+        for members in groups.values()
+        for (group, group_id), of_group in _among(members, smoothing).items()
+        for row in of_group
+    ]
+    rows.sort(key=lambda row: (row.group, row.group_id or 0, row.attribute))
+    # One region alone stands out from nothing.
+    apart = _among(regions, smoothing) if len(regions) > 1 else {}
+    for name in sorted(apart):
+        rows += [replace(row, name="salience_region", part=f"region: {name}") for row in apart[name]]
+    return rows
+
+
+def _among(documents: Mapping[Name, Votes], smoothing: float) -> dict[Name, list[ScoreRow]]:
+    """A row for each attribute of each document, with its salience among these documents."""
+    terms = sorted({term for document in documents.values() for term in document})
+    column = {term: place for place, term in enumerate(terms)}
+    votes = np.zeros((len(documents), len(terms)), dtype=np.int64)
+    for row, document in enumerate(documents.values()):
+        for term, number in document.items():
+            votes[row, column[term]] = number
+    values = salience.salience(votes, (votes > 0).sum(axis=0), len(documents), smoothing=smoothing)
+    return {
+        name: [
+            ScoreRow(
+                name="salience",
+                value=defined(values[row, column[term]]),
+                n=sum(document.values()),
+                k=document[term],
+                attribute_id=term[1],
+                attribute=term[0],
+            )
+            for term in sorted(document)
+        ]
+        for row, (name, document) in enumerate(documents.items())
+    }

@@ -1,0 +1,96 @@
+"""Which pairs of an attribute and a group both captions and people found (PROTOCOL §8)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
+
+from metrics.core.stats import checks
+from metrics.core.stats.checks import Bools
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Of the pairs that captions name: `k` of the `n` that people were shown were selected, `unjudged` were
+    never shown. `share` is k / n, NaN (undefined) for n = 0."""
+
+    k: int
+    n: int
+    unjudged: int
+
+    @property
+    def share(self) -> float:
+        return self.k / self.n if self.n else float("nan")
+
+
+def agreement(named: ArrayLike, selected: ArrayLike, shown: ArrayLike) -> Agreement:
+    """The share of what captions name and people were shown that somebody selected, L(attr, id) > 0.
+
+    Parameters
+    ----------
+    named, selected, shown : array_like of int, shape (P,)
+        Of each pair: how often captions name it, people selected it, and it was shown to them.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, something is not a count, or was selected more often than shown.
+
+    References
+    ----------
+    .. [1] Jha et al. (2024), ViSAGe, ACL 2024. doi:10.18653/v1/2024.acl-long.667
+
+    Examples
+    --------
+    >>> agreement([2, 1, 0, 4], [1, 0, 3, 0], [3, 3, 3, 0])
+    Agreement(k=1, n=2, unjudged=1)
+    """
+    k, n = checks.selected_of_shown(selected, shown, ndim=1)
+    found = checks.counts("named", named, ndim=1)
+    if found.shape != n.shape:
+        raise ValueError(f"named has shape {found.shape} and shown {n.shape}; they must be the same.")
+    told, seen = found > 0, n > 0
+    return Agreement(int((told & (k > 0)).sum()), int((told & seen).sum()), int((told & ~seen).sum()))
+
+
+def resampled(
+    named: ArrayLike, selected: ArrayLike, shown: ArrayLike, *, image_weights: ArrayLike
+) -> tuple[Bools, Bools]:
+    """Which pairs of one group are agreed on, and which are counted, in each resample.
+
+    An image that is drawn brings its captions and its judgements: `selected` and `shown` must be of the same
+    draws as `image_weights`.
+
+    Parameters
+    ----------
+    named : array_like of int, shape (I, A)
+        How often the captions of each image name each attribute.
+    selected, shown : array_like of int, shape (B, A)
+        k and n of each attribute in each resample, as `bootstrap.weighted_sums` gives them.
+    image_weights : array_like of int, shape (B, I)
+
+    Returns
+    -------
+    (ndarray, ndarray) of bool, each of shape (B, A)
+        Row sums of the first over those of the second are the shares.
+
+    Examples
+    --------
+    >>> agreed, counted = resampled([[1], [0]], [[1], [0]], [[2], [2]], image_weights=[[1, 1], [2, 0]])
+    >>> agreed.tolist(), counted.tolist()
+    ([[True], [False]], [[True], [True]])
+    """
+    k, n = checks.selected_of_shown(selected, shown, ndim=2)
+    weights = checks.counts("image_weights", image_weights, ndim=2)
+    told = checks.counts("named", named, ndim=2)
+    if weights.shape != (len(k), len(told)) or told.shape[1] != k.shape[1]:
+        raise ValueError(
+            f"named has shape {told.shape}, selected {k.shape} and image_weights {weights.shape}; "
+            "(I, A), (B, A) and (B, I) are needed."
+        )
+    found = weights @ told > 0
+    return found & (k > 0), found & (n > 0)
+
+
+__all__ = ["Agreement", "agreement", "resampled"]

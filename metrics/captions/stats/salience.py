@@ -1,0 +1,138 @@
+"""How much an attribute stands out for one group among others (PROTOCOL §8)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metrics.core.stats import checks
+from metrics.core.stats.checks import Floats
+
+SMOOTHING = 1.0
+
+
+def term_frequency(matches: ArrayLike, *, smoothing: float = SMOOTHING, absent: int = 0) -> Floats:
+    r"""Smoothed relative frequency of each attribute among all matches.
+
+    .. math:: tf(attr, id) = (k_{attr} + a) / (\sum_{attr'} k_{attr'} + a A)
+
+    Parameters
+    ----------
+    matches : array_like of int, shape (..., M)
+        k: how often each attribute occurs for a group. Every row of the last axis is a group (or a
+        resample of one) by itself.
+    smoothing : float
+        The constant a of additive smoothing (Laplace's for 1, the default); 0 for none.
+    absent : int
+        How many more attributes were looked for that never occur: A = M + absent. They take their share
+        of the smoothing without a column.
+
+    Returns
+    -------
+    ndarray of float, shape (..., M)
+        Rows sum to 1 where none is absent. NaN (missing) for a row without any match if nothing is
+        smoothed.
+
+    Examples
+    --------
+    >>> term_frequency([3, 0, 0, 1]).tolist()
+    [0.5, 0.125, 0.125, 0.25]
+    """
+    array = np.asarray(matches)
+    k = checks.counts("matches", array, ndim=max(1, array.ndim))
+    if not 0 <= smoothing < float("inf"):
+        raise ValueError(f"smoothing is {smoothing}; a constant of at least 0 is needed.")
+    if absent < 0:
+        raise ValueError(f"absent is {absent}; a number of attributes is at least 0.")
+    top = k + smoothing
+    total = k.sum(axis=-1, keepdims=True) + smoothing * (k.shape[-1] + absent)
+    bottom = np.broadcast_to(total, top.shape)
+    return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
+
+
+def inverse_document_frequency(holding: ArrayLike, documents: ArrayLike) -> Floats:
+    r"""How rare each attribute is among the documents.
+
+    .. math:: idf(attr, C) = \ln \frac{1 + |C|}{1 + df_{attr}} + 1
+
+    which is never below 1 and is the smoothed form that scikit-learn uses too [1]_.
+
+    Parameters
+    ----------
+    holding : array_like of int, shape (..., M)
+        df: in how many documents each attribute occurs, at most `documents`.
+    documents : array_like of int, shape () or (...)
+        |C|: how many documents there are; one number for all, or one for each row.
+
+    References
+    ----------
+    .. [1] Pedregosa et al. (2011), Scikit-learn, JMLR 12, 2825-2830: TfidfTransformer, smooth_idf.
+
+    Examples
+    --------
+    >>> inverse_document_frequency([3, 0], 3).round(3).tolist()
+    [1.0, 2.386]
+    """
+    array, of = np.asarray(holding), np.asarray(documents)
+    df = checks.counts("holding", array, ndim=max(1, array.ndim))
+    number = checks.counts("documents", of, ndim=of.ndim)
+    size = number[..., None] if number.ndim else number
+    if bool((df > size).any()):
+        raise ValueError(f"An attribute is in {df.max()} of {number.max()} documents: more than there are.")
+    return np.asarray(np.log((1.0 + size) / (1.0 + df)) + 1.0)
+
+
+def salience(
+    matches: ArrayLike,
+    holding: ArrayLike,
+    documents: ArrayLike,
+    *,
+    smoothing: float = SMOOTHING,
+    absent: int = 0,
+) -> Floats:
+    r"""Salience of each attribute for a group.
+
+    .. math:: S(attr, id) = tf(attr, id) \cdot idf(attr, C)
+
+    ViSAGe's arguments [1]_: matches of attributes in the captions of the images of a group; documents are
+    captions, of all groups. SeeGULL's [2]_: votes that call an attribute a stereotype of a group;
+    documents are the groups of its region, each with the attributes associated with it.
+
+    Parameters
+    ----------
+    matches : array_like of int, shape (..., M)
+    holding : array_like of int, shape (M,) or (..., M)
+    documents : array_like of int, shape () or (...)
+    smoothing : float
+    absent : int
+        As in `term_frequency` and `inverse_document_frequency`.
+
+    Returns
+    -------
+    ndarray of float, shape (..., M)
+        Above 0 wherever something is smoothed, for an attribute that never occurs as well: report those
+        that do.
+
+    Raises
+    ------
+    ValueError
+        If something is not a count, shapes do not fit, or df exceeds the number of documents.
+
+    References
+    ----------
+    .. [1] Jha et al. (2024), ViSAGe, ACL 2024. doi:10.18653/v1/2024.acl-long.667
+    .. [2] Jha et al. (2023), SeeGULL, ACL 2023. doi:10.18653/v1/2023.acl-long.548
+
+    Examples
+    --------
+    >>> salience([3, 0, 0, 1], [3, 0, 1, 1], 10).round(3).tolist()
+    [1.006, 0.425, 0.338, 0.676]
+    """
+    tf = term_frequency(matches, smoothing=smoothing, absent=absent)
+    idf = inverse_document_frequency(holding, documents)
+    if tf.shape[-1] != idf.shape[-1]:
+        raise ValueError(f"matches has {tf.shape[-1]} columns and holding {idf.shape[-1]}; as many of each.")
+    return np.asarray(tf * idf)
+
+
+__all__ = ["SMOOTHING", "inverse_document_frequency", "salience", "term_frequency"]

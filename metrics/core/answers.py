@@ -1,0 +1,63 @@
+"""Which answers of a study count, and what its rules make of them: asked by every room."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from annotation.models import Annotator, Association, Judgement, Pool, Response, Study, TaskKind
+
+
+def counted_responses(study: Study, task: str) -> QuerySet[Response]:
+    """The responses that count in every score of `study`."""
+    return Response.objects.filter(
+        unit__task__study=study,
+        unit__task__kind=task,
+        current=True,
+        withdrawn_at__isnull=True,
+        slot__isnull=False,
+    )
+
+
+def counted_judgements(study: Study, task: str) -> QuerySet[Judgement]:
+    """Their judgements."""
+    return Judgement.objects.filter(
+        response__unit__task__study=study,
+        response__unit__task__kind=task,
+        response__current=True,
+        response__withdrawn_at__isnull=True,
+        response__slot__isnull=False,
+    )
+
+
+def stereotypes(study: Study) -> QuerySet[Association]:
+    """The associations that are stereotypes by the study's rule (PROTOCOL §3); none without a source."""
+    if study.stereotype_source_id is None:
+        return Association.objects.none()
+    votes = "in_stereotypical" if study.stereotype_pool == Pool.IN_REGION else "out_stereotypical"
+    return Association.objects.filter(
+        source=study.stereotype_source_id, **{f"{votes}__gte": study.stereotype_threshold}
+    )
+
+
+def stereotype_rule_in_words(study: Study) -> str:
+    """The study's rule for stereotypes, as it stands beside every score that depends on it."""
+    if study.stereotype_source is None:
+        return "no stereotype source is set: no attribute counts as stereotypical"
+    return (
+        f"stereotypical: at least {study.stereotype_threshold} stereotypical "
+        f"{Pool(study.stereotype_pool).label} votes in {study.stereotype_source.name}"
+    )
+
+
+def task_kinds(study: Study) -> list[str]:
+    """The kinds of task in `study` that have a counted answer."""
+    return [kind for kind in TaskKind.values if counted_judgements(study, kind).exists()]
+
+
+def holds_simulated(study: Study) -> bool:
+    """Whether any of the answers was made by a program: such numbers must say so."""
+    if study.simulated:
+        return True
+    # From the programs that ever answered, of which there are few, and not from the study's many answers.
+    answers = Response.objects.filter(annotator=OuterRef("pk"), unit__task__study=study).order_by()
+    return Annotator.objects.filter(Exists(answers), simulated=True).exists()

@@ -1,0 +1,12 @@
+"""Numbers as papers print them (metrics/published/, with citation)."""
+
+from __future__ import annotations
+
+import csv
+from importlib import resources
+
+
+def published_rows(name: str) -> list[dict[str, str]]:
+    """The rows of a file of metrics/published/."""
+    text = resources.files("metrics.published").joinpath(name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))

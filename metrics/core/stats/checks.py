@@ -1,0 +1,70 @@
+"""What every statistic asks of its input before it computes anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+NOBODY = -1
+"""An annotator who is not known, and the second of a cell that has one only. Not resampled: weighs 1."""
+
+
+def counts(name: str, values: ArrayLike, *, ndim: int) -> Ints:
+    """`values` as whole numbers of at least 0 with `ndim` dimensions; ValueError says what is wrong."""
+    array = np.asarray(values)
+    if array.ndim != ndim:
+        raise ValueError(f"{name} has {array.ndim} dimensions; {ndim} are needed.")
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iub" and not (
+        array.dtype.kind == "f" and bool(np.all(np.isfinite(array) & (array == np.round(array))))
+    ):
+        raise ValueError(f"{name} must be counts, that is whole numbers; it holds {_odd(array)}.")
+    if bool((array < 0).any()):
+        raise ValueError(f"{name} must be counts; it holds {array[array < 0].flat[0]}, which is negative.")
+    return array.astype(np.int64)
+
+
+def selected_of_shown(selected: ArrayLike, shown: ArrayLike, *, ndim: int) -> tuple[Ints, Ints]:
+    """k and n of the same shape with k <= n."""
+    k, n = counts("selected", selected, ndim=ndim), counts("shown", shown, ndim=ndim)
+    if k.shape != n.shape:
+        raise ValueError(f"selected has shape {k.shape} and shown {n.shape}; they must be the same.")
+    if bool((k > n).any()):
+        where = tuple(int(axis[0]) for axis in np.nonzero(k > n))
+        raise ValueError(f"selected {k[where]} times of {n[where]} shown, at index {where}: more than shown.")
+    return k, n
+
+
+def mask(name: str, values: ArrayLike, *, length: int) -> Bools:
+    """`values` as `length` booleans."""
+    array = np.asarray(values)
+    if array.shape != (length,):
+        raise ValueError(f"{name} has shape {array.shape}; ({length},) is needed.")
+    if array.size and array.dtype.kind != "b":
+        raise ValueError(f"{name} must be True or False for each attribute; it holds {_odd(array)}.")
+    return array.astype(np.bool_)
+
+
+def labels(name: str, values: ArrayLike, *, length: int) -> Ints:
+    """`values` as `length` cluster numbers, renumbered 0, 1, ... in the order of first appearance, so that
+    a draw depends on how the data are arranged and not on what the clusters are called."""
+    array = np.asarray(values)
+    if array.shape != (length,):
+        raise ValueError(f"{name} has shape {array.shape}; ({length},) is needed.")
+    _, first, inverse = np.unique(array, return_index=True, return_inverse=True)
+    renumbered = np.empty(len(first), dtype=np.int64)
+    renumbered[np.argsort(first)] = np.arange(len(first))
+    return renumbered[inverse]
+
+
+def _odd(array: NDArray[Any]) -> str:
+    if array.dtype.kind != "f":
+        return f"values of type {array.dtype}"
+    odd = array[~(np.isfinite(array) & (array == np.round(array)))]
+    return str(odd.flat[0]) if odd.size else f"values of type {array.dtype}"

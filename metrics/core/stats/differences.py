@@ -1,0 +1,217 @@
+r"""Two scores compared: their difference, how sure it is, and many comparisons at once (PROTOCOL §10).
+
+Both scores come with resamples drawn together (`paired_likelihoods`), so that what the two have in common,
+images or annotators, is drawn once and cancels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metrics.core.stats import bootstrap, checks, percentiles
+from metrics.core.stats.checks import Floats, Ints
+from metrics.core.stats.percentiles import Interval
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`value` of first minus second with its interval; `p` is two-sided. NaN where it is undefined."""
+
+    value: float
+    interval: Interval
+    p: float
+
+
+@dataclass(frozen=True)
+class Side:
+    """Answers of one of two that are compared: each different one once in `k` and `n` (P, A), and for each
+    response which of them it is, its image and its annotator (R,); equal labels on both sides are the same
+    image or person."""
+
+    k: Ints
+    n: Ints
+    answers: Ints
+    images: Ints
+    annotators: Ints
+
+
+def difference(
+    first: float, second: float, *, first_samples: ArrayLike, second_samples: ArrayLike
+) -> Difference:
+    r"""The difference of two scores.
+
+    With d the difference of the estimates and :math:`d_b = x_b - y_b` of B defined resamples, the interval is
+    the percentile interval of d_b and
+
+    .. math:: p = \min\left(1, 2 \min\left(\frac{1 + \#\{d_b \le 0\}}{B + 1},
+              \frac{1 + \#\{d_b \ge 0\}}{B + 1}\right)\right),
+
+    the smallest level at which the interval no longer contains 0 [1]_. It is never 0: B resamples cannot
+    show less than 2 / (B + 1).
+
+    Parameters
+    ----------
+    first, second : float
+    first_samples, second_samples : array_like of float, shape (B,)
+        Resample b of both must come from the same draw of what they share. A difference that is undefined
+        (NaN, or infinity less infinity) is left out and counted.
+
+    References
+    ----------
+    .. [1] Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapters 13 and 15.
+
+    Examples
+    --------
+    >>> found = difference(0.5, 0.2, first_samples=[0.4, 0.5, 0.6], second_samples=[0.2, 0.2, 0.2])
+    >>> round(found.value, 2), round(found.interval.low, 2), found.p
+    (0.3, 0.2, 0.5)
+    """
+    x, y = np.asarray(first_samples, dtype=np.float64), np.asarray(second_samples, dtype=np.float64)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ValueError(f"first_samples has shape {x.shape} and second_samples {y.shape}; both need (B,).")
+    with np.errstate(invalid="ignore"):
+        drawn = x - y
+        value = float(np.subtract(first, second))
+    (interval,) = percentiles.percentile_intervals(drawn[:, None], [value])
+    return Difference(value, interval, _two_sided(drawn) if value == value else float("nan"))
+
+
+def log_ratio(
+    first: float, second: float, *, first_samples: ArrayLike, second_samples: ArrayLike
+) -> Difference:
+    r"""The natural logarithm of the ratio of two scores of at least 0, as `difference` of their logarithms.
+
+    0 is no change, log 2 twice as much. Infinite where only one of the two is 0 or infinite, undefined where
+    both are.
+
+    Examples
+    --------
+    >>> found = log_ratio(2.0, 1.0, first_samples=[2.0, 2.0], second_samples=[1.0, 1.0])
+    >>> round(found.value, 3)
+    0.693
+    """
+    values = np.array([first, second], dtype=np.float64)
+    x, y = np.asarray(first_samples, dtype=np.float64), np.asarray(second_samples, dtype=np.float64)
+    if bool((values < 0).any() or (x < 0).any() or (y < 0).any()):
+        raise ValueError("A ratio is taken of scores of at least 0.")
+    with np.errstate(divide="ignore"):
+        logs, x, y = np.log(values), np.log(x), np.log(y)
+    return difference(float(logs[0]), float(logs[1]), first_samples=x, second_samples=y)
+
+
+def _two_sided(drawn: Floats) -> float:
+    defined = drawn[~np.isnan(drawn)]
+    if not len(defined):
+        return float("nan")
+    tails = [(1 + int(side.sum())) / (len(defined) + 1) for side in (defined <= 0, defined >= 0)]
+    return min(1.0, 2 * min(tails))
+
+
+def false_discovery(p: ArrayLike) -> Floats:
+    """Benjamini and Hochberg's q of each of many comparisons [1]_.
+
+    Of all that are held to differ because q is below 5 %, at most 5 % are expected not to. It holds for
+    independent and positively dependent tests.
+
+    Parameters
+    ----------
+    p : array_like of float, shape (M,)
+        NaN (undefined) is no comparison and stays NaN.
+
+    References
+    ----------
+    .. [1] Benjamini & Hochberg (1995), Controlling the false discovery rate, Journal of the Royal Statistical
+           Society B 57(1), 289-300. doi:10.1111/j.2517-6161.1995.tb02031.x
+
+    Examples
+    --------
+    >>> false_discovery([0.01, 0.04, float("nan")]).tolist()
+    [0.02, 0.04, nan]
+    """
+    # here: it takes 0.6 s to load, for which every process would wait
+    from scipy import stats
+
+    values = np.asarray(p, dtype=np.float64)
+    if values.ndim != 1:
+        raise ValueError(f"p has {values.ndim} dimensions; 1 is needed.")
+    found = np.full(values.shape, np.nan)
+    defined = ~np.isnan(values)
+    if bool((values[defined] < 0).any() or (values[defined] > 1).any()):
+        raise ValueError("p holds a value that is not between 0 and 1.")
+    if defined.any():
+        found[defined] = stats.false_discovery_control(values[defined], method="bh")
+    return found
+
+
+def paired_likelihoods(
+    first: Side,
+    second: Side,
+    *,
+    resamples: int,
+    rng: np.random.Generator,
+    people: bootstrap.People | None = None,
+) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    """What `bootstrap.resampled_likelihoods` gives, of both sides in the same resamples.
+
+    Images in both sides are drawn once for both, and so are annotators; those of one side only are drawn for
+    it alone. Each of the three strata is drawn with replacement, as many as it has, so that either side is as
+    large in a resample as it is. With `people`, those who are known are drawn by them instead, once for all
+    groups that are compared.
+
+    Returns
+    -------
+    ((ndarray, ndarray), (ndarray, ndarray))
+        (k / n, k) of the first and of the second side, each of shape (resamples, A of that side).
+    """
+    for side in (first, second):
+        if not len(side.answers):
+            raise ValueError("There is no response to resample on one of the sides.")
+    of_images, of_people, *own = rng.spawn(4)
+    drawn = (_renumbered(first.images, second.images), _renumbered(first.annotators, second.annotators))
+    weights_of_images = bootstrap.joint_weights(*drawn[0], resamples, of_images)
+    both = np.intersect1d(*drawn[1]) if people is None else np.zeros(0, dtype=np.int64)
+    times = np.zeros((resamples, 0), dtype=np.int64)
+    if len(both):
+        times = bootstrap.cluster_weights(len(both), resamples, of_people)
+    found = []
+    for side, images, annotators, weights, alone in zip(
+        (first, second), *drawn, weights_of_images, own, strict=True
+    ):
+        _, image_of = np.unique(images, return_inverse=True)
+        shared = np.isin(annotators, both)
+        top, bottom = bootstrap.weighted_sums(
+            side.k[side.answers[shared]],
+            side.n[side.answers[shared]],
+            image_of[shared],
+            np.searchsorted(both, annotators[shared]),
+            image_weights=weights,
+            annotator_weights=times,
+        )
+        if not shared.all():
+            k, n = bootstrap.sums_over_annotators(
+                side.k,
+                side.n,
+                side.answers[~shared],
+                image_of[~shared],
+                (annotators if people is None else side.annotators)[~shared],
+                image_weights=weights,
+                rng=alone,
+                people=people,
+            )
+            top, bottom = top + k, bottom + n
+        values = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
+        found.append((values, top))
+    return found[0], found[1]
+
+
+def _renumbered(first: Ints, second: Ints) -> tuple[Ints, Ints]:
+    """Labels of both sides as numbers in the order of first appearance, whatever they are called."""
+    labels = np.concatenate([first, second])
+    numbers = checks.labels("labels", labels, length=len(labels))
+    return numbers[: len(first)], numbers[len(first) :]
+
+
+__all__ = ["Difference", "Side", "difference", "false_discovery", "log_ratio", "paired_likelihoods"]

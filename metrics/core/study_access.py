@@ -1,0 +1,33 @@
+"""How a page and the API find a lead's study: one that is not theirs does not exist for them."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest
+from django.shortcuts import get_object_or_404
+from rest_framework.request import Request
+
+from annotation import policies
+from annotation.core import replica
+from annotation.models import Study, TaskKind
+
+
+def get_study_or_404(request: HttpRequest | Request, name: str) -> Study:
+    """The study `name`, if the account leads it or is an admin; Http404 otherwise."""
+    with replica.current():
+        study = get_object_or_404(
+            Study.objects.select_related("stereotype_source").prefetch_related("tasks"), name=name
+        )
+        if not policies.leads(request.user, study):
+            raise Http404
+    return study
+
+
+def get_depiction_study_or_404(request: HttpRequest | Request, name: str) -> Study:
+    """The same, where identity groups are asked for: Http404 for a study that asks nothing about images."""
+    study = get_study_or_404(request, name)
+    if not any(task.kind == TaskKind.DEPICTION for task in study.tasks.all()):
+        raise Http404("This study has no task about what images depict.")
+    return study
+
+
+__all__ = ["get_depiction_study_or_404", "get_study_or_404"]

@@ -1,0 +1,102 @@
+"""What a lead should look at, found in the answers as they come in."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, F, Q
+
+from annotation.core import strata
+from annotation.models import Judgement, Response, Study, Task, TaskKind
+from annotation.studies.queries.fill import profiles_of_enrolled
+
+_UNSURE = Q(response__unit__task__kind=TaskKind.VISUAL_NATURE, value=3)
+_UNSURE |= Q(response__unit__task__kind=TaskKind.PREVALENCE, value=-1)
+_UNSURE |= Q(response__unit__task__kind=TaskKind.OFFENSIVENESS, value=0)
+# Unsure of something: so many answers at least, and at least half of all.
+_LEAST_UNSURE = 2
+# Too fast: a third of the usual time, over so many of the last answers, beside so many other annotators.
+_FRACTION = 3
+_LEAST_ANSWERS = 10
+_LEAST_ANNOTATORS = 3
+_LAST = 2000
+_MOST = 5
+
+
+@dataclass(frozen=True)
+class Alert:
+    """`kind` says what the numbers mean:
+
+    unsure   `k` of `n` answers about attribute `key`, called `name`, are Unsure
+    fast     annotator `name` takes `seconds`, of usually `usual`, over `n` answers
+    stratum  `n` places for `name` are open; each item needs `needed` people of it, and `k` are enrolled
+    """
+
+    kind: str
+    name: str
+    key: int = 0
+    k: int = 0
+    n: int = 0
+    needed: int = 0
+    seconds: float = 0.0
+    usual: float = 0.0
+
+
+def attributes_nobody_understands(study: Study) -> list[Alert]:
+    """The attributes most often answered with Unsure. One query, over the tasks that rate attributes."""
+    rated = (
+        Judgement.objects.filter(
+            response__unit__task__study=study,
+            response__unit__task__kind__in=[
+                TaskKind.VISUAL_NATURE,
+                TaskKind.PREVALENCE,
+                TaskKind.OFFENSIVENESS,
+            ],
+            response__current=True,
+            response__withdrawn_at__isnull=True,
+        )
+        .order_by()
+        .values_list("option__attribute", "option__attribute__text")
+        .annotate(unsure=Count("pk", filter=_UNSURE), asked=Count("pk"))
+        .filter(unsure__gte=_LEAST_UNSURE, asked__lte=2 * F("unsure"))
+        .order_by("-unsure", "option__attribute__text")
+    )
+    return [Alert("unsure", text, key=pk, k=unsure, n=asked) for pk, text, unsure, asked in rated[:_MOST]]
+
+
+def annotators_too_fast(study: Study) -> list[Alert]:
+    """Who takes a third of the time that others take, among the last answers. One query."""
+    last = Response.objects.filter(
+        unit__task__study=study, annotator__isnull=False, active_ms__isnull=False, withdrawn_at__isnull=True
+    ).order_by("-pk")
+    times: dict[str, list[int]] = defaultdict(list)
+    for pseudonym, active in last.values_list("annotator__pseudonym", "active_ms")[:_LAST]:
+        times[pseudonym].append(active or 0)
+    usual = {who: statistics.median(each) for who, each in times.items() if len(each) >= _LEAST_ANSWERS}
+    if len(usual) < _LEAST_ANNOTATORS:
+        return []
+    middle = statistics.median(usual.values())
+    fast = sorted((median, who) for who, median in usual.items() if _FRACTION * median < middle)
+    return [
+        Alert("fast", who, n=len(times[who]), seconds=median / 1000, usual=middle / 1000)
+        for median, who in fast[:_MOST]
+    ]
+
+
+def strata_nobody_can_fill(study: Study, open_places: Sequence[tuple[Task, str, int]]) -> list[Alert]:
+    """The strata with open places and fewer people enrolled than an item needs. Two queries."""
+    waiting = [(task, stratum, number) for task, stratum, number in open_places if number]
+    if not waiting:
+        return []
+    profiles = profiles_of_enrolled(study=study)
+    found = []
+    for task, stratum, number in waiting:
+        matches = strata.parse(stratum).matches
+        people = sum(matches(profile) for profile in profiles)
+        needed = max(1, task.strata.count(stratum))
+        if people < needed:
+            found.append(Alert("stratum", stratum, key=task.pk, k=people, n=number, needed=needed))
+    return found

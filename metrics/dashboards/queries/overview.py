@@ -1,0 +1,131 @@
+"""How a study stands: its progress, and what the stored scores say of it so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from annotation.core import scales
+from annotation.models import Study, TaskKind
+from metrics.agreement.queries import METRIC as AGREEMENT
+from metrics.agreement.queries import by_part
+from metrics.core.answers import holds_simulated
+from metrics.core.charts.figure import Figure
+from metrics.dashboards.queries import progress
+from metrics.models import Score, ScoreRun, Variant
+from metrics.score_runs import queries, registry
+from metrics.score_runs.queries import failed_runs
+from metrics.visual_nature import visual_rule
+from metrics.visual_nature.charts import Bar, consensus_chart
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How many attributes a rule for 'visual' selects (PROTOCOL §2); `ours` if it is the study's.
+
+    The rule is that `least` of `of` annotators agree, that all do (`least` None), or that the mean score is
+    at least `mean`. `percent` of the attributes, its interval from `low` to `high`.
+    """
+
+    least: int | None
+    of: int
+    mean: float | None
+    selected: int
+    percent: float
+    low: float | None
+    high: float | None
+    ours: bool
+
+
+@dataclass(frozen=True)
+class Overview:
+    """`progress` is None where it must be counted first; everything else but `failed` comes from stored
+    runs, and is empty without. `rated`: the attributes that the rules choose from."""
+
+    study: Study
+    progress: progress.Progress | None
+    simulated: bool
+    figure: Figure | None
+    rules: tuple[Rule, ...]
+    rated: int
+    agreement: tuple[tuple[str, dict[str, Score]], ...]
+    failed: tuple[ScoreRun, ...]
+    runs: tuple[ScoreRun, ...]
+
+
+def read_overview(study: Study, *, now: datetime) -> Overview:
+    """What can be shown at once, in as many queries however large the study is."""
+    simulated = holds_simulated(study)
+    figure = None
+    rules: tuple[Rule, ...] = ()
+    rated = 0
+    runs: list[ScoreRun] = []
+    shown = wanted(study)
+    for metric in shown:
+        run = queries.newest_run(study, metric, Variant.CORRECTED)
+        if run is None:
+            continue
+        runs.append(run)
+        if metric == "consensus":
+            figure = _consensus(study, run, simulated=simulated)
+        elif metric == "visual_rules":
+            rules, rated = _rules(run)
+    stored = [run for run in runs if run.metric == AGREEMENT]
+    return Overview(
+        study=study,
+        progress=progress.at_once(study, now=now),
+        simulated=simulated,
+        figure=figure,
+        rules=rules,
+        rated=rated,
+        agreement=tuple(by_part(stored[0]).items()) if stored else (),
+        # those of the scores below stand with them
+        failed=tuple(run for run in failed_runs(study) if run.metric not in shown),
+        runs=tuple(runs),
+    )
+
+
+def wanted(study: Study) -> list[str]:
+    """The metrics that the page shows."""
+    kinds = {task.kind for task in study.tasks.all()}
+    names = ["consensus", "visual_rules"] if TaskKind.VISUAL_NATURE in kinds else []
+    if kinds and AGREEMENT in {metric.name for metric in registry.metrics()}:
+        names.append(AGREEMENT)
+    return names
+
+
+def _consensus(study: Study, run: ScoreRun, *, simulated: bool) -> Figure | None:
+    scores = {score.name: score for score in run.scores.all()}
+    found = [(label.name, scores.get(label.name.lower().replace(" ", "_"))) for label in scales.VISUAL_NATURE]
+    bars = tuple(
+        Bar(name, score.value, score.k or 0, score.n, score.low, score.high)
+        for name, score in found
+        if score is not None and score.value is not None and score.n
+    )
+    return consensus_chart(bars, study=study.title, simulated=simulated) if bars else None
+
+
+def _rules(run: ScoreRun) -> tuple[tuple[Rule, ...], int]:
+    """What each rule would select of the attributes rated so far, and how many those are."""
+    used, shares = set[str](), list[Score]()
+    for score in run.scores.order_by("pk"):
+        if score.name == "share":
+            shares.append(score)
+        elif score.name == "in_use" and score.value:
+            used.add(score.part)
+    read = [visual_rule.read(score.part) for score in shares]
+    most = max((least for least, _ in read if least is not None), default=0)
+    rules = tuple(
+        Rule(
+            least=least,
+            of=most,
+            mean=mean,
+            selected=score.k or 0,
+            percent=100 * (score.value or 0),
+            low=None if score.low is None else 100 * score.low,
+            high=None if score.high is None else 100 * score.high,
+            ours=score.part in used,
+        )
+        for score, (least, mean) in zip(shares, read, strict=True)
+    )
+    return rules, shares[0].n if shares else 0

@@ -1,0 +1,198 @@
+"""How far a study is: what was answered, how fast, and what a lead should look at.
+
+These are counts over all places and answers of a study. A small one is counted whenever somebody looks; of
+a large one the page shows the last count and asks for a new one in a request of its own, which counts again
+only when the last is old enough for its cost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+
+from django.core.cache import cache
+from django.db.models import Count, Q
+from django.db.models.functions import TruncDate
+
+from annotation.models import Enrolment, Response, Slot, SlotState, Study, StudyStatus, Task
+from metrics.core.study_size import is_large
+from metrics.dashboards.queries import alerts
+
+DAYS = 14
+# Somebody who answered this recently counts as at work.
+AT_WORK = timedelta(minutes=15)
+HOURS = (1, 24, 168)
+"""How far back the paces look."""
+_REST = 20  # a count may take 1/20 of the time
+_KEPT = 24 * 3600
+
+
+@dataclass
+class Counts:
+    """Wanted responses by state; `wanted` is their sum."""
+
+    name: str
+    filled: int = 0
+    leased: int = 0
+    open: int = 0
+
+    @property
+    def wanted(self) -> int:
+        return self.filled + self.leased + self.open
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.filled / self.wanted if self.wanted else 0.0
+
+    def add(self, state: str, number: int) -> None:
+        setattr(self, state, getattr(self, state) + number)
+
+
+@dataclass
+class TaskProgress:
+    task: Task
+    total: Counts
+    strata: list[Counts] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Answers an hour over the last `hours`, and how long the rest takes at that; None if nobody answered
+    or nothing is left."""
+
+    hours: int
+    an_hour: float
+    hours_left: float | None
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Responses by time. `timed` is 0 where the source does not say when answers were given."""
+
+    timed: int
+    last_hour: int
+    at_work: int
+    enrolled: int
+    surplus: int
+    withdrawn: int
+    rates: tuple[Rate, ...]
+    days: tuple[tuple[date, int], ...]
+
+
+@dataclass(frozen=True)
+class Progress:
+    tasks: tuple[TaskProgress, ...]
+    total: Counts
+    pace: Pace
+    alerts: tuple[alerts.Alert, ...]
+    counted_at: datetime
+
+    @property
+    def mark(self) -> str:
+        """Differs when anything that is shown differs, the time of the count aside."""
+        shown = (
+            [(part.task.pk, part.strata) for part in self.tasks],
+            self.total,
+            self.pace,
+            self.alerts,
+        )
+        return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
+
+
+def at_once(study: Study, *, now: datetime) -> Progress | None:
+    """What the page can show without waiting: a fresh count of a small study, the last one of a large study,
+    None if that was never counted."""
+    if not is_large(study):
+        return progress(study, now=now)
+    known: tuple[Progress, float] | None = cache.get(_key(study))
+    return known[0] if known else None
+
+
+def at_most_old(study: Study, *, now: datetime) -> Progress:
+    """A count that is new, or no older than its cost allows."""
+    known: tuple[Progress, float] | None = cache.get(_key(study))
+    if known is not None and (now - known[0].counted_at).total_seconds() < _REST * known[1]:
+        return known[0]
+    begun = time.monotonic()
+    counted = progress(study, now=now)
+    cache.set(_key(study), (counted, time.monotonic() - begun), _KEPT)
+    return counted
+
+
+def _key(study: Study) -> str:
+    return f"progress:1:{study.pk}:{study.created_at.timestamp()}"
+
+
+def progress(study: Study, *, now: datetime) -> Progress:
+    """Counted now."""
+    tasks, total = _places(study)
+    pace = _pace(study, left=total.open + total.leased, now=now)
+    found: list[alerts.Alert] = []
+    if study.status in {StudyStatus.OPEN, StudyStatus.PAUSED}:
+        found += alerts.strata_nobody_can_fill(
+            study, [(part.task, one.name, one.open) for part in tasks for one in part.strata]
+        )
+        found += alerts.annotators_too_fast(study) if pace.timed else []
+    found += alerts.attributes_nobody_understands(study)
+    return Progress(tasks=tasks, total=total, pace=pace, alerts=tuple(found), counted_at=now)
+
+
+def _places(study: Study) -> tuple[tuple[TaskProgress, ...], Counts]:
+    counted = (
+        Slot.objects.filter(study=study)
+        .order_by()
+        .values_list("unit__task", "stratum", "state")
+        .annotate(Count("pk"))
+    )
+    total = Counts("all")
+    tasks = sorted(study.tasks.all(), key=lambda task: (task.kind, task.version))
+    found = {task.pk: TaskProgress(task, Counts("all")) for task in tasks}
+    strata: dict[tuple[int, str], Counts] = {}
+    for task, stratum, state, number in sorted(counted):
+        part = strata.get((task, stratum))
+        if part is None:
+            part = strata[task, stratum] = Counts(stratum)
+            found[task].strata.append(part)
+        for counts in (part, found[task].total, total):
+            counts.add(SlotState(state).value, number)
+    return tuple(found.values()), total
+
+
+def _pace(study: Study, *, left: int, now: datetime) -> Pace:
+    responses = Response.objects.filter(unit__task__study=study)
+    kept = Q(current=True, withdrawn_at__isnull=True)
+    found = responses.aggregate(
+        timed=Count("pk", filter=kept & Q(submitted_at__isnull=False)),
+        last_hour=Count("pk", filter=kept & Q(submitted_at__gt=now - timedelta(hours=1))),
+        at_work=Count("annotator", distinct=True, filter=Q(submitted_at__gt=now - AT_WORK)),
+        surplus=Count("pk", filter=kept & Q(slot__isnull=True)),
+        withdrawn=Count("pk", filter=Q(withdrawn_at__isnull=False)),
+        **{
+            f"filled_{hours}": Count(
+                "pk", filter=kept & Q(submitted_at__gt=now - timedelta(hours=hours), slot__isnull=False)
+            )
+            for hours in HOURS
+        },
+    )
+    first = now.date() - timedelta(days=DAYS - 1)
+    by_day: dict[date, int] = defaultdict(int)
+    recent = responses.filter(kept, submitted_at__date__gte=first).annotate(day=TruncDate("submitted_at"))
+    for day, number in recent.order_by().values_list("day").annotate(Count("pk")) if found["timed"] else ():
+        by_day[day] = number
+    filled = [(hours, found.pop(f"filled_{hours}")) for hours in HOURS]
+    return Pace(
+        **found,
+        enrolled=Enrolment.objects.filter(study=study).count(),
+        rates=tuple(_rates(filled, left=left)),
+        days=tuple((first + timedelta(days=n), by_day[first + timedelta(days=n)]) for n in range(DAYS)),
+    )
+
+
+def _rates(filled: Iterable[tuple[int, int]], *, left: int) -> Iterable[Rate]:
+    for hours, number in filled:
+        an_hour = number / hours
+        yield Rate(hours, an_hour, left / an_hour if an_hour and left else None)

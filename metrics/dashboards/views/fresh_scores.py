@@ -1,0 +1,76 @@
+"""Pages ask here whether the scores that they show are of today's answers, and wait for new ones (htmx)."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from django_htmx.middleware import HtmxDetails
+
+from annotation import policies
+from annotation.models import Study
+from metrics.agreement import queries as agreement
+from metrics.comparisons import queries as comparisons
+from metrics.core.study_access import get_study_or_404
+from metrics.models import Variant
+from metrics.score_runs import freshness, registry
+from metrics.score_runs.queries import Wanted
+
+_MOST = 8  # runs that one page can wait for
+
+
+@login_required
+@require_safe
+def fresh_scores(request: HttpRequest, name: str) -> HttpResponse:
+    """`?of=tendency:corrected` asks whether scores are of today's answers, `?with=` the same of a comparison,
+    `?by=gender` of agreement within and between groups of annotators, `?waiting=7` how runs get on; `of`
+    and `waiting` can be there several times. While nothing has changed for who waits, the answer is empty
+    (204)."""
+    study = get_study_or_404(request, name)
+    waiting = request.GET.getlist("waiting")[:_MOST]
+    if waiting:
+        told = freshness.waited_for(study, waiting)
+        if told.waiting and not told.ready:
+            return HttpResponse(status=204)
+    else:
+        wanted = [_wanted(text) for text in request.GET.getlist("of")[:_MOST]]
+        told = freshness.check(study, [*wanted, *_difference(request, study), *_agreement(request)])
+    return render(
+        request,
+        "metrics/score_runs/_freshness.html",
+        {"study": study, "fresh": told, "page_url": _page_of(request)},
+    )
+
+
+def _wanted(text: str) -> Wanted:
+    metric, _, variant = text.partition(":")
+    if variant not in Variant.values or metric not in {entry.name for entry in registry.metrics()}:
+        raise Http404(f"There are no scores '{text}'.")
+    return metric, variant, {}
+
+
+def _difference(request: HttpRequest, study: Study) -> list[Wanted]:
+    """What is compared, if it is offered to whoever asks: another study must be theirs too."""
+    asked = request.GET.get("with", "")
+    if not asked:
+        return []
+    for choice in comparisons.choices(study, policies.studies_led_by(request.user)):
+        if choice.key == asked:
+            return comparisons.wanted_of(choice)
+    raise Http404("There is nothing of that name to compare.")
+
+
+def _agreement(request: HttpRequest) -> list[Wanted]:
+    """`?by=`: agreement of groups of annotators."""
+    by = request.GET.get("by", agreement.BY[0])
+    if by not in agreement.BY:
+        raise Http404(f"Annotators are not compared by '{by}'.")
+    return [] if by == agreement.BY[0] else [agreement.wanted_by(by)]
+
+
+def _page_of(request: HttpRequest) -> str:
+    """The page that asked, if it is one of ours."""
+    details = getattr(request, "htmx", None)
+    page = details.current_url_abs_path if isinstance(details, HtmxDetails) else None
+    return page or ""

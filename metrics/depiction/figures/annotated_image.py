@@ -1,0 +1,119 @@
+"""The figure of one image with the boxes of all annotators (ViSAGe, figure 7)."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections import defaultdict
+from collections.abc import Mapping
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from PIL import Image as Pillow
+from PIL import UnidentifiedImageError
+
+from annotation.models import Box, Image, OptionRole, Study, Task, TaskKind, Unit
+from metrics.core.answers import counted_judgements, holds_simulated, stereotypes
+from metrics.core.charts.figure import Figure
+from metrics.core.figure_sources import NothingToDraw, Source, group_link
+from metrics.depiction.charts.annotated_image import Drawn, annotated_image_chart
+
+_FIRST = 60  # images
+_READABLE = 15  # boxes
+_SIDE = 1024  # pixels; sharp in print at the size that the figure has
+
+
+def images_with_files(study: Study) -> QuerySet[Image]:
+    """The images that `study` judges and shows, whose file is here: what its leads may see."""
+    judged = Unit.objects.filter(image=OuterRef("pk"), task__study=study, task__kind=TaskKind.DEPICTION)
+    shown = Task.objects.filter(image_set=OuterRef("image_set"), study=study)
+    return Image.objects.filter(Exists(judged), Exists(shown)).exclude(file="")
+
+
+def _annotated_image(study: Study, options: Mapping[str, str]) -> Figure:
+    image = _chosen(study, options.get("image"))
+    stereotypical = set(stereotypes(study).filter(group=image.group_id).values_list("attribute", flat=True))
+    judged = counted_judgements(study, TaskKind.DEPICTION).filter(
+        response__unit__image=image, option__role__in=_ATTRIBUTES
+    )
+    counts = judged.order_by().values_list("option__attribute", "option__attribute__text")
+    boxes: dict[int, list[tuple[str, float, float, float, float]]] = defaultdict(list)
+    for attribute, pseudonym, slot, x0, y0, x1, y1, width, height in (
+        Box.objects.filter(judgement__in=judged.filter(value=1).order_by()).order_by("pk").values_list(*_BOX)
+    ):
+        # boxes are of the picture as it was shown, which need not be as large as the file
+        across, down = image.width / width, image.height / height
+        who = pseudonym or f"response {slot + 1}"
+        boxes[attribute].append((who, x0 * across, y0 * down, x1 * across, y1 * down))
+    drawn = [
+        Drawn(text, attribute in stereotypical, k, n, tuple(boxes[attribute]))
+        for attribute, text, k, n in counts.annotate(k=Count("pk", filter=Q(value=1)), n=Count("pk"))
+        if k
+    ]
+    if not drawn:
+        raise NothingToDraw(f"Nobody has selected an attribute in image {image.pk} ({image}) yet.")
+    drawn.sort(key=lambda one: (-one.k / one.n, one.text))
+    return annotated_image_chart(
+        drawn,
+        name=str(image),
+        picture=_embedded(image),
+        size=(image.width, image.height),
+        study=study.title,
+        simulated=holds_simulated(study),
+        link=group_link(study, image.group_id),
+    )
+
+
+def _chosen(study: Study, asked: str | None) -> Image:
+    """The image asked for by its number; without one, of the first few one with as many boxes as can be told
+    apart: to count the boxes of all would take long in a large study."""
+    there = images_with_files(study).select_related("group")
+    if asked is None:
+        boxed = Count("units__responses__judgements__boxes", distinct=True)
+        few = list(there.order_by("pk").values_list("pk", flat=True)[:_FIRST])
+        most = there.filter(pk__in=few).annotate(boxed=boxed).order_by("-boxed", "pk")
+        found = most.filter(boxed__lte=_READABLE).first() or most.first()
+        if found is None:
+            raise NothingToDraw(
+                f"No image of study '{study.name}' has its file here. Bring the files in: "
+                "manage.py import_images --help"
+            )
+        return found
+    if not asked.isdecimal() or len(asked) > 18:
+        raise ValueError(f"image={asked}: give the number of an image, as in its address.")
+    wanted = there.filter(pk=int(asked)).first()
+    if wanted is None:
+        raise ValueError(
+            f"image={asked}: study '{study.name}' has no image of that number with its file here."
+        )
+    return wanted
+
+
+def _embedded(image: Image) -> str:
+    """The picture as a data address, which goes wherever the figure goes."""
+    try:
+        with image.file.open("rb") as file, Pillow.open(file) as picture:
+            small = picture.convert("RGB")
+    except (FileNotFoundError, UnidentifiedImageError) as error:
+        raise NothingToDraw(f"The file of image {image.pk} ({image}) cannot be read.") from error
+    small.thumbnail((_SIDE, _SIDE))
+    written = io.BytesIO()
+    small.save(written, "JPEG", quality=92)
+    return f"data:image/jpeg;base64,{base64.b64encode(written.getvalue()).decode()}"
+
+
+_ATTRIBUTES = tuple(role for role in OptionRole.values if role != OptionRole.NONE_OF_ABOVE)
+_BOX = (
+    "judgement__option__attribute",
+    "judgement__response__annotator__pseudonym",
+    "judgement__response__slot__index",
+    *("x0", "y0", "x1", "y1", "image_width", "image_height"),
+)
+
+FIGURES = {
+    "annotated-image": Source(
+        "An image with the boxes of its annotators",
+        _annotated_image,
+        {"image": "the number of an image whose file is here; without it, one with many boxes"},
+        counterpart="ViSAGe, figure 7",
+    )
+}

@@ -1,0 +1,75 @@
+"""The ratings of depiction tasks out of the frames that scores are made of, so that one read serves both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotation.models import Study
+from metrics.core.stats.checks import NOBODY, Ints
+from metrics.depiction.data import GroupFrame, read_depiction
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What was said of the images of `group_id`. `counts` (R, 2): how often an attribute of an image was
+    not selected, and selected. Beside each row (R,): `images`, `attributes`, `raters` (NOBODY where nobody
+    knows who) and the place in `strata` of what their slots were reserved for.
+    """
+
+    group_id: int
+    counts: Ints
+    images: Ints
+    attributes: Ints
+    raters: Ints
+    stratum: Ints
+    strata: tuple[str, ...]
+
+
+def tallies(study: Study, *, one_by_one: bool, by_stratum: bool) -> list[Tally]:
+    """One for each identity group. `one_by_one` has a row for each judgement; else those of an attribute of
+    an image are counted together, apart for each stratum if `by_stratum`."""
+    return [
+        tally_each(frame) if one_by_one else tally_by_image(frame, by_stratum=by_stratum)
+        for frame in read_depiction(study, by_response=True)
+    ]
+
+
+def tally_each(frame: GroupFrame) -> Tally:
+    """A row for each judgement."""
+    frame = frame.without_none_of_above()
+    row, column = np.nonzero(frame.shown)
+    raters = frame.annotators[row]
+    chosen = frame.selected[row, column].astype(np.int8)
+    return Tally(
+        group_id=frame.group_id,
+        counts=np.stack([1 - chosen, chosen], axis=1),
+        images=frame.images[row],
+        attributes=np.array(frame.attribute_ids, dtype=np.int64)[column],
+        raters=np.where(raters < 0, NOBODY, raters),
+        stratum=frame.stratum_of[row],
+        strata=frame.strata,
+    )
+
+
+def tally_by_image(frame: GroupFrame, *, by_stratum: bool = False) -> Tally:
+    """The judgements of an attribute of an image as one row, or as one for each stratum."""
+    frame = frame.without_none_of_above()
+    apart = frame.stratum_of if by_stratum else np.zeros_like(frame.stratum_of)
+    order = np.lexsort((apart, frame.images))
+    keys = np.stack([frame.images, apart])[:, order]
+    starts = np.flatnonzero(np.concatenate([[True], (np.diff(keys) != 0).any(axis=0)]))
+    said = frame.answers[order]
+    shown, selected = (np.add.reduceat(of.astype(np.int32)[said], starts) for of in (frame.n, frame.k))
+    row, column = np.nonzero(shown)
+    return Tally(
+        group_id=frame.group_id,
+        # small: a large study has millions of rows
+        counts=np.stack([(shown - selected)[row, column], selected[row, column]], axis=1),
+        images=keys[0, starts[row]],
+        attributes=np.array(frame.attribute_ids, dtype=np.int64)[column],
+        raters=np.full(len(row), NOBODY, dtype=np.int8),
+        stratum=keys[1, starts[row]].astype(np.int32),
+        strata=frame.strata,
+    )

@@ -1,0 +1,46 @@
+"""The gallery: images with everybody's boxes."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_safe
+
+from annotation.core.requests import without_page
+from annotation.models import IdentityGroup
+from metrics.core.answers import holds_simulated
+from metrics.core.request_parameters import whole_number
+from metrics.core.study_access import get_depiction_study_or_404
+from metrics.depiction.queries.gallery import DIFFER, Filters
+from metrics.depiction.queries.gallery import gallery_page as read_gallery
+
+
+@login_required
+@require_safe
+def gallery(request: HttpRequest, name: str) -> HttpResponse:
+    study = get_depiction_study_or_404(request, name)
+    asked = request.GET.get("group", "")
+    group = get_object_or_404(IdentityGroup, pk=whole_number(asked)) if asked else None
+    differ = whole_number(request.GET.get("differ", "0"))
+    filters = Filters(
+        group=group,
+        attribute=request.GET.get("attribute", ""),
+        people=request.GET.get("people", ""),
+        differ=differ if differ in DIFFER else 0,
+    )
+    try:
+        page = read_gallery(study, filters, page=request.GET.get("page", "1"))
+    except ValueError as error:
+        raise Http404(str(error)) from error
+    return render(
+        request,
+        "metrics/depiction/gallery.html",
+        {
+            "study": study,
+            "simulated": holds_simulated(study),
+            "page": page,
+            "differ": DIFFER,
+            "pager": without_page(request),
+        },
+    )

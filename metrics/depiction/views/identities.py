@@ -1,0 +1,118 @@
+"""Scores per identity group: the table, and one group with its images."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+
+from annotation.models import IdentityGroup
+from metrics.core.answers import holds_simulated
+from metrics.core.study_access import get_depiction_study_or_404
+from metrics.core.tables import changed, first_direction, headings
+from metrics.depiction.queries.identities import COLUMNS, IdentityRow, identity_rows, unreported
+from metrics.depiction.queries.identity import identity_page
+from metrics.models import Variant
+from metrics.score_runs import contrasts, freshness, queries
+from metrics.score_runs.history import score_history
+
+# columns of words, which are sorted from A to Z first
+_WORDS = frozenset({"identity", "region"})
+_TENDENCY = ("l_stereo", "l_random", "theta")
+# What is said of a group against the others.
+_COMPARED = {
+    "l_stereo": _("L(stereo) of this group less the mean of all others:"),
+    "o": _("Offensiveness of its depiction less the mean of all others:"),
+}
+
+
+@login_required
+@require_safe
+def identities(request: HttpRequest, name: str) -> HttpResponse:
+    study = get_depiction_study_or_404(request, name)
+    variant = _variant(request)
+    run = queries.newest_run(study, "tendency", variant)
+    sort = request.GET.get("sort", "theta")
+    if sort not in COLUMNS:
+        sort = "theta"
+    descending = request.GET.get("dir", first_direction(sort, _WORDS)) == "desc"
+    search, region = request.GET.get("q", ""), request.GET.get("region", "")
+    every: list[IdentityRow] = []
+    apart: list[IdentityGroup] = []
+    if run is not None:
+        offensiveness = queries.newest_run(study, "offensiveness", variant)
+        every = identity_rows(run, sort=sort, descending=descending, offensiveness=offensiveness)
+        apart = unreported(study, every)
+    rows = [row for row in every if row.matches(search) and region in {"", row.group.region}]
+    wanted = freshness.usual(["tendency", "offensiveness"], variant)
+    return render(
+        request,
+        "metrics/depiction/identities.html",
+        {
+            "study": study,
+            "simulated": holds_simulated(study),
+            "variant": variant,
+            "variants": _variants(request),
+            "run": run,
+            "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
+            "fresh_question": freshness.question(wanted),
+            "rows": rows,
+            "apart": apart,
+            "search": search,
+            "region": region,
+            "regions": sorted({row.group.region for row in every} - {""}),
+            "sort": sort,
+            "direction": "desc" if descending else "asc",
+            "columns": headings(request, COLUMNS, sort=sort, descending=descending, words=_WORDS),
+        },
+    )
+
+
+@login_required
+@require_safe
+def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
+    study = get_depiction_study_or_404(request, name)
+    group = get_object_or_404(IdentityGroup, pk=group_id)
+    run = queries.newest_run(study, "likelihood", Variant.CORRECTED)
+    page = identity_page(study, group, run=run, page=request.GET.get("page", "1"))
+    if not page.images:
+        raise Http404("No image of this group is judged in this study.")
+    wanted = freshness.usual(["likelihood", "tendency", *contrasts.METRICS])
+    against = [queries.newest_run(study, metric, Variant.CORRECTED) for metric in contrasts.METRICS]
+    runs = [one for one in against if one is not None]
+    others = contrasts.contrasts(runs, _COMPARED, group=group) if runs else []
+    return render(
+        request,
+        "metrics/depiction/identity.html",
+        {
+            "study": study,
+            "simulated": holds_simulated(study),
+            "group": group,
+            "page": page,
+            "run": run,
+            "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
+            "fresh_question": freshness.question(wanted),
+            "contrasts": [
+                each for row in others for each in zip(_COMPARED.values(), row.numbers, strict=True)
+            ],
+            "history": score_history(
+                study,
+                group,
+                metric="tendency",
+                names=_TENDENCY,
+                variant=Variant.CORRECTED,
+            ),
+            "history_columns": [COLUMNS[name] for name in _TENDENCY],
+        },
+    )
+
+
+def _variant(request: HttpRequest) -> str:
+    asked = request.GET.get("variant", Variant.CORRECTED)
+    return asked if asked in Variant.values else str(Variant.CORRECTED)
+
+
+def _variants(request: HttpRequest) -> list[tuple[str, str]]:
+    return [(value, changed(request, variant=value)) for value in Variant.values]

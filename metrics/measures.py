@@ -1,0 +1,22 @@
+"""Every metric there is, in the order of the list. A new measure is a new room and a line here."""
+
+from __future__ import annotations
+
+from metrics.agreement import registry as agreement
+from metrics.captions import registry as captions
+from metrics.comparisons import registry as comparisons
+from metrics.depiction import registry as depiction
+from metrics.pull import registry as pull
+from metrics.score_runs.metric import Metric
+from metrics.visual_nature import registry as visual_nature
+from metrics.votes import registry as votes
+
+METRICS: tuple[Metric, ...] = (
+    *depiction.METRICS,
+    *comparisons.METRICS,
+    *visual_nature.METRICS,
+    *captions.METRICS,
+    *pull.METRICS,
+    *votes.METRICS,
+    *agreement.METRICS,
+)

@@ -1,0 +1,252 @@
+"""Counterpart of ViSAGe's figure 5: pull, a point a region or a point a group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metrics.core.charts.figure import COLOURS, INK_SOFT, LINE_FAINT, SHAPES, Figure, styled
+
+_WIDTH, _HEIGHT = 520, 380
+_ROOM = 0.08  # of the axis, beyond the outermost interval
+_NO_REGION = "no region"
+_OWN = "this study"
+# A stroke has no area: a point filled with a colour would not be seen.
+_SHAPES = (*(shape for shape in SHAPES if shape != "stroke"), "triangle-left")
+
+
+@dataclass(frozen=True)
+class Ranged:
+    """A number with its interval, None where it has none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        return _number(self.value) + (
+            "" if self.low is None or self.high is None else f" [{_number(self.low)}, {_number(self.high)}]"
+        )
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """One point: a region, or a group of one. `n` counts its groups, or its images, None where they were not
+    published; `pulled` of the groups of a region are pulled."""
+
+    name: str
+    region: str
+    x: Ranged
+    y: Ranged
+    n: int | None
+    pulled: int | None = None
+    link: str = ""
+
+
+@dataclass(frozen=True)
+class Published:
+    """Points that a paper prints, outlined beside those of a study. `name` says which paper, in a few words;
+    `notes` beneath the title what is shown, with the citation."""
+
+    points: Sequence[Pulled]
+    name: str
+    notes: tuple[str, ...]
+
+
+def pull_chart(
+    points: Sequence[Pulled],
+    *,
+    by: str,
+    study: str,
+    notes: tuple[str, ...] = (),
+    published: Published | None = None,
+) -> Figure:
+    """x = S(d,s) − S(d,ns) against y = S(s,ns) (PROTOCOL §9; ViSAGe, figure 5), at least one point.
+
+    Right of the line at 0 default images are more like the stereotypical ones. `by` 'region' or 'group' says
+    what a point is. Colour and shape are those of the region; the tooltip names the point. Published points
+    are outlined, and joined to the study's of the same name.
+    """
+    # altair takes most of a second to import: too long for every command to pay
+    import altair as alt
+
+    beside = published.points if published else ()
+    both = [*points, *beside]
+    if published:
+        notes += published.notes
+    regions = sorted({point.region or _NO_REGION for point in both})
+    data = [_datum(point, by) for point in points]
+    colour = alt.Color(
+        "region:N",
+        title="Region",
+        scale=alt.Scale(
+            domain=regions, range=[COLOURS[place % len(COLOURS)] for place in range(len(regions))]
+        ),
+        legend=alt.Legend(
+            symbolType="circle", symbolSize=90, symbolStrokeWidth=0, symbolOpacity=1, labelLimit=180
+        ),
+    )
+    shape = alt.Shape(
+        "region:N",
+        title="Region",
+        scale=alt.Scale(
+            domain=regions, range=[_SHAPES[place % len(_SHAPES)] for place in range(len(regions))]
+        ),
+    )
+    tooltip = [
+        *([alt.Tooltip("source:N", title="Source")] if published else []),
+        alt.Tooltip("name:N", title="Region" if by == "region" else "Group"),
+        *([] if by == "region" else [alt.Tooltip("region:N", title="Region")]),
+        alt.Tooltip("x_shown:N", title="x = S(d, s) − S(d, ns)"),
+        alt.Tooltip("y_shown:N", title="y = S(s, ns)"),
+        alt.Tooltip("n_shown:N", title="n"),
+    ]
+    base = alt.Chart(alt.Data(values=data)).encode(
+        x=alt.X(
+            "x:Q",
+            title="x = S(d, s) − S(d, ns)   (right of 0: default images pulled to the stereotypical)",
+            scale=alt.Scale(domain=_domain([point.x for point in both], zero=True), nice=False, zero=False),
+            axis=alt.Axis(tickCount=7),
+        ),
+        y=alt.Y(
+            "y:Q",
+            title="y = S(s, ns)",
+            scale=alt.Scale(domain=_domain([point.y for point in both]), nice=False, zero=False),
+            axis=alt.Axis(tickCount=7),
+        ),
+        color=colour,
+    )
+    faint = 0.75 if by == "region" else 0.35
+    zero = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(color=INK_SOFT, strokeDash=[4, 3])
+    size = 110 if by == "region" else 55
+    below, above = [], []
+    if published:
+        apart = base.properties(data=alt.Data(values=_joined(points, beside)))
+        below.append(apart.mark_rule(opacity=0.8, strokeDash=[1, 3]).encode(x2="x_own", y2="y_own"))
+        outlined = base.properties(
+            data=alt.Data(values=[_datum(point, by, published.name) for point in beside])
+        ).mark_point(filled=False, opacity=1, size=size, strokeWidth=1.6)
+        above.append(outlined.encode(shape=shape, tooltip=tooltip))
+    chart = alt.layer(
+        zero.encode(x=alt.X("zero:Q")),
+        *below,
+        base.mark_rule(opacity=faint).encode(x=alt.X("x_low:Q"), x2="x_high:Q"),
+        base.mark_rule(opacity=faint).encode(y=alt.Y("y_low:Q"), y2="y_high:Q"),
+        *above,
+        base.mark_point(filled=True, opacity=1, size=size, stroke="white", strokeWidth=0.6).encode(
+            shape=shape, tooltip=tooltip
+        ),
+    ).properties(
+        width=_WIDTH,
+        height=_HEIGHT,
+        background="white",
+        padding=14,
+        title=alt.Title("Stereotypical pull", subtitle=[f"{study}; {_counted(points, by)}", *notes]),
+    )
+    right = sum(point.x.value > 0 for point in points)
+    columns: tuple[str, ...] = _COLUMNS[by]
+    rows = [_row(point, by) for point in points]
+    said = [_in_words(points)]
+    if published:
+        columns = (*columns, "source")
+        rows = [*((*row, _OWN) for row in rows), *((*_row(point, by), published.name) for point in beside)]
+        said.append(f"{published.name}: {_in_words(beside)}")
+    return Figure(
+        name="pull",
+        title="Stereotypical pull",
+        alt=(
+            f"Scatter plot of {_counted(points, by)}: {right} of {len(points)} points lie right of 0, where "
+            "default images are more like the stereotypical than the other described ones. "
+            f"{'. '.join(said)}."
+        ),
+        columns=columns,
+        rows=tuple(rows),
+        spec=_framed(styled(chart)),
+        notes=notes,
+    )
+
+
+def _in_words(points: Sequence[Pulled]) -> str:
+    return "; ".join(f"{point.name}: x {point.x}, y {point.y}" for point in points)
+
+
+def _joined(points: Sequence[Pulled], published: Sequence[Pulled]) -> list[dict[str, Any]]:
+    """From each published point to the study's of the same name."""
+    own = {(point.name, point.region): point for point in points}
+    return [
+        {
+            "region": point.region or _NO_REGION,
+            "x": point.x.value,
+            "y": point.y.value,
+            "x_own": own[point.name, point.region].x.value,
+            "y_own": own[point.name, point.region].y.value,
+        }
+        for point in published
+        if (point.name, point.region) in own
+    ]
+
+
+_NUMBERS = ("x", "x_low", "x_high", "y", "y_low", "y_high")
+_COLUMNS = {
+    "region": ("region", "groups", "groups_pulled", *_NUMBERS),
+    "group": ("identity", "region", "images", *_NUMBERS),
+}
+
+
+def _datum(point: Pulled, by: str, source: str = _OWN) -> dict[str, Any]:
+    counted = "not published" if point.n is None else f"{point.n} images"
+    if by == "region":
+        counted = f"{point.n} group{'s' if point.n != 1 else ''}, {point.pulled} pulled"
+    said: dict[str, Any] = {
+        "name": point.name or _NO_REGION,
+        "region": point.region or _NO_REGION,
+        "x": point.x.value,
+        "x_low": point.x.low,
+        "x_high": point.x.high,
+        "y": point.y.value,
+        "y_low": point.y.low,
+        "y_high": point.y.high,
+        "x_shown": str(point.x),
+        "y_shown": str(point.y),
+        "n_shown": counted,
+        "source": source,
+    }
+    return said | ({"link": point.link} if point.link else {})
+
+
+def _row(point: Pulled, by: str) -> tuple[Any, ...]:
+    numbers = (
+        *(point.x.value, point.x.low, point.x.high),
+        *(point.y.value, point.y.low, point.y.high),
+    )
+    if by == "region":
+        return (point.name, point.n, point.pulled, *numbers)
+    return (point.name, point.region, point.n, *numbers)
+
+
+def _counted(points: Sequence[Pulled], by: str) -> str:
+    of = "regions" if by == "region" else "groups"
+    groups = f" of {sum(point.n or 0 for point in points)} groups" if by == "region" else ""
+    return f"{len(points)} {of if len(points) != 1 else of[:-1]}{groups}"
+
+
+def _domain(ranges: Sequence[Ranged], *, zero: bool = False) -> list[float]:
+    """From the lowest to the highest end of an interval, with some room; with 0 in it if asked for."""
+    ends = [each for one in ranges for each in (one.value, one.low, one.high) if each is not None]
+    low, high = min([*ends, 0.0] if zero else ends), max([*ends, 0.0] if zero else ends)
+    room = _ROOM * (high - low) or 0.01
+    return [low - room, high + room]
+
+
+def _framed(spec: dict[str, Any]) -> dict[str, Any]:
+    """With the faint lines that a reader of a scatter plot follows to the axes."""
+    spec["config"]["axis"] |= {"grid": True, "gridColor": LINE_FAINT, "gridOpacity": 0.5}
+    return spec
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−")
+
+
+__all__ = ["Published", "Pulled", "Ranged", "pull_chart"]

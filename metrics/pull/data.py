@@ -1,0 +1,266 @@
+"""The embeddings of the three image sets of pull, one identity group after another (PROTOCOL §9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from annotation.models import AuditEvent, IdentityGroup, Image, ImageSet, Study, Task
+from generation.core import vectors
+from generation.models import Embedding, Provenance, Run, RunKind, RunState
+from generation.recipes.prompts import PromptSet
+from generation.recipes.recipes import FAKE
+from metrics.core.comparison_choice import comparison_choice
+from metrics.core.fingerprints import fingerprint
+from metrics.core.stats.checks import Ints
+from metrics.score_runs.metric import NothingToCompute
+
+NEWEST = "newest"
+SPLITS = ("run", "image_set")
+"""What pull can be compared by, besides between studies."""
+PULL_SETS = (PromptSet.DEFAULT, PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL)
+_AT_ONCE = 2000
+
+
+class NothingEmbedded(NothingToCompute):
+    """There are no embeddings to compute from. The message says how to make them."""
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """The images of one prompt set: `vectors` (n, dim) of float32, in the order of the images' numbers, so
+    that a seeded draw gives the same in every database. `prompts` (n,) are their clusters: what people are
+    described as, whichever of the three wordings says it, or the prompt where nothing is described. `images`
+    (n,) are the keys of the images."""
+
+    vectors: npt.NDArray[np.float32]
+    prompts: npt.NDArray[np.str_]
+    images: Ints
+
+
+@dataclass(frozen=True)
+class EmbeddingFrame:
+    """The images of one identity group. A set that the group has no image of holds no vector."""
+
+    group_id: int
+    group: str
+    region: str
+    default: Embedded
+    stereotypical: Embedded
+    non_stereotypical: Embedded
+
+    @property
+    def sets(self) -> tuple[Embedded, Embedded, Embedded]:
+        return self.default, self.stereotypical, self.non_stereotypical
+
+    @property
+    def whole(self) -> bool:
+        """Whether there are images of all three."""
+        return all(len(each.vectors) for each in self.sets)
+
+
+def pull_sets(*studies: Study) -> QuerySet[ImageSet]:
+    """The image sets of `studies` with pictures of default prompts.
+
+    Their sets are those that tasks show and those that runs were planned for in a study's name
+    (`manage.py generate STUDY --prompts pull`): pictures for pull are shown to nobody, so that no task
+    points at them.
+    """
+    shown = Task.objects.filter(study__in=studies, image_set__isnull=False).values("image_set")
+    # Few rows, whose numbers stand in JSON: read, since databases differ in what they compare there.
+    planned = AuditEvent.objects.filter(study__in=studies, what__in=("run planned", "run extended"))
+    runs = {each for each in planned.values_list("details__run", flat=True) if isinstance(each, int)}
+    made = Run.objects.filter(pk__in=runs).values("image_set")
+    return ImageSet.objects.filter(Q(pk__in=shown) | Q(pk__in=made), Exists(_default_pictures("pk")))
+
+
+def embedding_runs(*studies: Study) -> QuerySet[Run]:
+    """The finished runs that embedded sets of `studies` for pull, the newest first."""
+    return finished_runs().filter(image_set__in=pull_sets(*studies).values("pk"))
+
+
+def finished_runs() -> QuerySet[Run]:
+    """The finished runs that embedded any set with pictures of default prompts, the newest first."""
+    finished = Run.objects.filter(
+        Exists(_default_pictures("image_set")), kind=RunKind.EMBEDDINGS, state=RunState.DONE
+    )
+    return finished.select_related("image_set").order_by("-finished_at", "-pk")
+
+
+def _default_pictures(image_set: str) -> QuerySet[Provenance]:
+    of_set = Provenance.objects.filter(image__image_set=OuterRef(image_set), prompt_set=PromptSet.DEFAULT)
+    return of_set.order_by()
+
+
+def embedding_run(study: Study, run: str = NEWEST) -> Run | None:
+    """The embedding run to read: the one numbered `run`, of whichever set, or the study's newest; None where
+    it has none.
+
+    Raises NothingEmbedded for a `run` that is no such run, naming those of the study.
+    """
+    if run == NEWEST:
+        return embedding_runs(study).first()
+    chosen = finished_runs().filter(pk=run).first() if run.isdecimal() and len(run) < 19 else None
+    if chosen is None:
+        known = ", ".join(str(pk) for pk in embedding_runs(study).values_list("pk", flat=True))
+        raise NothingEmbedded(
+            f"'{run}' is no finished run that embedded pictures of default prompts. The study "
+            f"'{study.name}' has {known or 'none'}; all runs are listed by: manage.py runs"
+        )
+    return chosen
+
+
+def runs_compared(study: Study, parameters: Mapping[str, str]) -> tuple[Run, Run]:
+    """The two embedding runs to compare: the newest of `study` and of another one, or those of two image sets
+    or of two numbers.
+
+    Raises ValueError for a choice that is none (`compared.asked`), for a side without a run, and for two
+    encoders, whose similarities are on scales of their own.
+    """
+    asked = comparison_choice(parameters, by=SPLITS)
+    if asked.other is not None:
+        sides = [chosen_run(one) for one in (study, asked.other)]
+    elif asked.by == "run":
+        sides = [chosen_run(study, number) for number in (asked.first, asked.second)]
+    else:
+        sides = [_newest_of_set(name) for name in (asked.first, asked.second)]
+    first, second = sides
+    if first == second:
+        raise ValueError(f"Both sides are run {first.pk}. Name two runs or sets that differ.")
+    if encoder_of(first) != encoder_of(second):
+        raise ValueError(
+            f"Run {first.pk} is by {' '.join(encoder_of(first))} and run {second.pk} by "
+            f"{' '.join(encoder_of(second))}: similarities of two encoders cannot be compared. Embed both "
+            "sets with the same one."
+        )
+    return first, second
+
+
+def encoder_of(run: Run) -> tuple[str, ...]:
+    """What made the vectors: only those of the same encoder can be compared."""
+    return (run.backend, *(str(run.recipe.get(key) or "") for key in ("model", "pretrained")))
+
+
+def chosen_run(study: Study, run: str = NEWEST) -> Run:
+    """As `embedding_run`, but raises NothingEmbedded where the study has none."""
+    chosen = embedding_run(study, run)
+    if chosen is None:
+        raise NothingEmbedded(
+            f"No pictures for pull of '{study.name}' are embedded yet. Make them: manage.py generate "
+            f"{study.name} --prompts pull; then embed the set it names: manage.py embed SET"
+        )
+    return chosen
+
+
+def _newest_of_set(name: str) -> Run:
+    run = finished_runs().filter(image_set__name=name).first()
+    if run is None:
+        raise NothingEmbedded(
+            f"No pictures for pull of an image set '{name}' are embedded. Embed them: manage.py embed "
+            f"set:{name}"
+        )
+    return run
+
+
+def embeddings_read(run: Run) -> QuerySet[Embedding]:
+    """The embeddings of a run that pull is computed from: those of the three prompt sets."""
+    return Embedding.objects.filter(
+        run=run, image__image_set=run.image_set_id, image__provenance__prompt_set__in=PULL_SETS
+    )
+
+
+def groups_embedded(run: Run) -> QuerySet[IdentityGroup]:
+    """The identity groups that the run's image set has images of."""
+    of_group = Image.objects.filter(image_set=run.image_set_id, group=OuterRef("pk")).order_by()
+    return IdentityGroup.objects.filter(Exists(of_group))
+
+
+def read_embeddings(run: Run) -> Iterator[EmbeddingFrame]:
+    """One frame for each identity group that has an embedding, by group id.
+
+    Two queries. Rows are streamed in the order of an index (image set, group, number), so that neither the
+    program nor the database ever holds more than one group's vectors.
+    """
+    known = {group.pk: group for group in groups_embedded(run)}
+    rows = (
+        embeddings_read(run)
+        .order_by("image__group_id", "image__index")
+        .values_list(
+            "image__group_id",
+            "image__provenance__prompt_set",
+            "image__provenance__attribute_id",
+            "image__prompt",
+            "dim",
+            "vector",
+            "image_id",
+        )
+        .iterator(chunk_size=_AT_ONCE)
+    )
+    for group_id, of_group in groupby(rows, key=lambda row: row[0]):
+        group, images = known[group_id], list(of_group)
+        default, stereotypical, non_stereotypical = (
+            _embedded([row for row in images if row[1] == prompt_set]) for prompt_set in PULL_SETS
+        )
+        yield EmbeddingFrame(group_id, group.name, group.region, default, stereotypical, non_stereotypical)
+
+
+def _embedded(rows: list[tuple[Any, ...]]) -> Embedded:
+    if not rows:
+        return Embedded(
+            np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=np.str_), np.zeros(0, dtype=np.int64)
+        )
+    prompts = [f"attribute {attribute}" if attribute else prompt for _, _, attribute, prompt, *_ in rows]
+    return Embedded(
+        vectors.unpack([row[5] for row in rows], dim=rows[0][4]),
+        np.array(prompts),
+        np.array([row[6] for row in rows], dtype=np.int64),
+    )
+
+
+def embeddings_in_words(study: Study, parameters: Mapping[str, str]) -> str:
+    """Which embeddings a score of pull is computed from, as it stands beside it."""
+    if "run" not in parameters:
+        return " against ".join(_in_words(run) for run in runs_compared(study, parameters))
+    chosen = embedding_run(study, parameters["run"])
+    return "no embeddings of pictures for pull" if chosen is None else _in_words(chosen)
+
+
+def _in_words(chosen: Run) -> str:
+    # what sees colours only has no weights, whatever its recipe says
+    keys = ("model", "pretrained") if chosen.backend != FAKE else ("backend",)
+    model = ", ".join(str(chosen.recipe[key]) for key in keys if chosen.recipe.get(key))
+    of = f"of the image set {chosen.image_set.name}"
+    drawn = ", DRAWN PICTURES, no model's output" if chosen.image_set.drawn else ""
+    return f"embeddings by {model or chosen.backend} (run {chosen.pk}) {of}{drawn}"
+
+
+def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
+    """The embeddings of a run, or of the two that are compared, and the groups and regions that their images
+    are of."""
+    if "run" not in parameters:
+        return [[part for run in runs_compared(study, parameters) for part in _of_run(run)]]
+    chosen = embedding_run(study, parameters["run"])
+    return [[] if chosen is None else _of_run(chosen)]
+
+
+def _of_run(run: Run) -> list[object]:
+    groups = groups_embedded(run).order_by("pk")
+    return [
+        run.pk,
+        run.recipe_hash,
+        fingerprint(Embedding.objects.filter(run=run)),
+        [list(row) for row in groups.values_list("pk", "name", "region")],
+    ]
+
+
+def check_inputs(study: Study, parameters: Mapping[str, str]) -> None:
+    """Raises NothingEmbedded for an embedding run that is not there: no worker could compute from it. Metrics
+    that compare two runs need both for their digest."""
+    if "run" in parameters:
+        chosen_run(study, parameters["run"])

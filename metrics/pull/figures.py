@@ -1,0 +1,158 @@
+"""The figure of stereotypical pull (PROTOCOL §9; ViSAGe, figure 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from statistics import mean
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from annotation.imports.readers.identities import known_identities
+from annotation.models import Axis, IdentityGroup, Study
+from metrics.core import figure_options as reading
+from metrics.core.charts.figure import Figure
+from metrics.core.figure_sources import NothingToDraw, Source
+from metrics.models import Score, Variant
+from metrics.pull.charts import Published, Pulled, Ranged, pull_chart
+from metrics.pull.data import NEWEST
+from metrics.pull.published import PublishedPull, published_pull
+from metrics.score_runs import queries
+from metrics.score_runs.current_scores import evaluated
+from metrics.score_runs.metric import VISAGE
+from metrics.score_runs.rows import ScoreRow
+
+BY = ("region", "group")
+POINTS = ("own", "with-published")
+_PUBLISHED = "ViSAGe, published"
+_REGION = "region: "
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A score, stored or computed just now."""
+
+    group: int | None
+    part: str
+    name: str
+    n: int
+    k: int | None
+    ranged: Ranged
+
+
+def _pull(study: Study, options: Mapping[str, str]) -> Figure:
+    by, shown = reading.choice(options, "by", BY), reading.choice(options, "points", POINTS)
+    run = options.get("run", NEWEST)
+    numbers, notes = _numbers(study, run)
+    explorer = reverse("pull", args=[study.name])
+    chosen = {} if run == NEWEST else {"run": run}
+    found = {(one.group, one.part, one.name): one for one in numbers}
+    points = []
+    groups = IdentityGroup.objects.in_bulk([one.group for one in numbers if one.group is not None])
+    for (group, part, name), x in found.items():
+        y, pulled = found.get((group, part, "y")), found.get((group, part, "pull"))
+        if name != "x" or y is None:
+            continue
+        if by == "region" and part.startswith(_REGION):
+            region = part.removeprefix(_REGION)
+            link = f"{explorer}?{urlencode({'region': region, **chosen})}#groups-of"
+            points.append(Pulled(region, region, x.ranged, y.ranged, x.n, pulled.k if pulled else None, link))
+        elif by == "group" and group is not None:
+            link = f"{explorer}?{urlencode({'group': group, **chosen})}#images"
+            named = groups[group]
+            points.append(Pulled(named.name, named.region, x.ranged, y.ranged, x.n, None, link))
+    if not points:
+        raise NothingToDraw(
+            f"No {by} of '{study.name}' has images of all three sets of pull. Make them: "
+            f"manage.py generate {study.name} --prompts pull"
+        )
+    points.sort(key=lambda point: (point.name, point.region))
+    published = _published(study, groups.values(), by) if shown != POINTS[0] else None
+    return pull_chart(points, by=by, study=study.title, notes=notes, published=published)
+
+
+def published_groups(groups: Iterable[IdentityGroup]) -> dict[str, IdentityGroup]:
+    """Those groups that have a row in ViSAGe's tables of pull, by name."""
+    published = published_pull()
+    return {
+        group.name: group for group in groups if group.axis == Axis.NATIONALITY and group.name in published
+    }
+
+
+def _published(study: Study, groups: Iterable[IdentityGroup], by: str) -> Published:
+    """ViSAGe's points: of all regions, each the mean of its groups in the tables; or of those groups that the
+    study has too."""
+    shared = published_groups(groups)
+    if not shared:
+        raise ValueError(
+            f"points={POINTS[1]}: ViSAGe's tables 3 to 5 are of nationalities, and hold no group of "
+            f"'{study.name}'. Choose points={POINTS[0]}."
+        )
+    rows = published_pull()
+    if by == "group":
+        of = f"{len(shared)} of {len(rows)} groups"
+        points = [
+            Pulled(name, shared[name].region, Ranged(float(row.x)), Ranged(float(row.s_s_ns)), None)
+            for name, row in sorted(rows.items())
+            if name in shared
+        ]
+    else:
+        of = f"means of {len(rows)} groups"
+        known = known_identities()
+        by_region: dict[str, list[PublishedPull]] = {}
+        for name, row in rows.items():
+            by_region.setdefault(known[Axis.NATIONALITY, name].region, []).append(row)
+        points = [
+            Pulled(
+                name=region,
+                region=region,
+                x=Ranged(float(mean(row.x for row in of_region))),
+                y=Ranged(float(mean(row.s_s_ns for row in of_region))),
+                n=len(of_region),
+                pulled=sum(row.pulled for row in of_region),
+            )
+            for region, of_region in sorted(by_region.items())
+        ]
+    shown = f"Filled: this study. Outlined: as published, {of}, without intervals"
+    return Published(points, _PUBLISHED, (shown, f"Published: tables 3 to 5 of {VISAGE}"))
+
+
+def _numbers(study: Study, run: str) -> tuple[list[_Number], tuple[str, ...]]:
+    """The scores of the stored run, which the page shows too, and what has to be said of them; without one,
+    and for the newest embeddings only, those of this moment without intervals."""
+    stored = queries.newest_run(study, "pull", Variant.CORRECTED, {"run": run})
+    if stored is not None:
+        notes: tuple[str, ...] = (f"{stored.rule}; bars: 95 % intervals, {stored.resamples:,} resamples",)
+        if queries.is_stale(stored):
+            notes += (f"STALE: of the embeddings as they were at {stored.finished_at:%Y-%m-%d %H:%M} UTC",)
+        scores = Score.objects.filter(run=stored, value__isnull=False, attribute__isnull=True).order_by("pk")
+        return [_number(score, score.group_id) for score in scores], notes
+    if run != NEWEST:
+        raise NothingToDraw(
+            f"Embedding run {run} has no scores in '{study.name}' yet: the page of pull asks for them."
+        )
+    evaluation = evaluated(study, "pull")
+    rows = [_number(row, row.group_id) for row in evaluation.rows if row.value is not None]
+    return rows, (f"{evaluation.rule}; no intervals yet: they come with the stored scores",)
+
+
+def _number(score: Score | ScoreRow, group: int | None) -> _Number:
+    assert score.value is not None  # left out above
+    ranged = Ranged(score.value, score.low, score.high)
+    return _Number(group, score.part, score.name, score.n, score.k, ranged)
+
+
+FIGURES = {
+    "pull": Source(
+        "Stereotypical pull",
+        _pull,
+        {
+            "by": "a point a region, or a point a group",
+            "run": "number of the embedding run to read, or the newest",
+            "points": "the study's own points, or with those that ViSAGe published (outlined) beside them",
+        },
+        {"by": BY, "points": POINTS},
+        counterpart="ViSAGe, figure 5",
+    )
+}

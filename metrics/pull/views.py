@@ -1,0 +1,204 @@
+"""The pull explorer: the figure, the numbers of each group, and the images behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_safe
+
+from annotation import policies
+from annotation.core.requests import LoggedIn
+from annotation.models import Study
+from generation.models import Run
+from metrics.comparisons import queries as compare
+from metrics.core.answers import holds_simulated
+from metrics.core.fingerprints import snapshot
+from metrics.core.request_parameters import whole_number
+from metrics.core.study_access import get_study_or_404
+from metrics.core.tables import changed, first_direction, headings
+from metrics.models import RunState, ScoreRun, Variant
+from metrics.pull.data import embedding_runs, finished_runs
+from metrics.pull.figures import BY, POINTS, published_groups
+from metrics.pull.queries import comparable_runs as comparisons
+from metrics.pull.queries import pull as pages
+from metrics.score_runs import contrasts, queries
+from metrics.score_runs import services as score_runs
+from metrics.score_runs.freshness import Freshness
+from metrics.score_runs.tasks import enqueue
+
+_CHOICES = ("sort", "dir", "region", "by", "points", "run", "with", "number")
+
+
+@login_required
+@require_safe
+def pull(request: LoggedIn, name: str) -> HttpResponse:
+    """`?group=7` shows the images behind a group's point, `?run=12` the numbers of another embedding run,
+    `?with=13` those beside the numbers of a third, of which `?number=s_d_s` chooses one."""
+    study = get_study_or_404(request, name)
+    own, others = _runs(request, study)
+    context = {
+        "study": study,
+        "runs": own + others,
+        "simulated": holds_simulated(study),
+        "makes": policies.may_make_images(request.user),
+    }
+    embedded = _chosen(request, own, others)
+    if embedded is None:
+        context["made"] = pages.made_so_far(study)
+        return render(request, "metrics/pull/pull.html", context)
+    asked = {"run": request.GET["run"]} if request.GET.get("run") else {}
+    beside = comparisons.comparable(embedded, _visible(request, study))
+    other = _other(request, beside)
+    wanted = {"pull": asked, "pull_contrast": asked}
+    if other is not None:
+        wanted["pull_difference"] = comparisons.parameters(embedded, other)
+    found, fresh = _scores(study, wanted)
+    run = found["pull"]
+    sort = request.GET.get("sort", "x")
+    if sort not in pages.COLUMNS:
+        sort = "x"
+    descending = request.GET.get("dir", first_direction(sort, pages.WORDS)) == "desc"
+    page = pages.pull_page(run, embedded, sort=sort, descending=descending) if run is not None else None
+    row = _row(request, page)
+    region = request.GET.get("region", "")
+    context |= {
+        "embedded": embedded,
+        "run": run,
+        "fresh": fresh,
+        "page": page,
+        "rows": [each for each in page.rows if region in {"", each.region}] if page else [],
+        "region": region,
+        "sort": sort,
+        "direction": "desc" if descending else "asc",
+        "columns": headings(request, pages.COLUMNS, sort=sort, descending=descending, words=pages.WORDS),
+        "names": pages.COLUMNS,
+        **_figure(request, page, asked),
+        "kept": urlencode({key: request.GET[key] for key in _CHOICES if request.GET.get(key)}),
+        "row": row,
+        "behind": pages.images_behind(embedded, row, page=whole_number(request.GET.get("page", "1")))
+        if row
+        else None,
+        "sees_images": policies.may_see_set(request.user, embedded.image_set),
+        "beside": beside,
+        "other": other,
+        "first_name": _named(embedded),
+        "second_name": _named(other) if other is not None else "",
+        **_compared(request, found),
+    }
+    return render(request, "metrics/pull/pull.html", context)
+
+
+def _runs(request: LoggedIn, study: Study) -> tuple[list[Run], list[Run]]:
+    """The study's own embedding runs, and the others that may be looked at: all, for who makes images."""
+    own = list(embedding_runs(study))
+    if not policies.may_make_images(request.user):
+        return own, []
+    return own, list(finished_runs().exclude(pk__in=[run.pk for run in own]))
+
+
+def _visible(request: LoggedIn, study: Study) -> list[Run]:
+    led = policies.studies_led_by(request.user)
+    return comparisons.visible(study, led, every=policies.may_make_images(request.user))
+
+
+def _chosen(request: HttpRequest, own: list[Run], others: list[Run]) -> Run | None:
+    """The run that is asked for by its number, else the study's newest; None if the study has none."""
+    asked = request.GET.get("run", "")
+    if not asked:
+        return own[0] if own else None
+    chosen = [run for run in own + others if str(run.pk) == asked]
+    if not chosen:
+        raise Http404("There is no such embedding run to look at.")
+    return chosen[0]
+
+
+def _named(run: Run) -> str:
+    said = gettext("run %(number)s") % {"number": run.pk}
+    return f"{run.image_set.name if run.image_set else run.backend} ({said})"
+
+
+def _other(request: HttpRequest, beside: list[Run]) -> Run | None:
+    """The run to compare with, if one is asked for."""
+    asked = request.GET.get("with", "")
+    if not asked:
+        return None
+    for run in beside:
+        if str(run.pk) == asked:
+            return run
+    raise Http404("There is no such embedding run to compare with.")
+
+
+def _figure(request: HttpRequest, page: pages.PullPage | None, asked: Mapping[str, str]) -> dict[str, object]:
+    """What is chosen of the figure, and what can be. Published points are offered where they are of a group
+    that is reported here."""
+    by, points = request.GET.get("by", BY[0]), request.GET.get("points", POINTS[0])
+    reported = [row.group for row in page.rows if row.group is not None] if page else []
+    offered = POINTS if published_groups(reported) else POINTS[:1]
+    by, points = by if by in BY else BY[0], points if points in offered else POINTS[0]
+    drawn = {"by": by} if points == POINTS[0] else {"by": by, "points": points}
+    return {
+        "by": by,
+        "points": points,
+        "views": [(each, changed(request, by=each)) for each in BY],
+        "points_offered": [(each, changed(request, points=each)) for each in offered],
+        "figure_query": urlencode({**drawn, **asked}),
+    }
+
+
+def _compared(request: HttpRequest, found: Mapping[str, ScoreRun | None]) -> dict[str, object]:
+    """Groups and regions against the others, and against another run."""
+    number = request.GET.get("number", "")
+    number = number if number in comparisons.NUMBERS else comparisons.NUMBERS[0]
+    contrast_run, difference_run = found["pull_contrast"], found.get("pull_difference")
+    against = contrasts.contrasts([contrast_run], comparisons.NUMBERS) if contrast_run else []
+    return {
+        "contrast_run": contrast_run,
+        "contrast_columns": [pages.COLUMNS[one] for one in comparisons.NUMBERS],
+        "against_regions": [row for row in against if row.group is None],
+        "against_groups": [row for row in against if row.group is not None],
+        "difference_run": difference_run,
+        "compared": compare.compare(difference_run, [number]) if difference_run else [],
+        "compared_columns": [(pages.COLUMNS[number], _("Difference"))],
+        "number": number,
+        "numbers": [(one, pages.COLUMNS[one], changed(request, number=one)) for one in comparisons.NUMBERS],
+    }
+
+
+def _scores(
+    study: Study, wanted: Mapping[str, Mapping[str, str]]
+) -> tuple[dict[str, ScoreRun | None], Freshness]:
+    """The newest scores of each metric with its parameters, and the runs that were asked for where they are
+    not of today's embeddings: to find that out is quick here, where no answers are counted."""
+    with snapshot():
+        latest = {
+            metric: queries.latest_run(study, metric, Variant.CORRECTED, asked)
+            for metric, asked in wanted.items()
+        }
+    requested = []
+    for metric, asked in wanted.items():
+        if latest[metric].stale:
+            run = score_runs.request(study=study, metric=metric, variant=Variant.CORRECTED, parameters=asked)
+            enqueue(run)
+            requested.append(run)
+    return {metric: one.run for metric, one in latest.items()}, Freshness(
+        waiting=tuple(run for run in requested if run.state in {RunState.PENDING, RunState.CLAIMED}),
+        failed=tuple(run for run in requested if run.state == RunState.FAILED),
+        stale=bool(requested),
+    )
+
+
+def _row(request: HttpRequest, page: pages.PullPage | None) -> pages.PullRow | None:
+    """The group whose images are asked for; Http404 for one that has no scores."""
+    asked = request.GET.get("group", "")
+    if not asked or page is None:
+        return None
+    for row in page.rows:
+        if row.group is not None and row.group.pk == whole_number(asked):
+            return row
+    raise Http404("No pull of this group is known.")

@@ -1,0 +1,39 @@
+"""How each annotator works, for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.api.resource import Resource
+from metrics.core.study_access import get_study_or_404
+from metrics.quality.queries import annotators, work
+from metrics.quality.serializers import QualityQuery, QualitySerializer
+
+TAGS = ["progress"]
+
+
+class Quality(Resource):
+    """How each annotator works, by pseudonym. Who withdrew is not among them."""
+
+    @extend_schema(
+        operation_id="quality_list", parameters=[QualityQuery], responses=QualitySerializer, tags=TAGS
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = get_study_or_404(request, name)
+        order = self.query(QualityQuery)["order"]
+        sort = "who" if order.endswith("annotator") else "flags"
+        counted = work.at_most_old(study, now=timezone.now())
+        rows = annotators.as_rows(study, counted, sort=sort, descending=order.startswith("-"))
+        found = [_as_row(cells) for cells in annotators.as_cells(rows)]
+        said = {"counted_at": counted.counted_at, "unknown": counted.unknown, "results": found}
+        return Response(QualitySerializer(said).data)
+
+
+def _as_row(cells: tuple[str | int | float | None, ...]) -> dict[str, Any]:
+    row: dict[str, Any] = dict(zip(annotators.CSV_COLUMNS, cells, strict=True))
+    return {**row, "simulated": row["simulated"] == "yes", "flags": row["flags"].split()}

@@ -1,0 +1,171 @@
+"""How each annotator works, for leads: a reason to look and to ask, never a verdict (PROTOCOL §10)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import Annotator, Enrolment, EnrolmentStatus, Study
+from metrics.quality.queries import work
+from metrics.quality.queries.work import Counted, Work
+
+PER_PAGE = 100
+# The columns that can be sorted, with their headings.
+COLUMNS = {
+    "who": _("Annotator"),
+    "flags": _("To look at"),
+    "answers": _("Answers"),
+    "seconds": _("Median seconds an item"),
+    "idle": _("Idle seconds"),
+    "share": _("Agreement with others"),
+    "checks": _("Checks right"),
+    "none": _("None of the above"),
+    "most": _("Same answer"),
+}
+FLAGS = {
+    "fast": _("fast: less than a third of the usual time"),
+    "alone": _("agrees with the others no more than by chance"),
+    "checks": _("fewer than half of the checks right"),
+    "same": _("nearly always the same answer"),
+}
+# What it takes to say anything of somebody.
+_LEAST_PAIRS = 20
+_LEAST_CHECKS = 2
+_NEARLY_ALWAYS = 0.95
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class QualityRow:
+    """One annotator. `enrolment` is None for who answered without one, as imported answers do."""
+
+    annotator: Annotator
+    enrolment: Enrolment | None
+    work: Work
+    right: int
+    checked: int
+
+    @property
+    def accuracy(self) -> float | None:
+        return self.right / self.checked if self.checked else None
+
+    @property
+    def may_be_blocked(self) -> bool:
+        settled = {EnrolmentStatus.BLOCKED, EnrolmentStatus.SCREENED_OUT, EnrolmentStatus.WITHDRAWN}
+        return self.enrolment is not None and self.enrolment.status not in settled
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Which of FLAGS there is reason to look at."""
+        work = self.work
+        found = {
+            "fast": work.fast,
+            "alone": work.pairs >= _LEAST_PAIRS and work.same <= work.by_chance + _ROUNDING,
+            "checks": self.checked >= _LEAST_CHECKS and 2 * self.right < self.checked,
+            "same": any(
+                number >= _LEAST_PAIRS and given >= _NEARLY_ALWAYS * number
+                for given, number in ((work.most_given, work.rated), (work.none, work.offered))
+            ),
+        }
+        return tuple(name for name in FLAGS if found[name])
+
+    @property
+    def flag_words(self) -> list[str]:
+        return [str(FLAGS[name]) for name in self.flags]
+
+    def number(self, column: str) -> float | None:
+        """What a column of numbers sorts by; None is undefined."""
+        found = {
+            "flags": len(self.flags),
+            "checks": self.accuracy,
+            "none": self.work.none_share,
+        }
+        value = found[column] if column in found else getattr(self.work, column)
+        return None if value is None else float(value)
+
+
+@dataclass(frozen=True)
+class Quality:
+    """`rows` of one page out of `total` annotators; `unknown` responses name nobody. As of `counted_at`."""
+
+    rows: tuple[QualityRow, ...]
+    total: int
+    flagged: int
+    unknown: int
+    number: int
+    pages: int
+    counted_at: datetime
+
+
+def quality(study: Study, counted: Counted, *, sort: str, descending: bool, page: str = "1") -> Quality:
+    """A page of the annotators of `study`, sorted by one of COLUMNS; undefined values come last."""
+    rows = as_rows(study, counted, sort=sort, descending=descending)
+    pages = max(1, -(-len(rows) // PER_PAGE))
+    number = min(max(1, int(page[:9]) if page.isdecimal() else 1), pages)
+    return Quality(
+        rows=tuple(rows[(number - 1) * PER_PAGE : number * PER_PAGE]),
+        total=len(rows),
+        flagged=sum(bool(row.flags) for row in rows),
+        unknown=counted.unknown,
+        number=number,
+        pages=pages,
+        counted_at=counted.counted_at,
+    )
+
+
+def everybody(study: Study, *, sort: str, descending: bool) -> list[QualityRow]:
+    """Every annotator whose answers count, for who waits until they are counted: files and programs."""
+    return as_rows(study, work.at_most_old(study, now=timezone.now()), sort=sort, descending=descending)
+
+
+def as_rows(study: Study, counted: Counted, *, sort: str, descending: bool) -> list[QualityRow]:
+    """Whoever withdrew is not among them, nor who was erased, whenever the answers were counted."""
+    enrolments = {each.annotator_id: each for each in Enrolment.objects.filter(study=study)}
+    people = Annotator.objects.in_bulk(counted.work)
+    rows = [
+        QualityRow(person, enrolments.get(key), counted.work[key], *counted.checks.get(key, (0, 0)))
+        for key, person in sorted(people.items(), key=lambda each: each[1].pseudonym)
+        if key not in enrolments or enrolments[key].status != EnrolmentStatus.WITHDRAWN
+    ]
+    if sort == "who":
+        return rows[::-1] if descending else rows
+    known = [row for row in rows if row.number(sort) is not None]
+    known.sort(key=lambda row: row.number(sort) or 0.0, reverse=descending)
+    return known + [row for row in rows if row.number(sort) is None]
+
+
+CSV_COLUMNS = (
+    *("annotator", "simulated", "status", "answers", "median_active_s", "usual_active_s", "median_idle_s"),
+    *("agreement", "agreement_by_chance", "pairs", "checks_right", "checks"),
+    *("none_of_above", "none_of_above_offered", "most_frequent", "rated", "flags"),
+)
+
+
+def as_cells(rows: Sequence[QualityRow]) -> list[tuple[str | int | float | None, ...]]:
+    """The rows as a file has them, in the order of CSV_COLUMNS."""
+    return [
+        (
+            row.annotator.pseudonym,
+            "yes" if row.annotator.simulated else "no",
+            row.enrolment.status if row.enrolment else "",
+            row.work.answers,
+            row.work.seconds,
+            row.work.usual,
+            row.work.idle,
+            row.work.share,
+            row.work.chance,
+            row.work.pairs,
+            row.right,
+            row.checked,
+            row.work.none,
+            row.work.offered,
+            row.work.most_given,
+            row.work.rated,
+            " ".join(row.flags),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,179 @@
+"""What each annotator of a study did: answers, time, agreement with others, checks (PROTOCOL §10).
+
+That takes a read of every answer. A small study is counted whenever somebody looks; of a large one the page
+shows the last count, and asks in a request of its own whether answers have changed since and for a new count,
+as it does of progress (`progress.py`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.core.cache import cache
+
+from annotation.models import Response, Study, TaskKind
+from annotation.participation.queries import people
+from metrics.agreement.data.ratings import read_ratings
+from metrics.core.answers import task_kinds
+from metrics.core.fingerprints import snapshot
+from metrics.core.study_size import is_large
+from metrics.quality import data as frame
+from metrics.quality import stats
+from metrics.score_runs import registry
+from metrics.score_runs.digests import inputs_digest
+
+_LEAST_ANSWERS = 10  # what it takes to call somebody fast
+_FRACTION = 3
+_REST = 20  # a count may take 1/20 of the time
+_KEPT = 24 * 3600
+
+
+@dataclass
+class Work:
+    """What one annotator did. `seconds` and `usual` are medians, theirs and everybody's, of the kind of task
+    that they answered most; `share` (and `chance`, what to expect of answers given without looking) is of
+    `pairs` of a rating of theirs and one of somebody else of the same unit. `none` of `offered` pages were
+    answered with none of the above; `most` is the share of their most frequent rating."""
+
+    annotator: int
+    answers: int = 0
+    seconds: float | None = None
+    usual: float | None = None
+    idle: float | None = None
+    same: int = 0
+    pairs: int = 0
+    by_chance: float = 0.0
+    none: int = 0
+    offered: int = 0
+    most_given: int = 0
+    rated: int = 0
+    fast: bool = False
+
+    @property
+    def share(self) -> float | None:
+        return self.same / self.pairs if self.pairs else None
+
+    @property
+    def chance(self) -> float | None:
+        return self.by_chance / self.pairs if self.pairs else None
+
+    @property
+    def none_share(self) -> float | None:
+        return self.none / self.offered if self.offered else None
+
+    @property
+    def most(self) -> float | None:
+        return self.most_given / self.rated if self.rated else None
+
+
+@dataclass(frozen=True)
+class Counted:
+    """`work` and `checks` (right, answered) by annotator, as of `counted_at`; `unknown` answers name nobody.
+
+    `digest`: of the answers it was counted from; `seconds`: what that cost.
+    """
+
+    work: Mapping[int, Work]
+    checks: Mapping[int, tuple[int, int]]
+    unknown: int
+    digest: str
+    counted_at: datetime
+    seconds: float
+
+    def rested(self, *, now: datetime) -> bool:
+        """Whether it is old enough for its cost to be counted again."""
+        return (now - self.counted_at).total_seconds() >= _REST * self.seconds
+
+
+def at_once(study: Study, *, now: datetime) -> Counted | None:
+    """What the page can show without waiting: today's count of a small study, the last one of a large study,
+    None if that was never counted."""
+    return _last(study) if is_large(study) else counted(study, now=now)
+
+
+def at_most_old(study: Study, *, now: datetime) -> Counted:
+    """Today's count, or of a large study the last one, if it is no older than its cost allows."""
+    known = _last(study)
+    if known is not None and not known.rested(now=now) and is_large(study):
+        return known
+    return counted(study, now=now)
+
+
+def is_stale(study: Study, known: Counted) -> bool:
+    """Whether answers have changed since. Reads an aggregate over them (`queries.is_stale`)."""
+    return known.digest != _digest(study)
+
+
+def counted(study: Study, *, now: datetime) -> Counted:
+    """Of today's answers: counted once for the same ones."""
+    known = _last(study)
+    if known is not None and not is_stale(study, known):
+        return known
+    begun = time.monotonic()
+    with snapshot():
+        checks = people.checks(Response.objects.filter(unit__task__study=study, annotator__isnull=False))
+        found = Counted(
+            work=_measured(study),
+            checks={who: (right.count(True), len(right)) for who, right in checks.items()},
+            unknown=frame.unidentified(study),
+            digest=_digest(study),
+            counted_at=now,
+            seconds=time.monotonic() - begun,
+        )
+    cache.set(_key(study), found, _KEPT)
+    return found
+
+
+def _last(study: Study) -> Counted | None:
+    known: Counted | None = cache.get(_key(study))
+    return known
+
+
+def _key(study: Study) -> str:
+    return f"work:1:{study.pk}:{study.created_at.timestamp()}"
+
+
+def _digest(study: Study) -> str:
+    """Of the answers that agreement is of, and of those to gold items and attention checks."""
+    return f"{inputs_digest(study, registry.get('agreement'))}:{frame.checks_fingerprint(study)}"
+
+
+def _measured(study: Study) -> Mapping[int, Work]:
+    found = {who: Work(who, answers=number) for who, number in frame.answers(study).items()}
+    _add_speeds(found, frame.speeds(study))
+    for who, (chosen, offered) in frame.none_of_above(study).items():
+        found[who].none, found[who].offered = chosen, offered
+    for kind in task_kinds(study):
+        _add_agreement(found, stats.with_others(read_ratings(study, kind).table), kind)
+    return found
+
+
+def _add_speeds(found: Mapping[int, Work], speeds: Mapping[tuple[int, str], frame.Speed]) -> None:
+    most: dict[int, int] = {}
+    for (who, kind), speed in sorted(speeds.items()):
+        if not who:
+            continue
+        usual = speeds[0, kind]
+        work = found[who]
+        others = usual.answers - speed.answers
+        if others and speed.answers >= _LEAST_ANSWERS and _FRACTION * speed.active < usual.active:
+            work.fast = True
+        if speed.answers > most.get(who, 0):
+            most[who] = speed.answers
+            work.seconds, work.usual = speed.active / 1000, usual.active / 1000
+            work.idle = None if speed.idle is None else speed.idle / 1000
+
+
+def _add_agreement(found: Mapping[int, Work], measured: stats.Raters, kind: str) -> None:
+    for place, who in enumerate(measured.raters.tolist()):
+        work = found[who]
+        work.same += int(measured.same[place])
+        work.pairs += int(measured.pairs[place])
+        work.by_chance += float(measured.by_chance[place])
+        # most attributes of an image are not depicted: to say so nearly always is no pattern
+        if kind != TaskKind.DEPICTION:
+            work.most_given += int(measured.given[place].max())
+            work.rated += int(measured.given[place].sum())

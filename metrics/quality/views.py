@@ -1,0 +1,88 @@
+"""How each annotator works, for leads only."""
+
+from __future__ import annotations
+
+import csv
+from datetime import datetime
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.core.requests import without_page
+from annotation.exports.formats.text import safe_cell
+from annotation.models import Study
+from metrics.core.answers import holds_simulated
+from metrics.core.study_access import get_study_or_404
+from metrics.core.study_size import is_large
+from metrics.core.tables import first_direction, headings
+from metrics.quality.queries import annotators as pages
+from metrics.quality.queries import work
+
+_WORDS = frozenset({"who"})
+
+
+@login_required
+@never_cache
+@require_safe
+@vary_on_headers("HX-Request")
+def quality(request: HttpRequest, name: str) -> HttpResponse:
+    """The page at once, with what was counted last. For the page itself (htmx): nothing (204) if that is of
+    today's answers, otherwise its numbers, marked. `?check` counts first, unless that was done lately."""
+    study = get_study_or_404(request, name)
+    now = timezone.now()
+    alone, asked = "HX-Request" in request.headers, "check" in request.GET
+    counted = work.at_most_old(study, now=now) if asked else work.at_once(study, now=now)
+    stale = counted is not None and (alone or asked) and work.is_stale(study, counted)
+    if alone and not asked and counted is not None and not stale:
+        return HttpResponse(status=204)
+    sort, descending = _order(request)
+    number = request.GET.get("page", "1")
+    about = {
+        "study": study,
+        "stale": stale,
+        "next_question": _next_question(study, counted, stale=stale, told=alone or asked, now=now),
+        "page": counted and pages.quality(study, counted, sort=sort, descending=descending, page=number),
+        "columns": headings(request, pages.COLUMNS, sort=sort, descending=descending, words=_WORDS),
+        "pager": without_page(request),
+        "number": number,
+    }
+    if alone:
+        return render(request, "metrics/quality/_quality.html", about)
+    return render(request, "metrics/quality/quality.html", {**about, "simulated": holds_simulated(study)})
+
+
+def _next_question(
+    study: Study, counted: work.Counted | None, *, stale: bool, told: bool, now: datetime
+) -> str:
+    """What the page asks once it is there: for a count, "count"; whether answers have changed, "changed"."""
+    if counted is None or (stale and counted.rested(now=now)):
+        return "count"
+    return "changed" if not told and is_large(study) else ""
+
+
+@login_required
+@never_cache
+@require_safe
+def quality_csv(request: HttpRequest, name: str) -> HttpResponse:
+    """The whole table, in the order that the page has it in."""
+    study = get_study_or_404(request, name)
+    sort, descending = _order(request)
+    answer = HttpResponse(content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{study.name}-quality.csv"'
+    writer = csv.writer(answer, lineterminator="\n")
+    writer.writerow(pages.CSV_COLUMNS)
+    for row in pages.as_cells(pages.everybody(study, sort=sort, descending=descending)):
+        writer.writerow([safe_cell(cell) if isinstance(cell, str) else cell for cell in row])
+    return answer
+
+
+def _order(request: HttpRequest) -> tuple[str, bool]:
+    sort = request.GET.get("sort", "flags")
+    if sort not in pages.COLUMNS:
+        sort = "flags"
+    return sort, request.GET.get("dir", first_direction(sort, _WORDS)) == "desc"

@@ -1,0 +1,50 @@
+"""A number over past score runs: how it moved as answers came in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from annotation.models import IdentityGroup, Study
+from metrics.models import RunState, Score, ScoreRun
+
+MOST = 10
+
+
+@dataclass(frozen=True)
+class Past:
+    """What one finished run said. `comparable`: made by the same version and rule as the newest run, so that
+    a difference between them comes from the answers."""
+
+    run: ScoreRun
+    scores: tuple[Score | None, ...]
+    comparable: bool
+
+
+def score_history(
+    study: Study, group: IdentityGroup, *, metric: str, names: Sequence[str], variant: str
+) -> list[Past]:
+    """The scores `names` of `group` in the last finished runs of `metric`, the newest first. Two queries."""
+    runs = list(
+        ScoreRun.objects.filter(
+            study=study, metric=metric, variant=variant, state=RunState.DONE, parameters="{}"
+        ).order_by("-finished_at", "-pk")[:MOST]
+    )
+    found = {
+        (score.run_id, score.name): score
+        for score in Score.objects.filter(
+            run__in=[run.pk for run in runs],
+            group=group,
+            attribute__isnull=True,
+            part="",
+            name__in=list(names),
+        )
+    }
+    return [
+        Past(
+            run=run,
+            scores=tuple(found.get((run.pk, name)) for name in names),
+            comparable=(run.version, run.rule) == (runs[0].version, runs[0].rule),
+        )
+        for run in runs
+    ]

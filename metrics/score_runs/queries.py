@@ -1,0 +1,117 @@
+"""What pages and commands read of stored scores. Nothing here computes or writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+from django.db.models.functions import Coalesce
+
+from annotation.models import Study
+from metrics.models import RunState, Score, ScoreRun
+from metrics.score_runs import registry
+from metrics.score_runs.digests import inputs_digest
+from metrics.score_runs.metric import Metric
+
+Wanted = tuple[str, str, Mapping[str, str]]
+"""A metric, its variant and what is chosen of its parameters."""
+_MOST_FAILED = 5
+
+
+@dataclass(frozen=True)
+class LatestRun:
+    """The newest finished run, if any. `stale`: the inputs have changed since, or there is none."""
+
+    run: ScoreRun | None
+    stale: bool
+
+
+def as_stored(parameters: Mapping[str, str]) -> str:
+    """How a run keeps its parameters: the same choices are the same text."""
+    return json.dumps(parameters, sort_keys=True, ensure_ascii=False)
+
+
+def newest_run(
+    study: Study, metric: str, variant: str, parameters: Mapping[str, str] | None = None
+) -> ScoreRun | None:
+    """The finished run of `metric`, at its present version, that was last found right: what a page shows.
+
+    One query by an index, whatever the size of the study. Whether the answers have changed since is another
+    question, and at millions of them a slow one: ask `is_stale` in a request of its own (ADR 0005).
+    Raises ValueError for an unknown metric, variant or parameter.
+    """
+    entry = registry.get(metric)
+    registry.check_variant(entry, variant)
+    return _finished(study, entry, variant, registry.parameters(entry, parameters)).first()
+
+
+def is_stale(run: ScoreRun) -> bool:
+    """Whether `run` was made from other inputs than today's, or by an earlier version of its metric.
+
+    Reads an aggregate over the study's answers: about a second for two million of them.
+    """
+    entry = registry.get(run.metric)
+    if run.version != entry.version:
+        return True
+    return run.digest != inputs_digest(run.study, entry, json.loads(run.parameters))
+
+
+def latest_run(
+    study: Study, metric: str, variant: str, parameters: Mapping[str, str] | None = None
+) -> LatestRun:
+    """The newest finished run of `metric` at its present version, and whether it is stale; for commands and
+    for requests that may take as long as `is_stale`.
+
+    A run made from today's inputs wins over a later one made from others: after an answer was withdrawn
+    and restored, the older run is the right one again. Raises ValueError for an unknown metric, variant or
+    parameter.
+    """
+    entry = registry.get(metric)
+    registry.check_variant(entry, variant)
+    chosen = registry.parameters(entry, parameters)
+    finished = _finished(study, entry, variant, chosen)
+    run = finished.filter(digest=inputs_digest(study, entry, chosen)).first()
+    if run is not None:
+        return LatestRun(run=run, stale=False)
+    return LatestRun(run=finished.first(), stale=True)
+
+
+def _finished(study: Study, entry: Metric, variant: str, chosen: Mapping[str, str]) -> QuerySet[ScoreRun]:
+    """Finished runs at the metric's present version, the one last found right first."""
+    return ScoreRun.objects.filter(
+        study=study,
+        metric=entry.name,
+        version=entry.version,
+        variant=variant,
+        parameters=as_stored(chosen),
+        state=RunState.DONE,
+    ).order_by(Coalesce("confirmed_at", "finished_at").desc(), "-pk")
+
+
+def scores_by_group(run: ScoreRun) -> Mapping[int, Mapping[str, Score]]:
+    """{group id: {score name: score}} of the scores that belong to a group as a whole.
+
+    One query, in the order of the groups' names.
+    """
+    found: dict[int, dict[str, Score]] = {}
+    rows = Score.objects.filter(run=run, group__isnull=False, attribute__isnull=True, part="")
+    for score in rows.select_related("group").order_by("group__name", "group_id", "name"):
+        found.setdefault(score.group_id or 0, {})[score.name] = score
+    return found
+
+
+def failed_runs(study: Study) -> list[ScoreRun]:
+    """The runs that failed and that no later one of the same scores made up for, the newest first."""
+    runs = ScoreRun.objects.filter(study=study, state__in=[RunState.FAILED, RunState.DONE])
+    return list(_not_made_up_for(runs.order_by("-finished_at", "-pk")[:100]))[:_MOST_FAILED]
+
+
+def _not_made_up_for(runs: Iterable[ScoreRun]) -> Iterable[ScoreRun]:
+    seen = set()
+    for run in runs:
+        scores = (run.metric, run.variant, run.parameters)
+        if scores not in seen and run.state == RunState.FAILED:
+            yield run
+        seen.add(scores)

@@ -1,0 +1,94 @@
+"""What may be asked of scores: query parameters and bodies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from rest_framework import serializers
+
+from annotation.api.pages import listing
+from annotation.api.resource import Body, Query
+from metrics.core.serializers import LARGEST
+from metrics.models import RunState, Variant
+from metrics.score_runs import registry
+from metrics.score_runs.evaluation import LEAST_RESAMPLES
+from metrics.score_runs.serializers.responses import METRIC_NAMES
+
+
+def _metrics_by_parameter() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for metric in registry.metrics():
+        for each in metric.parameters:
+            found.setdefault(each.name, []).append(metric.name)
+    return found
+
+
+def _text(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
+    return serializers.CharField(
+        required=False, allow_blank=True, trim_whitespace=False, max_length=200, help_text=help_text
+    )
+
+
+OF_METRICS = _metrics_by_parameter()
+"""Parameter of metrics -> the metrics that have it."""
+_CHOSEN = {name: _text(f"Parameter of {', '.join(of)}.") for name, of in OF_METRICS.items()}
+_VARIANT = serializers.ChoiceField(Variant.choices, default=Variant.CORRECTED.value)
+
+
+def _key(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
+    return serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text=help_text)
+
+
+ScoreQuery = listing(
+    "Score",
+    orders={"id": "pk"},
+    default="id",
+    metric=serializers.ChoiceField(METRIC_NAMES),
+    variant=_VARIANT,
+    name=_text("Scores of this name only, as the metric lists them."),
+    part=_text("Scores of this part only; empty: of no part."),
+    group=_key("Scores of this identity group only, by number."),
+    attribute=_key("Scores of this attribute only, by number."),
+    **_CHOSEN,
+)
+RunScoresQuery = listing(
+    "RunScores",
+    orders={"id": "pk"},
+    default="id",
+    name=_text("Scores of this name only, as the metric lists them."),
+    part=_text("Scores of this part only; empty: of no part."),
+    group=_key("Scores of this identity group only, by number."),
+    attribute=_key("Scores of this attribute only, by number."),
+)
+ScoreRunQuery = listing(
+    "ScoreRun",
+    orders={"created_at": "created_at"},
+    default="-created_at",
+    metric=serializers.ChoiceField(METRIC_NAMES, required=False),
+    variant=serializers.ChoiceField(Variant.choices, required=False),
+    state=serializers.ChoiceField(RunState.choices, required=False),
+)
+
+
+class VariantQuery(Query):
+    variant = serializers.ChoiceField(Variant.choices, default=Variant.CORRECTED.value)
+
+
+class ScoreRunBody(Body):
+    """Which scores are wanted. The same question about the same answers is the same run."""
+
+    metric = serializers.ChoiceField(METRIC_NAMES)
+    variant = serializers.ChoiceField(Variant.choices, default=Variant.CORRECTED.value)
+    parameters = serializers.DictField(
+        child=serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=200),
+        required=False,
+        help_text="As the metric lists them; left out: its defaults.",
+    )
+    resamples = serializers.IntegerField(
+        required=False,
+        min_value=LEAST_RESAMPLES,
+        max_value=20_000,
+        help_text=f"Bootstrap resamples; left out: {settings.BOOTSTRAP_RESAMPLES}, as in the pages.",
+    )
+    seed = serializers.IntegerField(default=0, min_value=0, max_value=LARGEST)

@@ -1,0 +1,234 @@
+"""Score runs: asked for by a page, claimed by a worker, computed once (DESIGN §6, §7)."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from annotation import events
+from annotation.core.code_version import code_version
+from annotation.models import Study
+from metrics.core.fingerprints import snapshot
+from metrics.models import RunState, Score, ScoreRun
+from metrics.score_runs import queries, registry
+from metrics.score_runs.digests import inputs_digest
+from metrics.score_runs.evaluation import Evaluation, evaluate
+from metrics.score_runs.metric import NothingToCompute
+from metrics.score_runs.shared_resamples import sharing_resamples
+
+TRIES = 3
+LEASE = timedelta(minutes=10)
+log = logging.getLogger(__name__)
+
+
+def request(
+    *,
+    study: Study,
+    metric: str,
+    variant: str,
+    resamples: int | None = None,
+    seed: int = 0,
+    parameters: Mapping[str, str] | None = None,
+) -> ScoreRun:
+    """The run of `metric` for today's inputs: the one there is, or a new pending one.
+
+    `resamples` None takes BOOTSTRAP_RESAMPLES from the settings; a metric without intervals always has 0.
+    A run that failed for these very inputs is returned as it is: `retry` gives it another chance. One that
+    is finished, but not the newest, is noted as right again, and so comes before runs that were made since,
+    of other answers.
+    Raises ValueError for an unknown metric, variant or parameter, and for embeddings that there are not. Ring
+    metrics.score_runs.tasks.ring(run) afterwards.
+    """
+    entry = registry.get(metric)
+    registry.check_variant(entry, variant)
+    chosen = registry.parameters(entry, parameters)
+    entry.check_inputs(study, chosen)
+    wanted = settings.BOOTSTRAP_RESAMPLES if resamples is None else resamples
+    run, made = ScoreRun.objects.get_or_create(
+        study=study,
+        metric=entry.name,
+        version=entry.version,
+        variant=variant,
+        parameters=queries.as_stored(chosen),
+        digest=inputs_digest(study, entry, chosen),
+        seed=seed,
+        resamples=wanted if entry.interval else 0,
+    )
+    newest = None if made else queries.newest_run(study, metric, variant, parameters)
+    if newest is not None and newest != run and run.state == RunState.DONE:
+        ScoreRun.objects.filter(pk=run.pk).update(confirmed_at=timezone.now())
+        run.refresh_from_db()
+    return run
+
+
+def retry(*, run_id: int) -> bool:
+    """Put a failed run back in the queue; says whether there was one to put back.
+
+    Raises ValueError for one of embeddings that there are not.
+    """
+    failed = ScoreRun.objects.filter(pk=run_id, state=RunState.FAILED).select_related("study").first()
+    if failed is None:
+        return False
+    registry.get(failed.metric).check_inputs(failed.study, json.loads(failed.parameters))
+    moved = ScoreRun.objects.filter(pk=run_id, state=RunState.FAILED).update(
+        state=RunState.PENDING, attempts=0, error="", finished_at=None
+    )
+    return moved == 1
+
+
+def _claim(run_id: int, now: datetime) -> ScoreRun | None:
+    """Take the run, by one conditional update that also counts the attempt: a worker that is killed
+    half-way has used one up, so a run that kills workers ends as failed instead of going round forever."""
+    claimable = Q(state=RunState.PENDING) | Q(state=RunState.CLAIMED, lease_expires_at__lt=now)
+    _give_up(run_id, now)
+    taken = ScoreRun.objects.filter(claimable, pk=run_id, attempts__lt=TRIES).update(
+        state=RunState.CLAIMED, attempts=F("attempts") + 1, lease_expires_at=now + LEASE
+    )
+    return ScoreRun.objects.select_related("study").get(pk=run_id) if taken else None
+
+
+def _give_up(run_id: int, now: datetime) -> None:
+    """Close a run whose last try ended without a word: its worker was killed."""
+    ScoreRun.objects.filter(
+        pk=run_id, state=RunState.CLAIMED, lease_expires_at__lt=now, attempts__gte=TRIES
+    ).update(
+        state=RunState.FAILED,
+        lease_expires_at=None,
+        finished_at=now,
+        error=f"{TRIES} workers took it and none came back. Look for a killed worker, then retry.",
+    )
+
+
+def compute(*, run_id: int, now: datetime | None = None) -> ScoreRun | None:
+    """Claim a run, compute it and store its scores; returns it, or None if it was not to be had.
+
+    Not to be had: it is finished, somebody else holds it, or the answers have changed since it was asked
+    for and another run already stands for them. A try that fails leaves the error on the run, which is
+    pending again until its third try; where the embeddings are gone by now, no other try is made. Never
+    raises for a failed computation: the row tells.
+    """
+    run = _claim(run_id, now or timezone.now())
+    if run is None:
+        return None
+    mine = ScoreRun.objects.filter(pk=run.pk, state=RunState.CLAIMED, attempts=run.attempts)
+    try:
+        with snapshot():
+            study = Study.objects.select_related("stereotype_source").get(pk=run.study_id)
+            result = evaluate(
+                study=study,
+                metric=run.metric,
+                variant=run.variant,
+                resamples=run.resamples,
+                seed=run.seed,
+                parameters=json.loads(run.parameters),
+            )
+    except Exception as error:
+        last = run.attempts >= TRIES or isinstance(error, NothingToCompute)
+        if isinstance(error, NothingToCompute):
+            log.info("score run %s has nothing to be computed from", run.pk)
+        else:
+            log.exception("score run %s failed (try %s of %s)", run.pk, run.attempts, TRIES)
+        mine.update(
+            state=RunState.FAILED if last else RunState.PENDING,
+            error=f"{type(error).__name__}: {error}",
+            lease_expires_at=None,
+            finished_at=timezone.now() if last else None,
+        )
+        return ScoreRun.objects.get(pk=run.pk)
+    return _store(run, result)
+
+
+def _store(run: ScoreRun, result: Evaluation) -> ScoreRun | None:
+    """Keep the scores, if the run is still this worker's to finish."""
+    scores = [
+        Score(
+            run_id=run.pk,
+            group_id=row.group_id,
+            attribute_id=row.attribute_id,
+            name=row.name,
+            part=row.part,
+            value=row.value,
+            low=row.low,
+            high=row.high,
+            n=row.n,
+            k=row.k,
+            infinite=row.infinite,
+            undefined=row.undefined,
+        )
+        for row in result.rows
+    ]
+    try:
+        with transaction.atomic():
+            # The attempt is the fence: a worker that overslept its lease finds another number here.
+            finished = ScoreRun.objects.filter(
+                pk=run.pk, state=RunState.CLAIMED, attempts=run.attempts
+            ).update(
+                state=RunState.DONE,
+                # answers may have come in between the asking and the reading
+                digest=result.digest,
+                rule=result.rule,
+                code_version=code_version(),
+                error="",
+                lease_expires_at=None,
+                finished_at=timezone.now(),
+            )
+            if not finished:
+                return None
+            Score.objects.bulk_create(scores, batch_size=1000)
+            events.announce(
+                study_id=run.study_id,
+                event="scores.finished",
+                data={"run": run.pk, "metric": run.metric, "variant": run.variant, "scores": len(scores)},
+            )
+    except IntegrityError:
+        if result.digest == run.digest:
+            raise
+        # Another run was asked for with the answers as they are now; that one stands, this one is moot.
+        ScoreRun.objects.filter(pk=run.pk, state=RunState.CLAIMED, attempts=run.attempts).delete()
+        return None
+    return ScoreRun.objects.get(pk=run.pk)
+
+
+def compute_with_waiting(*, run_id: int) -> ScoreRun | None:
+    """`compute`, and then every other run of the study that is waiting with the same seed and number of
+    resamples: they are of the same answers, which are read and resampled once for all of them.
+
+    Whoever was told of one of those as well finds it taken or done, which costs nothing.
+    """
+    with sharing_resamples():
+        run = compute(run_id=run_id)
+        if run is None:
+            return None
+        beside = ScoreRun.objects.filter(
+            study=run.study_id, seed=run.seed, resamples=run.resamples, state=RunState.PENDING
+        ).exclude(pk=run.pk)
+        for beside_id in list(beside.order_by("created_at", "pk").values_list("pk", flat=True)):
+            compute(run_id=beside_id)
+    return run
+
+
+def compute_pending(limit: int = 10, *, now: datetime | None = None) -> int:
+    """Compute up to `limit` waiting runs, oldest first; returns how many were finished.
+
+    What the embedded worker calls; for Celery's, metrics.score_runs.tasks.sweep rings again.
+    """
+    moment = now or timezone.now()
+    finished = 0
+    with sharing_resamples():
+        for run_id in list(waiting(moment).values_list("pk", flat=True)[:limit]):
+            run = compute(run_id=run_id, now=moment)
+            finished += run is not None and run.state == RunState.DONE
+    return finished
+
+
+def waiting(now: datetime | None = None) -> QuerySet[ScoreRun]:
+    """The runs that somebody could compute now, oldest first."""
+    lapsed = Q(state=RunState.CLAIMED, lease_expires_at__lt=now or timezone.now())
+    return ScoreRun.objects.filter(Q(state=RunState.PENDING) | lapsed).order_by("created_at", "pk")

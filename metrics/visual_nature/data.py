@@ -1,0 +1,59 @@
+"""Who gave each attribute which score of the visual-nature scale (PROTOCOL §2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotation.models import Attribute, Study
+from metrics.core.answers import counted_judgements
+from metrics.core.columns import NONE, columns
+from metrics.core.stats import passing_shares
+from metrics.core.stats.checks import Ints
+from metrics.visual_nature.stats import SCALE
+
+
+@dataclass(frozen=True)
+class VisualFrame:
+    """How often each unit got each score: `ratings` (U, 5), in the order of the units (PROTOCOL §2).
+
+    And every rating, in the order of units and slots, which is the same in every database: `unit_of` (R,), a
+    row of `ratings`; `labels` (R,), a column; `annotators` (R,), a cluster each where nobody knows who.
+    """
+
+    unit_ids: tuple[int, ...]
+    attribute_ids: tuple[int, ...]
+    attributes: tuple[str, ...]
+    ratings: Ints
+    unit_of: Ints
+    labels: Ints
+    annotators: Ints
+
+
+def read_visual_nature(study: Study) -> VisualFrame:
+    """The units that were rated at least once. A unit asked twice is two units. Two queries."""
+    rows = columns(
+        counted_judgements(study, "visual_nature").order_by(),
+        "response__unit__position",
+        "response__unit_id",
+        "option__attribute_id",
+        "response__slot__index",
+        "response_id",
+        "response__annotator_id",
+        "value",
+    )
+    rows = rows[np.lexsort(rows[:, 4::-1].T)]
+    units, first, unit_of = np.unique(rows[:, :3], axis=0, return_index=True, return_inverse=True)
+    attributes = rows[first, 2].tolist()
+    texts = dict(Attribute.objects.filter(pk__in=set(attributes)).values_list("pk", "text"))
+    labels = rows[:, 6] - SCALE[0]
+    return VisualFrame(
+        unit_ids=tuple(units[:, 1].tolist()),
+        attribute_ids=tuple(attributes),
+        attributes=tuple(texts[pk] for pk in attributes),
+        ratings=passing_shares.tables(unit_of.ravel(), labels, shape=(len(units), len(SCALE))),
+        unit_of=unit_of.ravel(),
+        labels=labels,
+        annotators=np.where(rows[:, 5] == NONE, -rows[:, 4], rows[:, 5]),
+    )

@@ -1,0 +1,43 @@
+"""The figure of consensus on visual nature."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from annotation.core import scales
+from annotation.models import Study
+from metrics.core.answers import holds_simulated
+from metrics.core.charts.figure import Figure
+from metrics.core.figure_sources import NothingToDraw, Source
+from metrics.score_runs.current_scores import evaluated, intervals
+from metrics.visual_nature.charts import Bar, consensus_chart
+
+
+def consensus_bars(study: Study) -> tuple[Bar, ...]:
+    """The consensus percentages (PROTOCOL §2) in the order of the scale; empty without any rating.
+
+    With the intervals of a stored run, if one counted the same answers."""
+    evaluation = evaluated(study, "consensus")
+    ranges = intervals(study, evaluation)
+    found = {row.name: row for row in evaluation.rows if row.value is not None and row.n}
+    bars = []
+    for label in scales.VISUAL_NATURE:
+        row = found.get(label.name.lower().replace(" ", "_"))
+        if row is not None and row.value is not None:
+            low, high = ranges.get((row.name, None, ""), (None, None))
+            bars.append(Bar(label.name, row.value, row.k or 0, row.n, low, high))
+    return tuple(bars)
+
+
+def _consensus(study: Study, options: Mapping[str, str]) -> Figure:
+    bars = consensus_bars(study)
+    if not bars:
+        raise NothingToDraw(f"Study '{study.name}' has no ratings of the visual nature of attributes yet.")
+    return consensus_chart(bars, study=study.title, simulated=holds_simulated(study))
+
+
+FIGURES = {
+    "consensus": Source(
+        "Consensus on the visual nature of attributes", _consensus, {}, counterpart="ViSAGe, figure 6"
+    )
+}

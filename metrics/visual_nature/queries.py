@@ -1,0 +1,203 @@
+"""Attributes: what stored score runs say of each, over all identity groups and in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from django.core.paginator import Paginator
+from django.db.models import Avg, Count, Max, Sum
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext_lazy as _
+
+from annotation.core import scales
+from annotation.models import Association, Attribute, IdentityGroup, Study, TaskKind
+from metrics.core.answers import counted_judgements, stereotypes
+from metrics.depiction.queries.gallery import Filters, Picture, gallery_page
+from metrics.models import RunState, Score, ScoreRun, Variant
+from metrics.score_runs import queries, registry
+
+PER_PAGE = 100
+_PICTURES = 6
+_RUNS = 200
+# The columns that can be sorted, with their headings.
+COLUMNS = {
+    "text": _("Attribute"),
+    "mean": _("Mean score (1 to 5)"),
+    "groups": _("Groups"),
+    "share": _("Selected, of times shown"),
+    "most": _("Largest L"),
+    "offensiveness": _("Offensiveness"),
+}
+
+
+@dataclass(frozen=True)
+class AttributeRow:
+    """One attribute. What no run says is None: it was not asked, or not computed yet. `mean_low` to
+    `mean_high`: the interval of the mean."""
+
+    pk: int
+    text: str
+    visual: bool | None = None
+    mean: float | None = None
+    mean_low: float | None = None
+    mean_high: float | None = None
+    ratings: int = 0
+    groups: int = 0
+    k: int = 0
+    n: int = 0
+    most: float | None = None
+    offensiveness: float | None = None
+
+    @property
+    def share(self) -> float | None:
+        return self.k / self.n if self.n else None
+
+    def number(self, column: str) -> float | None:
+        value = getattr(self, column)
+        return None if value is None else float(value)
+
+
+@dataclass(frozen=True)
+class AttributeTable:
+    rows: tuple[AttributeRow, ...]
+    total: int
+    number: int
+    pages: int
+    runs: tuple[ScoreRun, ...]
+
+
+def attributes(study: Study, *, search: str, sort: str, descending: bool, page: str) -> AttributeTable:
+    """One page of the attributes that the newest runs have scores of. Five queries."""
+    visual = queries.newest_run(study, "visual_nature", Variant.CORRECTED)
+    likelihood = queries.newest_run(study, "likelihood", Variant.CORRECTED)
+    found: dict[int, AttributeRow] = {}
+    if likelihood is not None:
+        seen = Score.objects.filter(run=likelihood, name="likelihood", attribute__isnull=False, part="")
+        for pk, text, groups, k, n, most in (
+            seen.order_by()
+            .values_list("attribute", "attribute__text")
+            .annotate(Count("group"), Sum("k"), Sum("n"), Max("value"))
+        ):
+            found[pk] = AttributeRow(pk, text, groups=groups, k=k, n=n, most=most)
+    if visual is not None:
+        rated = Score.objects.filter(run=visual, attribute__isnull=False, part="")
+        for pk, text, name, value, low, high, n in rated.values_list(
+            "attribute", "attribute__text", "name", "value", "low", "high", "n"
+        ):
+            row = found.get(pk, AttributeRow(pk, text))
+            if name == "visual":
+                found[pk] = replace(row, visual=value == 1, ratings=n)
+            elif name == "mean_score":
+                found[pk] = replace(row, mean=value, mean_low=low, mean_high=high)
+    for pk, mean in _offensiveness(study).items():
+        if pk in found:
+            found[pk] = replace(found[pk], offensiveness=mean)
+    wanted = search.strip().casefold()
+    rows = _sorted((row for row in found.values() if wanted in row.text), sort=sort, descending=descending)
+    here = Paginator(rows, PER_PAGE).get_page(page)
+    return AttributeTable(
+        rows=tuple(here),
+        total=len(rows),
+        number=here.number,
+        pages=here.paginator.num_pages,
+        runs=tuple(run for run in (visual, likelihood) if run is not None),
+    )
+
+
+def _sorted(rows: Iterable[AttributeRow], *, sort: str, descending: bool) -> list[AttributeRow]:
+    """Undefined values last whichever way the rest is sorted; ties by text."""
+    by_text = sorted(rows, key=lambda row: row.text)
+    if sort == "text":
+        return by_text[::-1] if descending else by_text
+    defined = [row for row in by_text if row.number(sort) is not None]
+    undefined = [row for row in by_text if row.number(sort) is None]
+    return sorted(defined, key=lambda row: row.number(sort) or 0.0, reverse=descending) + undefined
+
+
+def _offensiveness(study: Study) -> dict[int, float]:
+    """{attribute: mean over the groups it was rated with} in the study's stereotype source. One query."""
+    if study.stereotype_source_id is None:
+        return {}
+    rated = Association.objects.filter(source=study.stereotype_source_id, offensiveness_mean__isnull=False)
+    return dict(rated.order_by().values_list("attribute").annotate(Avg("offensiveness_mean")))
+
+
+@dataclass(frozen=True)
+class InGroup:
+    """The attribute in the images of one group, and what its source says of the two together."""
+
+    group: IdentityGroup
+    score: Score
+    stereotypical: bool
+    votes: Association | None
+
+
+@dataclass(frozen=True)
+class AttributePage:
+    """`labels`: how often each label of the visual-nature scale was chosen. `others`: what further metrics
+    say of the attribute as a whole, with the metric's title."""
+
+    attribute: Attribute
+    visual: Score | None
+    mean: Score | None
+    labels: tuple[tuple[str, int], ...]
+    groups: tuple[InGroup, ...]
+    others: tuple[tuple[str, Score], ...]
+    pictures: tuple[Picture, ...]
+    seen_in: int
+
+
+def attribute(study: Study, wanted: Attribute) -> AttributePage:
+    """Everything that is known of one attribute. As many queries however much that is."""
+    runs = _newest_runs(study)
+    scores = list(
+        Score.objects.filter(run__in=list(runs), attribute=wanted).select_related("group").order_by("pk")
+    )
+    of_metric = {pk: run.metric for pk, run in runs.items()}
+    visual = {score.name: score for score in scores if of_metric[score.run_id] == "visual_nature"}
+    votes = {
+        one.group_id: one
+        for one in Association.objects.filter(source=study.stereotype_source_id, attribute=wanted)
+    }
+    known = set(stereotypes(study).filter(attribute=wanted).values_list("group", flat=True))
+    groups = [
+        InGroup(score.group, score, score.group_id in known, votes.get(score.group_id or 0))
+        for score in scores
+        if score.group is not None and score.name == "likelihood" and not score.part
+    ]
+    seen = gallery_page(study, Filters(attribute=wanted.text), per_page=_PICTURES) if groups else None
+    return AttributePage(
+        attribute=wanted,
+        visual=visual.get("visual"),
+        mean=visual.get("mean_score"),
+        labels=_labels(study, wanted),
+        groups=tuple(sorted(groups, key=lambda one: (-(one.score.value or 0), one.group.name))),
+        others=tuple(
+            (registry.get(of_metric[score.run_id]).title, score)
+            for score in scores
+            if score.group is None and of_metric[score.run_id] != "visual_nature"
+        ),
+        pictures=seen.pictures if seen else (),
+        seen_in=seen.total if seen else 0,
+    )
+
+
+def _newest_runs(study: Study) -> dict[int, ScoreRun]:
+    """The newest finished run of each metric, corrected, at its present version and usual choices."""
+    versions = {metric.name: metric.version for metric in registry.metrics()}
+    usual = {metric.name: queries.as_stored(registry.parameters(metric)) for metric in registry.metrics()}
+    finished = ScoreRun.objects.filter(study=study, variant=Variant.CORRECTED, state=RunState.DONE)
+    newest: dict[str, ScoreRun] = {}
+    for run in finished.order_by(Coalesce("confirmed_at", "finished_at").desc(), "-pk")[:_RUNS]:
+        if versions.get(run.metric) == run.version and usual[run.metric] == run.parameters:
+            newest.setdefault(run.metric, run)
+    return {run.pk: run for run in newest.values()}
+
+
+def _labels(study: Study, wanted: Attribute) -> tuple[tuple[str, int], ...]:
+    said = counted_judgements(study, TaskKind.VISUAL_NATURE).filter(response__unit__attribute=wanted)
+    counts = dict(said.order_by().values_list("value").annotate(Count("pk")))
+    if not counts:
+        return ()
+    return tuple((label.name, counts.get(label.value, 0)) for label in scales.VISUAL_NATURE)

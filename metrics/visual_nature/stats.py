@@ -1,0 +1,130 @@
+"""Which attributes are visual, and on what annotators agreed (PROTOCOL §2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metrics.core.stats import checks
+from metrics.core.stats.checks import Bools, Floats, Ints
+
+SCALE = (1, 2, 3, 4, 5)
+"""Columns of every count table here: strongly disagree, disagree, unsure, agree, strongly agree."""
+_AGREEING = (3, 4)
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """For each label of SCALE: `attributes` on which enough annotators chose it, and their `percent`."""
+
+    units: int
+    attributes: tuple[int, ...]
+    percent: tuple[float, ...]
+
+
+def agreeing(ratings: ArrayLike) -> Ints:
+    """How many annotators chose Agree or Strongly agree, shape (U,)."""
+    table = _table(ratings)
+    return np.asarray(table[:, _AGREEING].sum(axis=1))
+
+
+def is_visual(ratings: ArrayLike, *, at_least: int | None = None) -> Bools:
+    """Whether each attribute is visual: at least `at_least` annotators agreed; None asks it of all.
+
+    Parameters
+    ----------
+    ratings : array_like of int, shape (U, 5)
+        How many annotators gave attribute u each score of SCALE. Missing ratings are simply not counted.
+    at_least : int, optional
+        The study's rule (PROTOCOL §2). No majority vote is taken unless it is asked for here.
+
+    Returns
+    -------
+    ndarray of bool, shape (U,)
+        An attribute nobody rated is not visual.
+
+    References
+    ----------
+    .. [1] Jha et al. (2024), ViSAGe, ACL 2024. doi:10.18653/v1/2024.acl-long.667
+
+    Examples
+    --------
+    >>> is_visual([[0, 0, 0, 1, 2], [0, 1, 0, 0, 2]]).tolist()
+    [True, False]
+    >>> is_visual([[0, 0, 0, 1, 2], [0, 1, 0, 0, 2]], at_least=2).tolist()
+    [True, True]
+    """
+    table = _table(ratings)
+    if at_least is not None and at_least < 1:
+        raise ValueError(f"at_least is {at_least}; a rule asks for at least 1 annotator.")
+    total = table.sum(axis=1)
+    needed = total if at_least is None else np.full(len(table), at_least)
+    return np.asarray((total > 0) & (agreeing(table) >= needed))
+
+
+def mean_scores(ratings: ArrayLike) -> Floats:
+    """Mean score of each attribute, 1 to 5 (Unsure is the middle, 3); NaN where nobody rated it.
+
+    Examples
+    --------
+    >>> mean_scores([[1, 0, 0, 0, 1], [0, 0, 0, 0, 0]]).tolist()
+    [3.0, nan]
+    """
+    table = _table(ratings)
+    total = table.sum(axis=1)
+    return np.asarray(
+        np.divide(table @ np.asarray(SCALE), total, out=np.full(len(table), np.nan), where=total > 0)
+    )
+
+
+def by_mean(ratings: ArrayLike, *, at_least: float) -> Bools:
+    """The rule by mean score: visual if it is at least `at_least`.
+
+    Examples
+    --------
+    >>> by_mean([[0, 0, 0, 2, 1], [1, 0, 0, 1, 1]], at_least=4).tolist()
+    [True, False]
+    """
+    if not SCALE[0] <= at_least <= SCALE[-1]:
+        raise ValueError(f"at_least is {at_least}; scores go from {SCALE[0]} to {SCALE[-1]}.")
+    # NaN compares as False: an attribute nobody rated is not visual.
+    return np.asarray(mean_scores(ratings) >= at_least)
+
+
+def consensus(ratings: ArrayLike, *, at_least: int = 2) -> Consensus:
+    """For each label, the share of attributes on which at least `at_least` annotators chose that label.
+
+    Labels are not merged, so the shares need not sum to 100: three annotators with three different
+    labels are in none. With more than three annotators one attribute can be in several.
+
+    Parameters
+    ----------
+    ratings : array_like of int, shape (U, 5)
+        As in `is_visual`. Attributes that nobody rated are not counted among the units.
+
+    References
+    ----------
+    .. [1] Jha et al. (2024), ViSAGe, ACL 2024, figure 6. doi:10.18653/v1/2024.acl-long.667
+
+    Examples
+    --------
+    >>> consensus([[0, 0, 0, 1, 2], [3, 0, 0, 0, 0], [1, 1, 1, 0, 0], [0, 0, 0, 0, 3]]).percent
+    (25.0, 0.0, 0.0, 0.0, 50.0)
+    """
+    table = _table(ratings)
+    if at_least < 1:
+        raise ValueError(f"at_least is {at_least}; at least 1 annotator is needed.")
+    table = table[table.sum(axis=1) > 0]
+    found = (table >= at_least).sum(axis=0)
+    units = len(table)
+    percent = found * 100 / units if units else np.full(len(SCALE), np.nan)
+    return Consensus(units, tuple(found.tolist()), tuple(percent.tolist()))
+
+
+def _table(ratings: ArrayLike) -> Ints:
+    table = checks.counts("ratings", ratings, ndim=2)
+    if table.shape[1] != len(SCALE):
+        raise ValueError(f"ratings has {table.shape[1]} columns; one for each score of {SCALE} is needed.")
+    return table

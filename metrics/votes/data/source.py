@@ -1,0 +1,127 @@
+"""The associations of a study's stereotype source, with their votes and ratings (PROTOCOL §3, §4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from django.db.models import Count, F, QuerySet, Sum
+
+from annotation.models import Association, Pool, Study
+from metrics.core.stats.checks import Bools, Floats, Ints
+
+_VOTES = (
+    "in_stereotypical",
+    "in_nonstereotypical",
+    "in_unsure",
+    "out_stereotypical",
+    "out_nonstereotypical",
+    "out_unsure",
+)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An identity group and an attribute. `region` is empty where it is not known."""
+
+    group_id: int
+    group: str
+    region: str
+    attribute_id: int
+    attribute: str
+
+
+@dataclass(frozen=True)
+class AssociationVotes:
+    """Votes for associations, sorted by group and attribute, so that a seeded draw gives the same in every
+    database. `in_region`, `out_region` and `others` (N, 3): how many annotators of the pool, or of neither,
+    said Stereotypical, Non-stereotypical and Unsure."""
+
+    pairs: tuple[Pair, ...]
+    in_region: Ints
+    out_region: Ints
+    others: Ints
+
+
+@dataclass(frozen=True)
+class RatedAssociations:
+    """Offensiveness as the source has it: `printed` (N,), its own mean, and `single`, every rating. NaN and
+    an empty list where nobody rated. `stereotypical` (N,): by the study's rule."""
+
+    votes: AssociationVotes
+    stereotypical: Bools
+    printed: Floats
+    single: tuple[list[float], ...]
+
+
+def associations(study: Study) -> QuerySet[Association]:
+    """All associations of the study's stereotype source; none without a source."""
+    if study.stereotype_source_id is None:
+        return Association.objects.none()
+    return Association.objects.filter(source=study.stereotype_source_id)
+
+
+def read_votes(study: Study) -> AssociationVotes:
+    """The votes of the study's stereotype source (PROTOCOL §3). One query."""
+    return _frame(_rows(study, *_VOTES))
+
+
+def read_rated_associations(study: Study) -> RatedAssociations:
+    """The same with the ratings of offensiveness that stand beside them (PROTOCOL §4). One query."""
+    rows = _rows(study, *_VOTES, "offensiveness_mean", "offensiveness")
+    frame = _frame(rows)
+    pool = frame.in_region if study.stereotype_pool == Pool.IN_REGION else frame.out_region
+    return RatedAssociations(
+        votes=frame,
+        stereotypical=pool[:, 0] >= study.stereotype_threshold,
+        printed=np.array([said[-2] for _, said in rows], dtype=np.float64),  # None becomes NaN
+        single=tuple(said[-1] for _, said in rows),
+    )
+
+
+def votes_fingerprint(study: Study, *, ratings: bool) -> list[object]:
+    """What changes when the votes do or, with `ratings`, the ratings, which are read one by one: they are
+    part of the catalogue and do not grow with the study."""
+    rows = associations(study)
+    sums = {
+        name: Sum(weight)
+        for vote in _VOTES
+        for name, weight in ((f"all_{vote}", F(vote)), (f"where_{vote}", F(vote) * F("pk")))
+    }
+    found = rows.order_by().aggregate(number=Count("pk"), ids=Sum("pk"), **sums)
+    groups = rows.order_by("group_id").values_list("group_id", "group__region").distinct()
+    # PostgreSQL sums whole numbers to decimal ones
+    parts: list[object] = [
+        [int(found[name] or 0) for name in sorted(found)],
+        [list(group) for group in groups],
+    ]
+    if ratings:
+        rated = rows.order_by("pk").values_list("pk", "offensiveness", "offensiveness_mean")
+        parts.append([list(row) for row in rated])
+    return parts
+
+
+def sorted_pairs(pairs: Iterable[Pair]) -> list[Pair]:
+    """In Python, since databases sort letters in different orders."""
+    return sorted(pairs, key=lambda pair: (pair.group, pair.group_id, pair.attribute))
+
+
+def _rows(study: Study, *fields: str) -> list[tuple[Pair, tuple[Any, ...]]]:
+    found = associations(study).values_list(
+        "group_id", "group__name", "group__region", "attribute_id", "attribute__text", *fields
+    )
+    rows = {Pair(*row[:5]): row[5:] for row in found.order_by()}
+    return [(pair, rows[pair]) for pair in sorted_pairs(rows)]
+
+
+def _frame(rows: list[tuple[Pair, tuple[Any, ...]]]) -> AssociationVotes:
+    # a file without out-region columns has null there: nobody voted
+    table = np.array([[vote or 0 for vote in said[:6]] for _, said in rows], dtype=np.int64).reshape(-1, 6)
+    return AssociationVotes(
+        pairs=tuple(pair for pair, _ in rows),
+        in_region=table[:, :3],
+        out_region=table[:, 3:],
+        others=np.zeros((len(rows), 3), dtype=np.int64),
+    )

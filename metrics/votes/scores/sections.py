@@ -1,0 +1,76 @@
+"""The sections that associations are scored in: the whole, each region, and each group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metrics.core.stats.checks import Ints
+from metrics.core.stats.percentiles import Interval
+from metrics.score_runs.rows import ScoreRow, bounds, defined
+from metrics.votes.data.source import Pair
+
+
+@dataclass(frozen=True)
+class Section:
+    """Some of the associations: those of a group, of a region, or (neither named) all. `rows`: which."""
+
+    rows: Ints
+    group_id: int | None = None
+    group: str = ""
+    region: str = ""
+
+    @property
+    def draws(self) -> str:
+        """What names the random draws of this section."""
+        return f"group {self.group}" if self.group else f"region {self.region}"
+
+    def part(self, further: str = "") -> str:
+        """The part of a score, as it is stored: `region: East Asia; pool: in-region, t=2`."""
+        return "; ".join(text for text in (self.region and f"region: {self.region}", further) if text)
+
+    def row(
+        self,
+        name: str,
+        value: float,
+        n: int,
+        k: int | None = None,
+        *,
+        part: str | None = None,
+        interval: Interval | None = None,
+    ) -> ScoreRow:
+        """A score of this section."""
+        return ScoreRow(
+            name=name,
+            value=defined(value),
+            n=n,
+            k=k,
+            group_id=self.group_id,
+            group=self.group,
+            part=self.part() if part is None else part,
+            **bounds(interval),
+        )
+
+
+def sections(pairs: Sequence[Pair]) -> Iterator[Section]:
+    """The whole, the regions and the groups, each by name; nothing of no pairs.
+
+    A group whose region is not known is in no region; a pair that names no group is in the whole only.
+    """
+    if not pairs:
+        return
+    yield Section(np.arange(len(pairs)))
+    regions = np.array([pair.region for pair in pairs])
+    for region in sorted(set(regions.tolist()) - {""}):
+        yield Section(np.flatnonzero(regions == region), region=region)
+    groups = np.array([pair.group_id for pair in pairs])
+    names = {pair.group_id: pair.group for pair in pairs if pair.group_id}
+    for group, name in sorted(names.items(), key=lambda item: (item[1], item[0])):
+        yield Section(np.flatnonzero(groups == group), group_id=group, group=name)
+
+
+def pool_part(pool: str, threshold: int) -> str:
+    """`pool: in-region, t=2`."""
+    return f"pool: {pool}, t={threshold}"

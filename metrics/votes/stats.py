@@ -1,0 +1,124 @@
+"""Which associations are stereotypes, for each pool and threshold (PROTOCOL §3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from metrics.core.stats import checks
+from metrics.core.stats.checks import Bools, Floats
+
+THRESHOLDS = (1, 2, 3)
+POOLS = ("in-region", "out-region", "both")
+CELLS = tuple((pool, threshold) for pool in POOLS for threshold in THRESHOLDS)
+"""Columns of every table here. 'both': the overlap, stereotypes for the one pool and for the other."""
+
+
+@dataclass(frozen=True)
+class Passing:
+    """`passed` (N, 9): whether each association is a stereotype in each of CELLS; `counted` (N, 9): whether
+    it has votes of that pool, so that it could be one."""
+
+    passed: Bools
+    counted: Bools
+
+
+def passing(in_region: ArrayLike, out_region: ArrayLike) -> Passing:
+    """At least t of a pool's annotators said Stereotypical, for every pool and t of CELLS.
+
+    Parameters
+    ----------
+    in_region, out_region : array_like of int, shape (N, 3)
+        How many annotators of the pool said Stereotypical, Non-stereotypical and Unsure of association i.
+        A row of zeros has no votes: it is no stereotype and is not counted. The overlap counts associations
+        with votes of both pools.
+
+    References
+    ----------
+    .. [1] Jha et al. (2023), SeeGULL, ACL 2023. doi:10.18653/v1/2023.acl-long.548
+
+    Examples
+    --------
+    >>> found = passing([[2, 1, 0], [3, 0, 0]], [[1, 2, 0], [0, 0, 0]])
+    >>> found.passed.sum(axis=0).tolist()
+    [2, 2, 1, 1, 0, 0, 1, 0, 0]
+    >>> found.counted.sum(axis=0).tolist()
+    [2, 2, 2, 1, 1, 1, 1, 1, 1]
+    """
+    tables = []
+    for name, votes in (("in_region", in_region), ("out_region", out_region)):
+        table = checks.counts(name, votes, ndim=2)
+        if table.shape[1] != 3:
+            raise ValueError(
+                f"{name} has {table.shape[1]} columns; it needs 3: Stereotypical, Non-stereotypical, Unsure."
+            )
+        tables.append(table)
+    first, second = tables
+    if len(first) != len(second):
+        raise ValueError(
+            f"in_region has {len(first)} associations and out_region {len(second)}; as many of each."
+        )
+    at_least = np.array(THRESHOLDS)
+    passed = [table[:, :1] >= at_least for table in tables]
+    counted = [np.repeat(table.sum(axis=1)[:, None] > 0, len(THRESHOLDS), axis=1) for table in tables]
+    return Passing(
+        passed=np.hstack([*passed, passed[0] & passed[1]]),
+        counted=np.hstack([*counted, counted[0] & counted[1]]),
+    )
+
+
+def resampled_shares(
+    passed: ArrayLike, counted: ArrayLike, *, resamples: int, rng: np.random.Generator
+) -> Floats:
+    r"""Share of the counted rows that passed, in each resample of the rows.
+
+    Rows are drawn with replacement, as many as there are. Rows that are alike need not be told apart: how
+    often each *kind* of row is drawn is multinomial, so that the cost grows with the kinds and not with
+    the rows.
+
+    .. math:: s_{bm} = \frac{\sum_i w_{bi} \, passed_{im}}{\sum_i w_{bi} \, counted_{im}}
+
+    Parameters
+    ----------
+    passed, counted : array_like of bool, shape (N, M)
+        `passed` only where `counted`.
+    resamples : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of float, shape (resamples, M)
+        NaN where a resample holds no counted row. Where all rows passed, or none did, every resample is
+        the same: the interval then has no width, which says nothing of how sure it is.
+
+    References
+    ----------
+    .. [1] Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 5.
+
+    Examples
+    --------
+    >>> drawn = resampled_shares([[True], [True]], [[True], [True]], resamples=3,
+    ...                          rng=np.random.default_rng(0))
+    >>> drawn.tolist()
+    [[1.0], [1.0], [1.0]]
+    """
+    top, bottom = np.asarray(passed), np.asarray(counted)
+    if top.ndim != 2 or top.shape != bottom.shape:
+        raise ValueError(
+            f"passed has shape {top.shape} and counted {bottom.shape}; both need the same (N, M)."
+        )
+    if not len(top):
+        raise ValueError("There is nothing to resample.")
+    if top.dtype.kind != "b" or bottom.dtype.kind != "b":
+        raise ValueError("passed and counted must be True or False.")
+    if bool((top & ~bottom).any()):
+        raise ValueError("A row passed where it is not counted.")
+    if resamples < 1:
+        raise ValueError(f"{resamples} resamples: at least 1 is needed.")
+    kinds, number = np.unique(np.hstack([top, bottom]), axis=0, return_counts=True)
+    weights = rng.multinomial(len(top), number / len(top), size=resamples)
+    sums = weights.astype(np.float64) @ kinds.astype(np.float64)
+    k, n = sums[:, : top.shape[1]], sums[:, top.shape[1] :]
+    return np.asarray(np.divide(k, n, out=np.full(k.shape, np.nan), where=n > 0))

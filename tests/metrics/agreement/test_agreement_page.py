@@ -1,0 +1,212 @@
+"""Agreement within and between groups of annotators, as a lead reads it."""
+
+import re
+from html import unescape
+from itertools import combinations, product
+
+import pytest
+from django.urls import reverse
+
+from metrics.models import RunState, Score, ScoreRun
+from metrics.score_runs import services as score_runs
+from tests import factories
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_resamples")]
+# (gender, what they said of each of three attributes)
+SAID = (
+    ("woman", (5, 5, 1)),
+    ("woman", (5, 4, 1)),
+    ("woman", (5, 5, 2)),
+    ("man", (1, 5, 1)),
+    ("man", (5, 5, 1)),
+    ("man", (1, 5, 2)),
+    ("nonbinary", (2, 2, 2)),
+)
+
+
+@pytest.fixture
+def study(lead):
+    made = factories.study("words", leads=[lead])
+    task = factories.task(made, strata=("any",) * len(SAID))
+    people = [factories.annotator(profile={"gender": gender}) for gender, _ in SAID]
+    for place in range(3):
+        unit = factories.attribute_unit(task, f"word {place}")
+        for who, (_, values) in zip(people, SAID, strict=True):
+            factories.response(unit, values=[values[place]], who=who)
+    return made
+
+
+def page(client, **query) -> str:
+    answer = client.get(reverse("agreement", args=["words"]), query)
+    assert answer.status_code == 200
+    return " ".join(unescape(answer.text).split())
+
+
+def rows_of(shown: str, heading: str) -> dict[str, list[str]]:
+    """{annotators: cells} of the table under a heading, without tags."""
+    table = re.search(rf">{heading}</h2>(.*?)</table>", shown).group(1)
+    rows = re.findall(r"<tr>(<th scope=\"row\">.*?)</tr>", table)
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
+    plain = [[" ".join(re.sub("<[^>]+>", "", cell).split()) for cell in row] for row in cells]
+    return {name: numbers for name, *numbers in plain}
+
+
+def score(study, by: str) -> ScoreRun:
+    run = score_runs.request(study=study, metric="agreement", variant="corrected", parameters={"by": by})
+    score_runs.compute_pending()
+    return run
+
+
+def same(pairs) -> str:
+    """The percentage of pairs of ratings that are the same, and how many there are."""
+    found = [one == two for one, two in pairs]
+    return f"{100 * sum(found) / len(found):.1f} n = {len(found)}"
+
+
+def test_everybody_together_comes_first_and_the_other_views_are_a_link_away(client, study):
+    shown = page(client)
+    assert "No scores yet" in shown
+    assert re.search(r'<a href="\?by=none" aria-current="true">everybody together</a>', shown)
+    assert '<a href="?by=gender">by gender</a>' in shown
+    score(study, "none")
+    assert list(rows_of(page(client), "Visual nature of an attribute, nominal")) == ["everybody"]
+    assert "everybody" in page(client, by="height"), "what nothing is known of shows everybody"
+
+
+def test_groups_are_asked_for_in_the_background_and_waited_for(client, study):
+    question = re.search(r'hx-get="([^"]+fresh[^"]+)"', page(client, by="gender")).group(1)
+    assert question.endswith("?by=gender")
+    assert "being computed" in client.get(question).text
+    run = ScoreRun.objects.get()
+    assert (run.metric, run.parameters, run.state) == ("agreement", '{"by": "gender"}', RunState.PENDING)
+    score_runs.compute_pending()
+    assert client.get(question).text.strip() == ""
+    assert client.get(question.replace("gender", "height")).status_code == 404
+    assert client.get(question.replace("gender", "none")).text.strip() == ""
+    assert ScoreRun.objects.count() == 1
+
+
+def test_within_and_between_groups_are_as_a_plain_count_of_pairs(client, study):
+    score(study, "gender")
+    rows = rows_of(page(client, by="gender"), "Visual nature of an attribute, nominal")
+    women, men = ([values for gender, values in SAID if gender == which] for which in ("woman", "man"))
+    within = {
+        name: same((one[place], two[place]) for one, two in combinations(said, 2) for place in range(3))
+        for name, said in (("within “woman” people: 3", women), ("within “man” people: 3", men))
+    }
+    between = same((one[place], two[place]) for one, two in product(women, men) for place in range(3))
+    for name, expected in {**within, "between “man” and “woman”": between}.items():
+        value, n = expected.split(" ", 1)
+        assert re.fullmatch(rf"{value} \[[^\]]+\] {n}", rows[name][0]), (name, rows[name], expected)
+    alpha, across = rows["within “woman” people: 3"][1:3]
+    assert (alpha[0] != "–", across) == (True, "–")
+    alpha, across = rows["between “man” and “woman”"][1:3]
+    assert (alpha, across[0] != "–") == ("–", True)
+
+
+def test_a_group_so_small_that_its_people_could_be_told_is_left_out(client, study):
+    score(study, "gender")
+    shown = page(client, by="gender")
+    assert "nonbinary" not in shown
+    assert "Groups of fewer than three people are not shown" in shown
+
+
+def planted(lead):
+    """Five women who always agree, five men who say anything, and three who are too few to be compared."""
+    made = factories.study("words", leads=[lead])
+    task = factories.task(made, strata=("any",) * 13)
+    genders = ["woman"] * 5 + ["man"] * 5 + ["nonbinary"] * 3
+    people = [factories.annotator(profile={"gender": gender}) for gender in genders]
+    for place in range(12):
+        unit = factories.attribute_unit(task, f"word {place}")
+        for number, who in enumerate(people):
+            said = (place % 4, (place * place + number * number * (1 + place)) % 4)[number >= 5]
+            factories.response(unit, values=[(1, 2, 4, 5)[said]], who=who)
+    return made
+
+
+def differences_of(shown: str, heading: str) -> dict[str, list[str]]:
+    """{pair: cells} of the second table under a heading."""
+    section = re.search(rf">{heading}</h2>(.*?)</section>", shown).group(1)
+    return rows_of(f">{heading}</h2>" + section.partition("Differences between groups")[2], heading)
+
+
+def test_differences_between_groups_stand_below_them_with_interval_and_q(client, lead):
+    run = score(planted(lead), "gender")
+    rows = differences_of(page(client, by="gender"), "Visual nature of an attribute, nominal")
+    assert list(rows) == ["within “man” less within “woman”"], "three people are shown, not compared"
+    points, alpha = rows["within “man” less within “woman”"]
+    part = "task: visual_nature; reading: nominal; difference: man and woman"
+    stored = {one.name: one for one in Score.objects.filter(run=run, part=part)}
+    for shown, name, digits, n in ((points, "percentage", 1, 240), (alpha, "alpha", 2, 12)):
+        value, q = stored[f"{name}_difference"].value, stored[f"{name}_difference_q"].value
+        assert shown.startswith(f"−{-value:.{digits}f} [−")
+        assert shown.endswith(f"] n = {n} q = {q:.3f}")
+    shown = page(client, by="gender")
+    assert "within “nonbinary” people: 3" in rows_of(shown, "Visual nature of an attribute, nominal")
+    assert "It is not known who gave these answers" not in shown
+
+
+def test_differences_are_of_groups_only(client, study):
+    score(study, "none")
+    score(study, "gender")
+    assert "Differences between groups" not in page(client)
+    assert "Differences between groups" not in page(client, by="gender"), "three people are too few"
+
+
+def test_where_nobody_is_identified_the_strata_are_compared(client, lead):
+    made = factories.study("words", leads=[lead])
+    task = factories.task(made, strata=("origin: Asia", "origin: Asia", "origin: Europe"))
+    for values in ((5, 5, 1), (5, 4, 4), (1, 1, 1)):
+        unit = factories.attribute_unit(task)
+        for value in values:
+            factories.response(unit, values=[value])
+    score(made, "origin")
+    shown = page(client, by="origin")
+    rows = rows_of(shown, "Visual nature of an attribute, nominal")
+    assert list(rows) == ["everybody", "within “Asia”", "within “Europe”", "between “Asia” and “Europe”"]
+    assert rows["within “Asia”"][0].startswith("66.7 ")
+    assert "Groups of fewer than three" not in shown
+    assert "Differences between groups" not in shown, "one rating makes no pair"
+
+
+def test_differences_of_people_whom_nobody_knows_are_said_to_be_theirs_alone(client, lead):
+    made = factories.study("words", leads=[lead])
+    task = factories.task(made, strata=("origin: Asia",) * 2 + ("origin: Europe",) * 2)
+    for values in ((5, 5, 1, 4), (1, 1, 4, 4), (4, 4, 2, 1)):
+        unit = factories.attribute_unit(task)
+        for value in values:
+            factories.response(unit, values=[value])
+    score(made, "origin")
+    shown = page(client, by="origin")
+    rows = differences_of(shown, "Visual nature of an attribute, nominal")
+    assert rows["within “Asia” less within “Europe”"][0].startswith("66.7 [")
+    assert "It is not known who gave these answers" in shown
+
+
+def test_a_lead_does_not_read_small_groups_by_the_number_of_the_run(client, study):
+    run = score(study, "gender")
+    for path in ("", "/scores"):
+        url = f"/api/v1/studies/words/score-runs/{run.pk}{path}"
+        assert client.get(url).status_code == 422, "only admins read groups of any size"
+    client.force_login(factories.user(admin=True))
+    assert client.get(f"/api/v1/studies/words/score-runs/{run.pk}/scores").status_code == 200
+
+
+def test_the_overview_leads_there(client, study):
+    overview = client.get(reverse("overview", args=["words"])).text
+    assert f'href="{reverse("agreement", args=["words"])}' in overview
+
+
+def test_queries_do_not_grow_with_the_groups(client, study, django_assert_num_queries):
+    run = score(study, "gender")
+    part = "task: visual_nature; reading: nominal"
+    for count in (1, 20):
+        for number in range(count):
+            name = f"{part}; within: group {count} {number}"
+            for measure in ("percentage", "annotators"):
+                Score.objects.create(run=run, name=measure, part=name, value=5, n=5)
+            other = f"{part}; difference: group {count} 0 and group {count} {number}"
+            Score.objects.create(run=run, name="alpha_difference", part=other, value=0.5, n=5)
+        with django_assert_num_queries(8):
+            page(client, by="gender")

@@ -1,0 +1,270 @@
+"""Agreement as stored scores (PROTOCOL §10): what each is of, what it is made from, and what moves it."""
+
+import csv
+import io
+from collections import Counter
+
+import krippendorff
+import numpy as np
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from annotation.models import IdentityGroup, Judgement, ProfileAnswer, Response, Slot, SlotState, TaskKind
+from metrics.agreement.data.ratings import read_ratings
+from metrics.agreement.scores.evaluation import evaluate_agreement
+from metrics.depiction import tallies
+from metrics.models import Score
+from metrics.score_runs import registry
+from metrics.score_runs import services as score_runs
+from metrics.score_runs.digests import inputs_digest
+from metrics.score_runs.evaluation import evaluate
+from metrics.score_runs.shared_resamples import sharing_resamples
+from tests import factories
+from tests.metrics.cast import depiction_study, visual_study
+
+pytestmark = pytest.mark.django_db
+WHOLE = "task: depiction; reading: nominal"
+
+
+def scores(study, resamples=0, **parameters):
+    found = evaluate(
+        study=study,
+        metric="agreement",
+        variant="corrected",
+        resamples=resamples,
+        seed=0,
+        parameters=parameters,
+    )
+    return {(row.name, row.part, row.group, row.attribute): row for row in found.rows}
+
+
+def digest(study, **parameters):
+    return inputs_digest(study, registry.get("agreement"), parameters)
+
+
+def known_raters(study, *, count=3):
+    people = [factories.annotator() for _ in range(count)]
+    for unit in {response.unit_id for response in Response.objects.filter(unit__task__study=study)}:
+        for who, response in zip(people, Response.objects.filter(unit=unit).order_by("pk"), strict=True):
+            Response.objects.filter(pk=response.pk).update(annotator=who)
+    return people
+
+
+def test_the_whole_each_group_and_each_attribute_have_their_alpha():
+    found = scores(depiction_study())
+    # of Mexican, images 1 and 2: hat 2 of 3 twice, sombrero 1 and 0, poor 0 and 1, kind 0
+    counts = np.array([[1, 2], [2, 1], [3, 0], [3, 0], [1, 2], [3, 0], [2, 1], [3, 0]])
+    expected = krippendorff.alpha(value_counts=counts, value_domain=[0, 1], level_of_measurement="nominal")
+    assert found["alpha", WHOLE, "Mexican", ""].value == pytest.approx(expected)
+    assert found["percentage", WHOLE, "Mexican", ""].k == 16
+    assert found["percentage", WHOLE, "Mexican", ""].n == 24
+    assert found["alpha", WHOLE, "", "hat"].n == 4
+    assert found["alpha", WHOLE, "", ""].n == 16
+    assert {key[3] for key in found} == {"", "hat", "sombrero", "poor", "kind"}
+
+
+def test_a_single_unit_has_a_percentage_and_no_alpha():
+    found = scores(visual_study({"hat": [5, 5, 4], "kind": [1, 1, 2]}))
+    part = "task: visual_nature; reading: ordinal"
+    assert found["percentage", part, "", "hat"].value == pytest.approx(100 / 3)
+    assert ("alpha", part, "", "hat") not in found
+    assert found["alpha", part, "", ""].value > 0.7
+
+
+def test_every_reading_of_the_scale_is_that_of_the_package():
+    said = {f"word {n}": values for n, values in enumerate(([5, 4, 3], [1, 2, 1], [4, 4, 5], [3, 1, 2]))}
+    found = scores(visual_study(said))
+    data = np.array(list(said.values()), dtype=float).T
+    for level in ("ordinal", "interval", "nominal"):
+        read = data if level == "nominal" else np.where(data == 3, np.nan, data)
+        domain = [1, 2, 3, 4, 5] if level == "nominal" else [1, 2, 4, 5]
+        expected = krippendorff.alpha(reliability_data=read, value_domain=domain, level_of_measurement=level)
+        value = found["alpha", f"task: visual_nature; reading: {level}", "", ""].value
+        assert value == pytest.approx(expected), level
+
+
+def test_known_annotators_are_resampled_with_the_images_and_unknown_ones_are_not():
+    study = depiction_study()
+    known = scores(study, resamples=200)["alpha", WHOLE, "", ""]
+    # of three people, one of nine draws is of a single one: no pair
+    assert known.undefined == pytest.approx(200 / 9, abs=15)
+    Response.objects.update(annotator=None)
+    unknown = scores(study, resamples=200)["alpha", WHOLE, "", ""]
+    assert unknown.value == pytest.approx(known.value)
+    assert unknown.undefined == 0
+    assert unknown.low <= unknown.value <= unknown.high
+
+
+def test_groups_of_annotators_are_compared_within_and_between():
+    people = [factories.annotator(profile={"gender": said}) for said in ("woman", "woman", "man")]
+    study = visual_study({"hat": [5, 5, 1], "kind": [1, 1, 5], "poor": [4, 4, 4]}, people=people)
+    found = scores(study, by="gender")
+    part = "task: visual_nature; reading: nominal"
+    assert found["alpha", f"{part}; within: woman", "", ""].value == 1
+    assert found["percentage", f"{part}; between: man and woman", "", ""].value == pytest.approx(100 / 3)
+    assert ("cross_kappa", f"{part}; between: man and woman", "", "") in found
+    assert found["alpha", part, "", ""].value == scores(study)["alpha", part, "", ""].value
+
+
+def test_two_long_names_of_groups_stay_two_and_fit_where_they_are_stored():
+    said = ["I would rather describe myself in very many words, " + end for end in ("first", "second")]
+    people = [factories.annotator(profile={"gender": words}) for words in (*said, *said)]
+    study = visual_study({"hat": [5, 5, 1, 4], "kind": [1, 1, 5, 2]}, people=people, strata=["any"] * 4)
+    run = score_runs.request(
+        study=study, metric="agreement", variant="corrected", parameters={"by": "gender"}
+    )
+    score_runs.compute_pending()
+    parts = set(Score.objects.filter(run=run, part__contains="; ").values_list("part", flat=True))
+    assert len({part for part in parts if "within" in part and "nominal" in part}) == 2
+    assert max(map(len, parts)) <= 160
+
+
+def test_a_stored_run_keeps_intervals_and_is_stale_after_one_more_answer():
+    study = depiction_study()
+    run = score_runs.request(study=study, metric="agreement", variant="corrected", resamples=100)
+    score_runs.compute_pending()
+    stored = Score.objects.get(run=run, name="alpha", part=WHOLE, group=None, attribute=None)
+    assert stored.low <= stored.value <= stored.high
+    before = digest(study)
+    factories.response(factories.attribute_unit(factories.task(study)), values=[5])
+    assert digest(study) != before
+
+
+def test_who_people_say_they_are_counts_only_where_they_are_compared():
+    people = [factories.annotator(profile={"gender": "woman"}) for _ in range(2)]
+    study = visual_study({"hat": [5, 4]}, people=people, strata=["any"] * 2)
+    factories.group("Mexican", region="Latin America")
+    before = {by: digest(study, by=by) for by in ("none", "gender", "pool")}
+    ProfileAnswer.objects.filter(annotator=people[0]).update(value="man")
+    assert digest(study, by="none") == before["none"]
+    assert digest(study, by="gender") != before["gender"]
+    changed = digest(study, by="pool")
+    IdentityGroup.objects.update(region="Europe")
+    assert digest(study, by="pool") != changed
+
+
+def test_a_group_of_annotators_that_there_is_not_is_refused():
+    with pytest.raises(ValueError, match="not by 'height'"):
+        scores(visual_study({"hat": [5]}), by="height")
+    with pytest.raises(ValueError, match="not per 'page'"):
+        evaluate_agreement(study=factories.study(), per=["page"])
+
+
+def test_queries_do_not_grow_with_answers():
+    counted = []
+    for words in (2, 12):
+        study = visual_study({f"word {words} {n}": [5, 4, 1] for n in range(words)})
+        known_raters(study)
+        with CaptureQueriesContext(connection) as queries:
+            scores(study, by="gender")
+        counted.append(len(queries))
+    assert counted[0] == counted[1]
+
+
+def planted(reliability, *, raters=8, words=60, seed=0):
+    """Annotators who know the true label with a known probability, and guess otherwise."""
+    rng = np.random.default_rng(seed)
+    labels = np.array([5, 4, 2, 1])
+    truth = rng.choice(labels, words)
+    said = np.where(rng.random((raters, words)) < reliability, truth, rng.choice(labels, (raters, words)))
+    people = [factories.annotator(simulated=True) for _ in range(raters)]
+    table = {f"word {n}": said[:, n].tolist() for n in range(words)}
+    return visual_study(table, people=people, strata=["any"] * raters)
+
+
+def test_the_interval_covers_a_planted_reliability():
+    row = scores(planted(0.8), resamples=400)["alpha", "task: visual_nature; reading: nominal", "", ""]
+    assert row.low <= 0.64 <= row.high
+    assert row.high - row.low < 0.5
+
+
+def command(*arguments):
+    out = io.StringIO()
+    call_command("agreement", *arguments, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def test_the_command_keeps_its_columns_and_adds_what_is_asked_for():
+    depiction_study(name="small")
+    rows = list(csv.DictReader(io.StringIO(command("small", "--format", "csv", "--resamples", "0"))))
+    present = ["task", "labels", "level", "scope", "group", "other", "units", "ratings", "pairs"]
+    present += ["percentage", "alpha", "fleiss_kappa", "cross_kappa", "box_iou", "box_pairs"]
+    assert list(rows[0]) == present
+    more = list(
+        csv.DictReader(
+            io.StringIO(command("small", "--format", "csv", "--resamples", "100", "--per", "attribute"))
+        )
+    )
+    assert list(more[0])[:15] == present
+    assert {row["attribute"] for row in more} == {"", "hat", "sombrero", "poor", "kind"}
+    assert float(more[0]["alpha_low"]) <= float(more[0]["alpha"]) <= float(more[0]["alpha_high"])
+    assert {"Mexican", "Nepali"} <= set(command("small", "--per", "identity", "--resamples", "0").split())
+    assert command("small", "--seed", "1", "--resamples", "100") != command("small", "--resamples", "100")
+    with pytest.raises(CommandError, match="at least 100, or 0"):
+        command("small", "--resamples", "5")
+
+
+def test_an_attribute_on_two_pages_of_an_image_is_one_unit():
+    study = depiction_study()
+    task = study.tasks.get(kind=TaskKind.DEPICTION)
+    before = scores(study)["alpha", WHOLE, "", "hat"].n
+    image = task.units.earliest("pk").image
+    factories.response(factories.page_unit(task, picture=image, page=2, texts=("hat",)), values=[1, 0])
+    assert scores(study)["alpha", WHOLE, "", "hat"].n == before
+
+
+def unidentified(study):
+    Slot.objects.filter(study=study, state=SlotState.FILLED).update(annotator=None)
+    Response.objects.filter(unit__task__study=study).update(annotator=None)
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("by", ["none", "gender", "pool"])
+def test_agreement_is_the_same_whether_or_not_tendency_has_read_the_answers(known, by, monkeypatch):
+    study = depiction_study()
+    if not known:
+        unidentified(study)
+    alone = scores(study, resamples=100, by=by)
+    read = []
+    depicted = tallies.read_depiction
+    monkeypatch.setattr(
+        tallies, "read_depiction", lambda *args, **kw: read.append(1) or depicted(*args, **kw)
+    )
+    with sharing_resamples():
+        evaluate(study=study, metric="tendency", variant="corrected", resamples=100, seed=0)
+        assert scores(study, resamples=100, by=by) == alone
+        # people who are known are read one by one, and groups of them apart
+        assert bool(read) == (known or by != "none")
+
+
+def test_answers_that_came_after_tendency_was_computed_are_in_the_agreement():
+    study = depiction_study()
+    unidentified(study)
+    with sharing_resamples():
+        evaluate(study=study, metric="tendency", variant="corrected", resamples=100, seed=0)
+        before = scores(study)
+        first = Response.objects.filter(unit__task__study=study).earliest("pk")
+        Response.objects.filter(pk=first.pk).update(withdrawn_at=timezone.now())
+        after = scores(study)
+    assert after == scores(study)
+    assert after["percentage", WHOLE, "", ""].n < before["percentage", WHOLE, "", ""].n
+
+
+def test_the_ratings_of_an_image_are_those_in_the_database():
+    study = depiction_study()
+    asked = Judgement.objects.filter(
+        response__unit__task__study=study, response__current=True, option__attribute__isnull=False
+    )
+    said = Counter(asked.values_list("response__unit__image", "option__attribute", "value"))
+    for known in (True, False):
+        if not known:
+            unidentified(study)
+        table = read_ratings(study, "depiction").table
+        found = Counter()
+        for image, attribute, counts in zip(table.clusters, table.units, table.counts, strict=True):
+            for value, number in enumerate(counts):
+                found[image, attribute, value] += number
+        assert +found == said

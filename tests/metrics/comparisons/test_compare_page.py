@@ -1,0 +1,174 @@
+"""Two studies, or two groups of annotators, side by side."""
+
+import re
+from html import unescape
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Judgement, ProfileAnswer, Response, Study, TaskKind
+from metrics.comparisons import queries
+from metrics.models import RunState, Score, ScoreRun
+from metrics.score_runs import services as score_runs
+from tests import factories
+from tests.metrics import cast
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_resamples")]
+
+
+def empty_study(name: str, leads) -> Study:
+    study = factories.study(name, leads=leads)
+    factories.task(study, kind=TaskKind.DEPICTION)
+    return study
+
+
+def scored(study: Study, *, against: str, groups: dict[str, tuple[float, float]]) -> None:
+    """Finished runs of the comparison with another study, with theta and O of both sides of each group."""
+    for metric, of_side, of_both in (
+        ("tendency_difference", "theta", "log_theta"),
+        ("offensiveness_difference", "o", "o"),
+    ):
+        run = score_runs.request(
+            study=study, metric=metric, variant="corrected", parameters={"against": against}
+        )
+        score_runs.compute(run_id=run.pk)
+        for name, sides in groups.items():
+            group = factories.group(name)
+            Score.objects.create(run=run, group=group, name=of_both, value=0.125, n=4)
+            for part, value in zip(("side: first", "side: second"), sides, strict=True):
+                Score.objects.create(
+                    run=run, group=group, part=part, name=of_side, value=value, low=value, high=value, n=4
+                )
+
+
+def page(client, name="one", **query) -> str:
+    return re.sub(r"\s+", " ", client.get(reverse("compare", args=[name]), query).text)
+
+
+def row_of(shown: str, group: str | None, *, table: int = 0) -> list[str]:
+    """The cells of a group, or of the mean, without their tags: of tendencies, or of offensiveness (1)."""
+    name = f"{group}</a>" if group else "Mean over the groups"
+    cells = re.findall(rf">{name}</th>(.*?)</tr>", shown)[table]
+    found = re.findall(r"<td[^>]*>(.*?)</td>", cells)
+    return [" ".join(unescape(re.sub("<[^>]+>", "", cell)).split()) for cell in found]
+
+
+def test_both_studies_and_their_difference_stand_in_one_row(client, lead):
+    one = empty_study("one", [lead])
+    empty_study("two", [lead])
+    scored(one, against="two", groups={"Thai": (0.5, 2.0)})
+    shown = page(client, **{"with": "study:two"})
+    l_stereo = ["–", "–", "–", "–"]
+    theta = ["0.50 [0.50, 0.50] n = 4", "2.00 [2.00, 2.00] n = 4", "0.12", "–"]
+    assert row_of(shown, "Thai") == [*l_stereo, *theta]
+    assert row_of(shown, "Thai", table=1) == theta
+    assert "Intervals that overlap are no test" in shown
+    assert "does not certify a model" in shown
+
+
+def test_the_difference_is_asked_for_computed_and_shown_with_its_q(client, lead):
+    study = cast.depiction_study(name="one", leads=[lead])
+    other = factories.study("two", leads=[lead], stereotype_source=study.stereotype_source)
+    task = factories.task(other, kind=TaskKind.DEPICTION)
+    for index in (21, 22):
+        unit = factories.page_unit(task, picture=factories.image(index=index), texts=cast.TEXTS)
+        for _ in range(3):
+            factories.response(unit, values=[1, 1, 0, 1, 0])
+    asked = client.get(reverse("fresh_scores", args=["one"]), {"with": "study:two"})
+    assert "being computed" in asked.text
+    runs = ScoreRun.objects.order_by("metric")
+    assert [run.metric for run in runs] == ["offensiveness_difference", "tendency_difference"]
+    for run in runs:
+        assert (run.study, run.state) == (study, RunState.PENDING)
+        assert '"against": "two"' in run.parameters
+    score_runs.compute_pending()
+    shown = page(client, **{"with": "study:two"})
+    # hat 4/6 and sombrero 1/6 here, always there
+    first, second, difference, q = row_of(shown, "Mexican")[:4]
+    assert re.fullmatch(r"0\.42 \[.+\] n = 2", first)
+    assert re.fullmatch(r"1\.00 \[1\.00, 1\.00\] n = 2", second)
+    assert re.fullmatch(r"−0\.58 \[.+\]", difference)
+    assert 0 <= float(q) <= 1
+    assert "Mean over the groups" in shown
+    # hat is rated 1 and sombrero 0, so O is half of L(stereo)
+    first, second, difference, q = row_of(shown, "Mexican", table=1)
+    assert re.fullmatch(r"0\.21 \[.+\] n = 2", first)
+    assert re.fullmatch(r"0\.50 \[.+\] n = 2", second)
+    assert re.fullmatch(r"−0\.29 \[.+\]", difference)
+    assert 0 <= float(q) <= 1
+    assert row_of(shown, None, table=1)[1] == "0.50 [0.50, 0.50] n = 1"
+
+
+def test_two_groups_of_annotators_of_one_study_are_compared(client, lead):
+    study = cast.depiction_study(name="one", leads=[lead])
+    for _ in range(5):
+        factories.enrolment(study, who=factories.annotator(profile={"gender": "woman"}))
+    people = sorted({response.annotator_id for response in Response.objects.all()})
+    for who, gender in zip(people, ("woman", "man", "man"), strict=True):
+        ProfileAnswer.objects.create(annotator_id=who, field="gender", value=gender)
+    assert "gender" not in page(client), "two men could be told from each other"
+    for who in people:
+        factories.enrolment(study, who=Response.objects.filter(annotator=who).first().annotator)
+    factories.enrolment(study, who=factories.annotator(profile={"gender": "man"}))
+    choice = queries.choices(study, Study.objects.all())[0]
+    assert (choice.key, choice.parameters) == (
+        "gender:man|woman",
+        {"by": "gender", "first": "man", "second": "woman"},
+    )
+    client.get(reverse("fresh_scores", args=["one"]), {"with": choice.key})
+    score_runs.compute_pending()
+    shown = page(client, **{"with": choice.key})
+    assert re.search(r">man</th>.*?>woman</th>.*?>Difference</th>.*?>q</th>", shown)
+    cells = row_of(shown, "Mexican")
+    for place, gender in enumerate(("man", "woman")):
+        stereo, random = (mean_likelihood(gender, *texts) for texts in (cast.TEXTS[:2], cast.TEXTS[2:]))
+        theta = f"{stereo / random:.2f}" if random else "∞"
+        for cell, value, n in zip(cells[place::4], (f"{stereo:.2f}", theta), (2, 4), strict=True):
+            assert re.fullmatch(rf"{value} \[.+, .+\] n = {n}", cell), (gender, cell)
+    assert row_of(shown, None)[0] == re.sub("n = 2", "n = 1", cells[0]), "the mean is of one group"
+
+
+def mean_likelihood(gender: str, *texts: str) -> float:
+    """The mean over attributes of the share of those of a gender who selected them, counted one by one."""
+    people = ProfileAnswer.objects.filter(field="gender", value=gender).values("annotator")
+    said = Judgement.objects.filter(
+        response__annotator__in=people, response__unit__image__group__name="Mexican"
+    )
+    shares = []
+    for text in texts:
+        values = [one.value for one in said.filter(option__attribute__text=text)]
+        shares.append(sum(values) / len(values))
+    return sum(shares) / len(shares)
+
+
+def test_only_what_the_reader_leads_is_offered(client, lead):
+    empty_study("one", [lead])
+    empty_study("theirs", [factories.user()])
+    factories.task(factories.study("words", leads=[lead]))
+    assert "There is nothing to compare" in page(client)
+    for other in ("study:theirs", "study:words", "study:one", "study:nothing", "gender:man|woman", "x"):
+        for name in ("compare", "fresh_scores"):
+            assert client.get(reverse(name, args=["one"]), {"with": other}).status_code == 404
+    assert not ScoreRun.objects.exists()
+
+
+def test_what_is_missing_is_said(client, lead):
+    one = empty_study("one", [lead])
+    for name in ("two", "three"):
+        empty_study(name, [lead])
+    assert "Choose what to compare" in page(client)
+    scored(one, against="three", groups={})
+    shown = page(client, **{"with": "study:three"})
+    assert "No group is reported on both sides" in shown
+    assert "No group has a score of offensiveness on both sides" in shown
+    assert "No scores yet" in page(client, **{"with": "study:two"})
+
+
+def test_queries_do_not_grow_with_the_groups(client, lead, django_assert_num_queries):
+    one = empty_study("one", [lead])
+    empty_study("two", [lead])
+    scored(one, against="two", groups={"Thai": (1.0, 1.0)})
+    for count in (1, 20):
+        scored(one, against="two", groups={f"group {count} {number}": (1.0, 1.0) for number in range(count)})
+        with django_assert_num_queries(16):
+            page(client, **{"with": "study:two"})

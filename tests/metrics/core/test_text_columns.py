@@ -1,0 +1,41 @@
+"""Columns of a query as texts (metrics/core/text_columns.py): what stands in them comes back as it was."""
+
+import pytest
+
+from annotation.models import Attribute, Response
+from metrics.core import text_columns
+from metrics.depiction.data import read_depiction
+from tests.metrics.cast import depiction_study
+
+pytestmark = pytest.mark.django_db
+
+
+def test_numbers_and_texts_come_back_in_step():
+    words = ["a,b", "two\nlines", "não", "quote 'em", "0"]
+    made = {Attribute.objects.create(text=text).pk: text for text in words}
+    (keys,), (texts,) = text_columns.numbers_and_texts(
+        Attribute.objects.filter(pk__in=made), ("pk",), ("text",)
+    )
+    assert dict(zip(keys.tolist(), texts, strict=True)) == made
+
+
+def test_no_rows_are_no_numbers():
+    (keys,), (texts,) = text_columns.numbers_and_texts(
+        Attribute.objects.filter(text="none"), ("pk",), ("text",)
+    )
+    assert (keys.tolist(), texts) == ([], [])
+
+
+def test_texts_are_numbered_in_the_order_in_which_they_first_occur():
+    places, known = text_columns.numbered(["b", "a", "b", ""])
+    assert (places.tolist(), known) == ([0, 1, 0, 2], ["b", "a", ""])
+
+
+def test_a_response_that_says_nothing_is_one_of_the_responses_wherever_it_stands():
+    study = depiction_study()
+    first = Response.objects.filter(unit__image__group__name="Mexican").earliest("pk")
+    before = {frame.group: len(frame.answers) for frame in read_depiction(study, by_response=True)}
+    first.judgements.all().delete()
+    (frame,) = (one for one in read_depiction(study, by_response=True) if one.group == "Mexican")
+    assert len(frame.answers) == before["Mexican"]
+    assert (frame.n[frame.answers].sum(axis=1) == 0).sum() == 1

@@ -1,0 +1,246 @@
+"""One identity group: its attributes, its images, and who selected what."""
+
+import re
+
+import pytest
+from django.core.files.base import ContentFile
+from django.urls import reverse
+
+from annotation.models import Box, Judgement, Response
+from metrics.depiction.queries.identity import identity_page
+from metrics.models import Score, ScoreRun
+from metrics.score_runs import services as score_runs
+from metrics.score_runs.history import score_history
+from tests import factories
+from tests.metrics import cast
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_resamples")]
+
+
+@pytest.fixture
+def lead():
+    return factories.user()
+
+
+@pytest.fixture
+def study(lead):
+    return cast.depiction_study(name="pictures", leads=[lead])
+
+
+def mexican():
+    return factories.group("Mexican")
+
+
+def draw(judgement: Judgement, *corners: float) -> Box:
+    x0, y0, x1, y1 = corners
+    return Box.objects.create(
+        judgement=judgement, x0=x0, y0=y0, x1=x1, y1=y1, image_width=512, image_height=512
+    )
+
+
+def selected(study, text: str, *, index: int = 1):
+    return Judgement.objects.filter(
+        option__attribute__text=text, value=1, response__unit__image__index=index
+    ).order_by("response__slot__index")
+
+
+def page_of(client, study, user, group=None) -> str:
+    client.force_login(user)
+    answer = client.get(reverse("identity", args=[study.name, (group or mexican()).pk]))
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def test_only_the_lead_and_admins_see_it(client, study, lead):
+    url = reverse("identity", args=["pictures", mexican().pk])
+    assert client.get(url).status_code == 302
+    for user, expected in ((lead, 200), (factories.user(admin=True), 200), (factories.user(), 404)):
+        client.force_login(user)
+        assert client.get(url).status_code == expected
+
+
+def test_a_group_without_images_in_this_study_is_not_found(client, study, lead):
+    client.force_login(lead)
+    stranger = factories.group("Welsh")
+    assert client.get(reverse("identity", args=["pictures", stranger.pk])).status_code == 404
+
+
+def test_attributes_have_role_k_n_and_votes_with_stereotypes_first(study):
+    page = identity_page(study, mexican(), run=None)
+    assert [(row.text, row.stereotypical, row.k, row.n) for row in page.attributes] == [
+        ("hat", True, 4, 6),
+        ("sombrero", True, 1, 6),
+        ("poor", False, 1, 6),
+        ("kind", False, 0, 6),
+    ]
+    assert (page.none_of_above.k, page.none_of_above.n) == (2, 6)
+    assert page.attributes[0].votes.out_stereotypical == 2
+    assert page.attributes[3].votes is None
+    assert (page.n_stereotypical, page.n_random, page.responses) == (2, 2, 6)
+
+
+def test_the_role_follows_the_rule_of_the_study(study):
+    study.stereotype_threshold = 3
+    page = identity_page(study, mexican(), run=None)
+    assert [row.text for row in page.attributes if row.stereotypical] == ["sombrero"]
+
+
+def test_who_selected_what_is_told_image_by_image(study):
+    first, second = identity_page(study, mexican(), run=None).images
+    names = list(
+        Response.objects.filter(unit__image=first.image)
+        .order_by("slot__index")
+        .values_list("annotator__pseudonym", flat=True)
+    )
+    assert [(one.number, one.text, one.k, one.n) for one in first.selected] == [
+        (1, "hat", 2, 3),
+        (2, "sombrero", 1, 3),
+    ]
+    assert [who.name for who in first.selected[0].who[1]] == names[:2]
+    assert first.unselected == ["kind", "poor"]
+    assert (first.none_k, first.none_n) == (1, 3)
+    assert [one.text for one in second.selected] == ["hat", "poor"]
+
+
+def test_an_attribute_shown_on_two_pages_is_told_page_by_page(study):
+    image = identity_page(study, mexican(), run=None).images[0].image
+    unit = factories.page_unit(study.tasks.get(), picture=image, page=2, texts=("hat", "cap"))
+    factories.response(unit, values=[1, 0, 0])
+    hat = identity_page(study, mexican(), run=None).images[0].selected[0]
+    assert (hat.k, hat.n) == (3, 4)
+    assert {page: len(who) for page, who in hat.who.items()} == {1: 2, 2: 1}
+
+
+def test_annotators_whom_the_source_does_not_identify_are_numbered_within_the_page(study, client, lead):
+    Response.objects.update(annotator=None)
+    page = identity_page(study, mexican(), run=None)
+    assert not page.identified
+    assert [who.name for who in page.images[0].selected[0].who[1]] == [
+        "no.\N{NO-BREAK SPACE}1",
+        "no.\N{NO-BREAK SPACE}2",
+    ]
+    assert "does not say who its annotators are" in page_of(client, study, lead)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"withdrawn_at": "2026-01-01T00:00Z"}, {"current": False}, {"slot": None}],
+    ids=["withdrawn", "superseded", "surplus"],
+)
+def test_only_answers_that_count_are_shown(study, change):
+    gone = selected(study, "sombrero").get().response
+    Response.objects.filter(pk=gone.pk).update(**change)
+    page = identity_page(study, mexican(), run=None)
+    assert {row.text: (row.k, row.n) for row in page.attributes}["sombrero"] == (0, 5)
+    assert "sombrero" in page.images[0].unselected
+
+
+def test_boxes_are_drawn_in_pixels_of_the_image_and_carry_their_number(study, client, lead):
+    hats = selected(study, "hat")
+    draw(hats[0], 10, 20.25, 110, 220.25)
+    draw(hats[1], 0, 500, 50, 512)
+    page = page_of(client, study, lead)
+    assert 'viewBox="0 0 512 512"' in page
+    assert '<rect class="line" x="10" y="20.2" width="100" height="200"/>' in page
+    assert page.count('<g class="box box-s"') == 3  # hat and sombrero in image 1, hat in image 2
+    rects = identity_page(study, mexican(), run=None).images[0].selected[0].rects
+    assert [(rect.x, rect.width, rect.label_y <= 512) for rect in rects] == [(10, 100, True), (0, 50, True)]
+
+
+def test_a_box_of_an_answer_that_was_withdrawn_is_not_drawn(study):
+    hat = selected(study, "hat")[0]
+    draw(hat, 1, 2, 3, 4)
+    Response.objects.filter(pk=hat.response_id).update(withdrawn_at="2026-01-01T00:00Z")
+    assert identity_page(study, mexican(), run=None).images[0].boxes == 0
+
+
+def test_an_image_that_is_not_here_shows_its_empty_frame(study, client, lead):
+    page = page_of(client, study, lead)
+    assert '<rect class="no-image" width="512" height="512"/>' in page
+    assert "<image" not in page
+    image = identity_page(study, mexican(), run=None).images[0].image
+    image.sha256 = "0" * 64
+    image.file.save("a.png", ContentFile(b"x"))
+    assert f'<image href="{reverse("image_file", args=[image.pk])}" width="512"' in page_of(
+        client, study, lead
+    )
+
+
+def test_nothing_in_the_page_is_inline_style_or_script(study, client, lead):
+    draw(selected(study, "hat")[0], 1, 2, 3, 4)
+    page = page_of(client, study, lead)
+    assert not re.search(r"\sstyle=|<style|\son[a-z]+=|<script(?![^>]*\ssrc=)", page)
+
+
+def score(study) -> None:
+    for metric in ("likelihood", "tendency", "tendency_contrast", "offensiveness_contrast"):
+        score_runs.request(study=study, metric=metric, variant="corrected")
+    score_runs.compute_pending()
+
+
+def test_the_attributes_are_those_of_the_stored_run(study, client, lead):
+    assert "Counted from the images below" in page_of(client, study, lead)
+    score(study)
+    page = page_of(client, study, lead)
+    assert "Counted from the images below" not in page
+    assert '0.67 <span class="interval">[' in page
+    Score.objects.filter(attribute__text="hat", group__name="Mexican").update(k=1, value=0.01, low=0.01)
+    hat = identity_page(study, mexican(), run=Score.objects.first().run).attributes
+    assert [(row.text, row.k, row.n) for row in hat if row.text == "hat"] == [("hat", 1, 6)]
+
+
+def test_images_come_a_page_at_a_time(study, client, lead):
+    for index in range(10, 26):
+        factories.page_unit(study.tasks.get(), picture=factories.image(index=index))
+    first = identity_page(study, mexican(), run=None)
+    last = identity_page(study, mexican(), run=None, page="2")
+    assert (first.total, first.pages, len(first.images), len(last.images)) == (18, 2, 15, 3)
+    assert first.none_of_above is None, "counted over some of the images only"
+    assert "?page=2" in page_of(client, study, lead)
+
+
+def test_past_runs_stand_beside_each_other(study, client, lead):
+    score(study)
+    unit = factories.page_unit(study.tasks.get(), picture=factories.image(index=9))
+    factories.response(unit, values=[1, 1, 0, 0, 0])
+    score(study)
+    past = score_history(
+        study, mexican(), metric="tendency", names=("l_stereo", "theta"), variant="corrected"
+    )
+    # hat 4/6 and sombrero 1/6, then 5/7 and 2/7
+    assert [one.scores[0].value for one in past] == pytest.approx([0.5, 5 / 12])
+    assert all(one.comparable for one in past)
+    ScoreRun.objects.filter(pk=past[1].run.pk).update(rule="another")
+    page = page_of(client, study, lead)
+    assert "How the scores of this group moved" in page
+    assert page.count("another rule or version") == 1
+
+
+def test_accounts_of_annotators_are_not_in_the_page(study, client, lead):
+    who = Response.objects.first().annotator
+    who.user = factories.user("jane.doe")
+    who.save()
+    page = page_of(client, study, lead)
+    assert who.pseudonym in page
+    assert "jane.doe" not in page
+
+
+def test_queries_do_not_grow_with_images_attributes_or_annotators(
+    study, client, lead, django_assert_num_queries
+):
+    url = reverse("identity", args=["pictures", mexican().pk])
+    client.force_login(lead)
+
+    def add(count: int) -> None:
+        for index in range(10, 10 + count):
+            picture = factories.image(index=index + 100 * count)
+            unit = factories.page_unit(study.tasks.get(), picture=picture, texts=(f"new {index}", "hat"))
+            for _ in range(3):
+                made = factories.response(unit, values=[1, 1, 0], who=factories.annotator())
+                draw(made.judgements.first(), 1, 2, 3, 4)
+
+    for count in (1, 10):
+        add(count)
+        score(study)
+        with django_assert_num_queries(20):
+            client.get(url)

@@ -1,0 +1,202 @@
+"""The table of attributes, and one attribute over all groups."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from metrics.models import Score
+from metrics.score_runs import services as score_runs
+from metrics.visual_nature import queries
+from tests import factories
+from tests.metrics import cast
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_resamples")]
+
+
+@pytest.fixture
+def lead():
+    return factories.user()
+
+
+@pytest.fixture
+def study(lead):
+    """Images of two groups, and whether three of their attributes can be seen at all."""
+    made = cast.depiction_study(name="pictures", leads=[lead])
+    task = factories.task(made)
+    for text, values in (("hat", [5, 5, 4]), ("kind", [1, 3, 1]), ("shy", [1, 1, 1])):
+        unit = factories.attribute_unit(task, text)
+        for value in values:
+            factories.response(unit, values=[value])
+    return made
+
+
+def score(study) -> None:
+    for metric in ("visual_nature", "likelihood"):
+        score_runs.request(study=study, metric=metric, variant="corrected")
+    score_runs.compute_pending()
+
+
+def table(study, **choices):
+    return queries.attributes(
+        study, **{"search": "", "sort": "text", "descending": False, "page": "1", **choices}
+    )
+
+
+def page_of(client, user, name, *args, **query) -> str:
+    client.force_login(user)
+    answer = client.get(reverse(name, args=args), query)
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", answer.content.decode())
+
+
+def hat():
+    return factories.attribute("hat")
+
+
+def test_only_the_lead_and_admins_see_them(client, study, lead):
+    for url in (
+        reverse("attributes", args=["pictures"]),
+        reverse("attribute", args=["pictures", hat().pk]),
+    ):
+        client.logout()
+        assert client.get(url).status_code == 302
+        for user, expected in ((lead, 200), (factories.user(admin=True), 200), (factories.user(), 404)):
+            client.force_login(user)
+            assert client.get(url).status_code == expected
+
+
+def test_every_attribute_that_was_judged_has_its_row(study):
+    score(study)
+    rows = {row.text: row for row in table(study).rows}
+    assert list(rows) == ["hat", "kind", "poor", "shy", "sombrero"]
+    found = rows["hat"]
+    assert (found.visual, found.mean, found.ratings) == (True, pytest.approx(14 / 3), 3)
+    # 4 of 6 with Mexican images, 0 of 6 with Nepali ones
+    assert (found.groups, found.k, found.n, found.share) == (2, 4, 12, pytest.approx(1 / 3))
+    assert found.most == pytest.approx(4 / 6)
+    assert found.offensiveness == 1.0
+    assert (rows["shy"].groups, rows["shy"].share) == (0, None)
+    assert (rows["poor"].visual, rows["poor"].mean) == (None, None)
+
+
+def test_the_mean_score_stands_with_its_interval(study, client, lead):
+    score(study)
+    stored = Score.objects.get(name="mean_score", attribute=hat())
+    row = next(row for row in table(study).rows if row.text == "hat")
+    assert (row.mean_low, row.mean_high) == (stored.low, stored.high)
+    assert stored.low < stored.value <= stored.high
+    shown = page_of(client, lead, "attributes", "pictures")
+    assert f'4.67 <span class="interval">[{stored.low:.2f}, {stored.high:.2f}] ' in shown
+    Score.objects.filter(name="mean_score").update(low=None, high=None)
+    assert '4.67 <span class="interval"><span class="count">n = 3' in page_of(
+        client, lead, "attributes", "pictures"
+    ), "a run without resamples has a mean and no interval"
+
+
+def test_the_list_says_that_numbers_of_the_source_have_no_interval(study, client, lead):
+    said = "of the stereotype source have no interval"
+    score(study)
+    for name, args in (("attributes", ["pictures"]), ("attribute", ["pictures", hat().pk])):
+        assert page_of(client, lead, name, *args).count(said) == 1
+
+
+def test_it_sorts_and_searches_and_keeps_undefined_last(study):
+    score(study)
+    assert [row.text for row in table(study, sort="mean", descending=True).rows][:2] == ["hat", "kind"]
+    assert [row.text for row in table(study, sort="share", descending=False).rows][-1] == "shy"
+    assert next(row.text for row in table(study, sort="text", descending=True).rows) == "sombrero"
+    assert [row.text for row in table(study, search=" OMB").rows] == ["sombrero"]
+
+
+def test_the_table_comes_a_page_at_a_time(study, monkeypatch, client, lead):
+    monkeypatch.setattr(queries, "PER_PAGE", 2)
+    score(study)
+    assert [row.text for row in table(study, page="3").rows] == ["sombrero"]
+    assert "?sort=text&amp;page=2" in page_of(client, lead, "attributes", "pictures", sort="text")
+
+
+def test_without_scores_the_table_says_so(study, client, lead):
+    assert "No scores yet" in page_of(client, lead, "attributes", "pictures")
+    score(study)
+    assert "No attribute contains “nothing”" in page_of(client, lead, "attributes", "pictures", q="nothing")
+
+
+def test_scores_of_a_study_that_nobody_has_answered_are_not_said_to_be_on_their_way(client, lead):
+    study = factories.rating_study(name="words", texts=["hat"], leads=[lead])
+    assert "No scores yet" in page_of(client, lead, "attributes", "words")
+    score_runs.request(study=study, metric="visual_nature", variant="corrected")
+    score_runs.compute_pending()
+    page = page_of(client, lead, "attributes", "words")
+    assert "No attribute has been judged yet" in page
+    assert "No scores yet" not in page
+
+
+def test_one_attribute_has_its_labels_its_groups_and_where_it_was_seen(study, client, lead):
+    score(study)
+    page = queries.attribute(study, hat())
+    assert page.labels == (
+        ("Strongly agree", 2),
+        ("Agree", 1),
+        ("Disagree", 0),
+        ("Strongly disagree", 0),
+        ("Unsure", 0),
+    )
+    assert (page.visual.value, page.visual.k, page.visual.n) == (1, 3, 3)
+    assert [(one.group.name, one.score.k, one.score.n, one.stereotypical) for one in page.groups] == [
+        ("Mexican", 4, 6, True),
+        ("Nepali", 0, 6, False),
+    ]
+    assert page.groups[0].votes.offensiveness_mean == 1.0
+    assert page.groups[1].votes is None
+    assert [one.image.index for one in page.pictures] == [1, 2]
+    shown = page_of(client, lead, "attribute", "pictures", hat().pk)
+    assert '0.67 <span class="interval">[' in shown
+    assert f"?group={factories.group('Mexican').pk}&amp;attribute=hat" in shown
+    assert "Selected in 2 images" in shown
+
+
+def test_further_scores_of_an_attribute_are_shown_by_the_name_of_their_metric(study, client, lead):
+    score(study)
+    run = score_runs.request(study=study, metric="agreement", variant="corrected")
+    type(run).objects.filter(pk=run.pk).update(state="done", finished_at="2026-01-01T00:00Z")
+    Score.objects.create(run=run, attribute=hat(), name="alpha", part="task: depiction", value=0.31, n=4)
+    shown = page_of(client, lead, "attribute", "pictures", hat().pk)
+    assert "Agreement between annotators" in shown
+    assert '<td class="number">0.31 ' in shown
+
+
+def test_an_attribute_that_the_study_does_not_ask_about_is_not_found(client, study, lead):
+    client.force_login(lead)
+    for number in (factories.attribute("elsewhere").pk, 10**9, "9" * 400):
+        assert client.get(f"/studies/pictures/attributes/{number}/").status_code == 404
+
+
+def test_a_study_without_images_has_attribute_pages_too(client, lead):
+    study = cast.visual_study({"hat": [5, 5]}, name="words", leads=[lead])
+    score_runs.request(study=study, metric="visual_nature", variant="corrected")
+    score_runs.compute_pending()
+    shown = page_of(client, lead, "attribute", "words", hat().pk)
+    assert "There is no score of this attribute in images" in shown
+    assert reverse("gallery", args=["words"]) not in shown
+
+
+def test_queries_do_not_grow_with_attributes_and_groups(study, client, lead, django_assert_num_queries):
+    client.force_login(lead)
+    all_of_them = reverse("attributes", args=["pictures"])
+    one = reverse("attribute", args=["pictures", hat().pk])
+    task = study.tasks.get(kind="depiction")
+
+    def add(count: int) -> None:
+        for index in range(count):
+            picture = factories.image(group_name=f"group {count} {index}")
+            unit = factories.page_unit(task, picture=picture, texts=(f"new {count} {index}", "hat"))
+            factories.response(unit, values=[1, 1, 0])
+
+    for count in (1, 8):
+        add(count)
+        score(study)
+        with django_assert_num_queries(11):
+            client.get(all_of_them)
+        with django_assert_num_queries(20):
+            client.get(one)
