@@ -42,7 +42,8 @@ KILLED = """
 import os, signal, sys, django
 django.setup()
 from pathlib import Path
-from visage_app.backup import restore, restoring, tables
+from visage_app.backup.services import restoring, tables
+from visage_app.backup.services.restoring import restore
 
 def kill(*_):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -216,7 +216,7 @@ def test_all_processes_of_the_server_are_added_up(tmp_path):
 import os, sys
 import django
 django.setup()
-from visage_app import request_metrics
+from visage_app.observability import request_metrics
 from prometheus_client import CollectorRegistry, generate_latest
 request_metrics.count(route="home", method="GET", status=200, seconds=0.2)
 if sys.argv[1] == "tell":

@@ -186,7 +186,8 @@ def test_another_process_writes_the_same(load, recipe, images, tmp_path):
     code = """
 import json, sys
 from PIL import Image
-from generation import backends, recipes
+from generation import backends
+from generation.recipes import recipes
 asked = recipes.from_json(json.loads(sys.argv[1]))
 made = backends.load(asked, device="cpu").caption([Image.open(sys.argv[2])], count=4, seed=1)
 print(json.dumps([one.text for one in made[0]]))
