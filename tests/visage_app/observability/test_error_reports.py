@@ -34,7 +34,7 @@ init = monitoring.report_errors
 monitoring.report_errors = lambda **given: init(**given, transport=Kept)
 django.setup()
 from django.test import Client
-from visage_app import views
+from visage_app.health import readiness
 
 def broken():
     justification = "because she smiles"
@@ -43,7 +43,7 @@ def broken():
     except KeyError as error:
         raise FileNotFoundError(2, "No such file or directory", "/media/of-anna.b") from error
 
-views.readiness.checks = broken
+readiness.checks = broken
 client = Client(raise_request_exception=False, REMOTE_ADDR="203.0.113.7")
 client.cookies["sessionid"] = "session-of-anna.b"
 answer = client.get("/readyz?mail=anna@example.org", headers={"Authorization": "Bearer tok-anna.b"})
