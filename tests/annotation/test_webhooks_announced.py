@@ -23,7 +23,7 @@ def test_scores_that_are_computed_are_announced_and_those_that_failed_are_not(mo
     listen(study, "scores.finished")
     run = score_runs.request(study=study, metric="tendency", variant="corrected", resamples=100)
     with monkeypatch.context() as broken:
-        broken.setattr(score_runs.scoring, "evaluate", lambda **asked: 1 / 0)
+        broken.setattr(score_runs, "evaluate", lambda **asked: 1 / 0)
         score_runs.compute(run_id=run.pk)
     assert not Delivery.objects.exists()
     score_runs.compute(run_id=run.pk)

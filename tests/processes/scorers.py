@@ -51,7 +51,7 @@ def _die(*_args: object, **_kwargs: object) -> None:
 
 
 def _die_computing() -> None:
-    score_runs.scoring.evaluate = _die
+    score_runs.evaluate = _die
 
 
 def _die_storing() -> None:

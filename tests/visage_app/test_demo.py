@@ -263,7 +263,7 @@ def test_a_score_that_cannot_be_computed_is_an_error(demo, monkeypatch):
     def broken(**arguments):
         raise ArithmeticError("planted fault")
 
-    monkeypatch.setattr(score_runs.scoring, "evaluate", broken)
+    monkeypatch.setattr(score_runs, "evaluate", broken)
     with transaction.atomic():
         ScoreRun.objects.filter(study=demo, metric="offensiveness").delete()
         with pytest.raises(CommandError, match=r"offensiveness .*planted fault"):

@@ -117,14 +117,14 @@ def test_a_duty_that_fails_is_logged_and_the_others_are_done(waiting_run, monkey
 def test_a_run_that_always_fails_does_not_keep_the_worker_from_the_next(db, monkeypatch):
     bad = score_runs.request(study=factories.study(), metric="tendency", variant="corrected")
     good = score_runs.request(study=factories.study(), metric="tendency", variant="corrected")
-    evaluate = score_runs.scoring.evaluate
+    evaluate = score_runs.evaluate
 
     def sometimes(**arguments):
         if arguments["study"].pk == bad.study_id:
             raise RuntimeError("cannot be computed")
         return evaluate(**arguments)
 
-    monkeypatch.setattr(score_runs.scoring, "evaluate", sometimes)
+    monkeypatch.setattr(score_runs, "evaluate", sometimes)
     for _ in range(4):
         call_command("worker", "--once")
     assert ScoreRun.objects.get(pk=good.pk).state == RunState.DONE
