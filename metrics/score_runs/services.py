@@ -43,8 +43,8 @@ def request(
     A run that failed for these very inputs is returned as it is: `retry` gives it another chance. One that
     is finished, but not the newest, is noted as right again, and so comes before runs that were made since,
     of other answers.
-    Raises ValueError for an unknown metric, variant or parameter, and for embeddings that there are not. Ring
-    metrics.score_runs.tasks.ring(run) afterwards.
+    Raises ValueError for an unknown metric, variant or parameter, and for embeddings that there are not. Call
+    tasks.enqueue(run) afterwards.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
@@ -217,7 +217,7 @@ def compute_with_waiting(*, run_id: int) -> ScoreRun | None:
 def compute_pending(limit: int = 10, *, now: datetime | None = None) -> int:
     """Compute up to `limit` waiting runs, oldest first; returns how many were finished.
 
-    What the embedded worker calls; for Celery's, metrics.score_runs.tasks.sweep rings again.
+    What the embedded worker calls; for Celery's, tasks.sweep sends messages again.
     """
     moment = now or timezone.now()
     finished = 0

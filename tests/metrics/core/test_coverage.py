@@ -103,11 +103,11 @@ def test_shares_and_means_of_ratings_hold_the_truth_as_often_as_they_say(name):
 
 
 def test_shares_whose_people_are_not_drawn_are_found_out(monkeypatch):
-    drawn = coverage_shares.ruled.resampled_shares
+    drawn = coverage_shares.passing_shares.resampled_shares
 
     def of_items_alone(units, labels, annotators, **more):
         return drawn(units, labels, np.zeros(len(labels)), **more)
 
-    monkeypatch.setattr(coverage_shares.ruled, "resampled_shares", of_items_alone)
+    monkeypatch.setattr(coverage_shares.passing_shares, "resampled_shares", of_items_alone)
     held = coverage_shares.coverage(coverage_shares.DESIGNS["people differ much"], studies=60, resamples=150)
     assert held["2 of 3"] < 0.8
