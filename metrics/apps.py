@@ -6,11 +6,8 @@ class MetricsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        # They import models, which are there only now.
+        # These import models, which Django has loaded only now.
         from metrics import measures
-        from metrics.score_runs import (
-            registry,
-            tasks,  # noqa: F401 - Celery finds those of rooms only where they were imported
-        )
+        from metrics.score_runs import registry
 
         registry.register(*measures.METRICS)

@@ -3,7 +3,6 @@
 import logging.config
 import os
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 from celery import Celery
@@ -13,16 +12,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "visage_app.settings")
 
 app = Celery("visage_app")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks()
-# Of a package it looks for a module `tasks` just below: in our apps they lie in rooms, one deeper.
-app.autodiscover_tasks(lambda: _rooms_with_tasks(("annotation", "generation", "metrics", "visage_app")))
+# The rooms with tasks. A name of a task is its name in messages of the broker, and stays when code moves.
+app.autodiscover_tasks(["annotation.exports", "generation.jobs", "metrics.score_runs"])
 _reporting = ExitStack()
-
-
-def _rooms_with_tasks(apps: tuple[str, ...]) -> list[str]:
-    """The packages of our apps that have a module `tasks`: 'generation.jobs'."""
-    found = sorted(Path(__file__).parents[1].glob("*/*/tasks.py"))
-    return [f"{each.parts[-3]}.{each.parts[-2]}" for each in found if each.parts[-3] in apps]
 
 
 @setup_logging.connect
