@@ -68,11 +68,11 @@ class Team:
         self.study.self_enrol = False
         self.study.save()
         self.person = factories.user(f"{tag}-annotator")
-        self.seat = factories.annotator(user=self.person, pseudonym=f"a-{tag}{mark}")
-        self.enrolment = factories.enrolment(self.study, who=self.seat, consented=True)
+        self.annotator = factories.annotator(user=self.person, pseudonym=f"a-{tag}{mark}")
+        self.enrolment = factories.enrolment(self.study, who=self.annotator, consented=True)
         self.task = self.study.tasks.get()
         self.unit = self.task.units.get()
-        factories.response(self.unit, values=[5], who=self.seat, justification=f"because {mark}")
+        factories.response(self.unit, values=[5], who=self.annotator, justification=f"because {mark}")
         made = factories.image_set(f"{tag}-set")
         made.title = f"Pictures {mark}"
         made.save()
@@ -274,7 +274,7 @@ def test_numbers_of_others_in_a_query_show_nothing_of_theirs(client, teams, role
         "task": theirs.task.pk,
         "unit": theirs.unit.pk,
         "person": theirs.enrolment.pk,
-        "annotator": theirs.seat.pk,
+        "annotator": theirs.annotator.pk,
         "text": theirs.study.consent_texts.get().pk,
         "user": theirs.lead.pk,
         "run": theirs.run.pk,

@@ -27,8 +27,8 @@ from annotation.annotate.serializers import (
 )
 from annotation.annotate.services import items, responses
 from annotation.api.errors import Conflict, NothingLeft, refusals
-from annotation.assignment.queries import Seat
-from annotation.participation.enrolment_resource import TAGS, WORDS, Working, no_consent, seat_of, unblocked
+from annotation.assignment.queries import Membership
+from annotation.participation.enrolment_resource import TAGS, WORDS, Working, no_consent, require_membership, require_unblocked
 from annotation.participation.queries import enrolments
 
 _NO_PART = {
@@ -63,12 +63,12 @@ class Next(Working):
         """Up to `wanted` items, reserved for this annotator: the same ones again until they are answered or
         skipped. `held` names everything in their hands; `items` leaves out what the client has."""
         body = self.body(NextBody)
-        seat = seat_of(request, name)
-        if seat.leads:
+        membership = require_membership(request, name)
+        if membership.leads:
             raise Conflict("Who leads a study may not answer in it.", state="blocked")
-        if not seat.consented:
+        if not membership.consented:
             raise no_consent(name)
-        given = items.next_items(enrolment=seat.enrolment, wanted=body["wanted"])
+        given = items.next_items(enrolment=membership.enrolment, wanted=body["wanted"])
         if given.state == "done":
             raise NothingLeft(WORDS["done"])
         if given.state != "items":
@@ -78,12 +78,12 @@ class Next(Working):
         told = {
             "held": given.held,
             "items": queries.described(
-                study_id=seat.enrolment.study_id,
+                study_id=membership.enrolment.study_id,
                 keys={item.unit_id: item.client_key for item in fresh},
                 training=[item.unit_id for item in fresh if item.purpose == "training"],
                 language=get_language() or "",
             ),
-            "answered": enrolments.rated(enrolment=seat.enrolment),
+            "answered": enrolments.rated(enrolment=membership.enrolment),
         }
         return Response(WorkSerializer(told).data)
 
@@ -94,15 +94,15 @@ class Answers(Working):
     @extend_schema(operation_id="answers_last", responses={200: LastAnswersSerializer, **_NO_PART}, tags=TAGS)
     def get(self, request: Request, name: str) -> Response:
         """The annotator's own last ten answers, each with the key under which a correction is sent."""
-        seat = seat_of(request, name)
-        own = queries.last_answers(enrolment=seat.enrolment)
+        membership = require_membership(request, name)
+        own = queries.last_answers(enrolment=membership.enrolment)
         keys = {
             answer.response.unit_id: responses.correction_key(
-                enrolment=seat.enrolment, earlier=answer.response
+                enrolment=membership.enrolment, earlier=answer.response
             )
             for answer in own
         }
-        shown = queries.described(study_id=seat.enrolment.study_id, keys=keys, language=get_language() or "")
+        shown = queries.described(study_id=membership.enrolment.study_id, keys=keys, language=get_language() or "")
         answers = [
             {
                 "item": item,
@@ -121,7 +121,7 @@ class Answers(Working):
     )
     def post(self, request: Request, name: str) -> Response:
         """Send one answer. Sending it again is the same as sending it once (200)."""
-        return _taken(responses.submit, seat_of(request, name), self.body(AnswerBody))
+        return _taken(responses.submit, require_membership(request, name), self.body(AnswerBody))
 
 
 class Corrections(Working):
@@ -136,7 +136,7 @@ class Corrections(Working):
     def post(self, request: Request, name: str) -> Response:
         """Change an answer of one's own, under the key that `GET .../answers` gives; the earlier one stays
         as a superseded revision."""
-        return _taken(responses.revise, unblocked(request, name), self.body(AnswerBody))
+        return _taken(responses.revise, require_unblocked(request, name), self.body(AnswerBody))
 
 
 class Skips(Working):
@@ -150,11 +150,11 @@ class Skips(Working):
     )
     def post(self, request: Request, name: str) -> Response:
         """Pass over an item, with a reason. It costs nothing; skipping twice is the same as once."""
-        seat = unblocked(request, name)
+        membership = require_unblocked(request, name)
         body = self.body(SkipBody)
         with _answer_refusals():
             responses.skip(
-                enrolment=seat.enrolment,
+                enrolment=membership.enrolment,
                 unit_id=body["unit"],
                 client_key=body["client_key"],
                 reason=body["reason"],
@@ -164,13 +164,13 @@ class Skips(Working):
 
 
 def _answer_refusals() -> Any:
-    return refusals(responses.AnswerRefused, forbidden=responses.NotYours, status=422)
+    return refusals(responses.AnswerRefused, forbidden=responses.NotAssigned, status=422)
 
 
-def _taken(take: Callable[..., responses.Submitted], seat: Seat, body: dict[str, Any]) -> Response:
+def _taken(take: Callable[..., responses.Submitted], membership: Membership, body: dict[str, Any]) -> Response:
     with _answer_refusals():
         submitted = take(
-            enrolment=seat.enrolment,
+            enrolment=membership.enrolment,
             unit_id=body["unit"],
             client_key=body["client_key"],
             answers=[as_answer(said) for said in body["answers"]],

@@ -266,7 +266,7 @@ def test_what_the_services_refuse_is_said_in_the_language_of_the_page(language, 
     option = unit.options.get()
     said = answer_rules.Answer(option_id=option.pk, value=3, position=1)
     with override(language), pytest.raises(answer_rules.AnswerRefused, match=words):
-        answer_rules.checked(unit=unit, options=[option], answers=[said])
+        answer_rules.validate(unit=unit, options=[option], answers=[said])
 
 
 @pytest.mark.parametrize(("language", "direction"), [("en", "ltr"), ("es", "ltr"), ("ar", "rtl")])

@@ -15,7 +15,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.annotate.services.responses import Answer, AnswerRefused, NotYours
+from annotation.annotate.services.responses import Answer, AnswerRefused, NotAssigned
 from annotation.models import Unit
 
 _DAY_MS = 24 * 60 * 60 * 1000
@@ -38,7 +38,7 @@ def refusals() -> Iterator[None]:
     """What the services refuse, as an answer to the page: 403 for what is not theirs, 422 for the rest."""
     try:
         yield
-    except NotYours as error:
+    except NotAssigned as error:
         raise Refused(str(error), status=403) from error
     except Unit.DoesNotExist as error:
         raise Refused(_("This item belongs to another study."), status=403) from error

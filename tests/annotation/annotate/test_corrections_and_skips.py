@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from annotation.annotate.services import responses
-from annotation.annotate.services.responses import Answer, AnswerRefused, NotYours
+from annotation.annotate.services.responses import Answer, AnswerRefused, NotAssigned
 from annotation.assignment import lease_keys
 from annotation.assignment.services import slots
 from annotation.models import Judgement, Response, Skip, Slot, SlotState, Study, StudyStatus
@@ -83,7 +83,7 @@ def fresh_key(enrolment, earlier, stale):
 def test_nobody_corrects_what_is_not_theirs_or_after_the_study_is_closed(answered):
     enrolment, first = answered
     stranger = factories.enrolment(enrolment.study)
-    with pytest.raises(NotYours):
+    with pytest.raises(NotAssigned):
         revise(stranger, first, 1, responses.correction_key(enrolment=enrolment, earlier=first))
     with pytest.raises(AnswerRefused, match="changed elsewhere"):
         revise(stranger, first, 1, responses.correction_key(enrolment=stranger, earlier=first))
@@ -129,9 +129,9 @@ def test_a_skip_needs_a_reason_and_a_unit_of_ones_own(leased):
     enrolment, slot = leased
     with pytest.raises(AnswerRefused, match="is not a reason"):
         skip(enrolment, slot, reason="bored")
-    with pytest.raises(NotYours):
+    with pytest.raises(NotAssigned):
         skip(enrolment, slot, client_key=uuid4())
-    with pytest.raises(NotYours):
+    with pytest.raises(NotAssigned):
         skip(factories.enrolment(enrolment.study), slot)
     assert not Skip.objects.exists()
 
@@ -158,9 +158,9 @@ def test_who_has_withdrawn_answers_nothing_more(leased):
 def test_an_item_of_another_study_is_neither_skipped_nor_answered_here(leased):
     enrolment, slot = leased
     elsewhere = factories.enrolment(factories.study(), who=enrolment.annotator)
-    with pytest.raises(NotYours, match="another study"):
+    with pytest.raises(NotAssigned, match="another study"):
         skip(elsewhere, slot)
-    with pytest.raises(NotYours, match="another study"):
+    with pytest.raises(NotAssigned, match="another study"):
         responses.submit(
             enrolment=elsewhere, unit_id=slot.unit_id, client_key=slot.lease_key, answers=said(slot.unit, 4)
         )

@@ -58,7 +58,7 @@ def test_two_late_answers_to_one_unit_do_not_wait_for_each_other_for_ever(proces
     unit = factories.attribute_unit(factories.task(study, strata=["any", "any"]))
     late, owner, third = [factories.enrolment(study) for _ in range(3)]
     first = slots.lease_next(enrolment=late)
-    slots.release_all(enrolment=late)
+    slots.release_leases(enrolment=late)
     second = slots.lease_next(enrolment=owner)
     assert first.pk < second.pk
     [option] = unit.options.all()

@@ -8,13 +8,13 @@ from PIL import Image as Picture
 from playwright.sync_api import Page, expect
 
 
-def at_work(page: Page, path: str) -> None:
+def open_item(page: Page, path: str) -> None:
     """Open the page at work, and look at the item."""
     page.goto(path)
-    painted(page)
+    wait_for_item(page)
 
 
-def painted(page: Page) -> None:
+def wait_for_item(page: Page) -> None:
     """Wait until an item is on the screen with its image: earlier keys are not meant for it."""
     # not wait_for_selector: this tells what the page shows instead
     expect(page.locator("#item[data-shown]"), f"no item on {page.url}").to_be_visible()
@@ -22,19 +22,19 @@ def painted(page: Page) -> None:
         expect(image).to_have_js_property("complete", True)
 
 
-def item_shown(page: Page, attribute: str) -> None:
+def wait_for_attribute(page: Page, attribute: str) -> None:
     """Wait for an item and its script: the script offers the key sheet when it listens to keys."""
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"'{attribute}'")
     expect(page.get_by_role("button", name="Keys")).to_be_visible()
-    painted(page)
+    wait_for_item(page)
 
 
-def saved(page: Page, text: str = "All answers saved") -> None:
+def wait_until_saved(page: Page, text: str = "All answers saved") -> None:
     """Wait until the server has acknowledged everything."""
     expect(page.locator("[data-state=saved]")).to_contain_text(text)
 
 
-def state(page: Page, text: str) -> None:
+def wait_for_status(page: Page, text: str) -> None:
     """Wait until the page says this of itself: saved, sending, offline."""
     expect(page.locator("[data-state-text]")).to_contain_text(text)
 

@@ -92,7 +92,7 @@ class Annotator(threading.Thread):
             connection.close()
 
 
-class Office:
+class AnnotatorPool:
     """Several annotators at work side by side."""
 
     def __init__(self, sessions: Sequence[str], *ports: int) -> None:
