@@ -1,4 +1,4 @@
-"""What the page at work says in its own words, in the reader's language."""
+"""Texts of the annotation page, in the reader's language."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotation.core import scales
 from annotation.models import SkipReason, TaskKind
 
 NOTES: dict[str, str | Promise] = {
-    # PROTOCOL §3: said every time
+    # PROTOCOL §3: shown with every item
     TaskKind.PREVALENCE: gettext_lazy(
         "The question is whether you know of such an opinion in society, not whether you hold it."
     ),
@@ -22,7 +22,7 @@ NOTES: dict[str, str | Promise] = {
         "or say that it is visible in the image as a whole."
     ),
 }
-"""Kind of task -> the sentence that stands under each statement."""
+"""Kind of task -> the note under each statement."""
 
 
 def labels() -> dict[str, list[dict[str, Any]]]:
@@ -119,8 +119,8 @@ def messages() -> dict[str, str]:
     }
 
 
-def board() -> dict[str, str]:
-    """Texts of the drawing board, by their names in static/annotation/boxes/messages.js."""
+def box_editor() -> dict[str, str]:
+    """Texts of the box editor, by their names in static/annotation/boxes/messages.js."""
     return {
         "editor": _("Picture with boxes"),
         "help": _(

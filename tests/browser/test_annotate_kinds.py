@@ -134,7 +134,7 @@ def test_work_comes_although_what_was_asked_before_practice_ended_is_answered_af
         else:
             held.append((route, route.fetch()))
 
-    page.route("**/desk/items/", slowly)
+    page.route("**/annotate/items/", slowly)
     open_item(page, PAGE)
     while not held:
         page.wait_for_timeout(10)

@@ -109,7 +109,7 @@ def test_a_server_that_fails_twice_gets_the_answer_the_third_time(new_page, amal
         else:
             route.continue_()
 
-    page.route("**/desk/answers/", fail)
+    page.route("**/annotate/answers/", fail)
     open_item(page, PAGE)
     answer(page, WORDS[0], "1")
     wait_for_attribute(page, WORDS[1])
@@ -121,7 +121,7 @@ def test_a_server_that_fails_twice_gets_the_answer_the_third_time(new_page, amal
 
 def test_the_reply_to_an_answer_brings_the_next_item(new_page, amal):
     page = new_page(amal)
-    with page.expect_response("**/desk/items/"):
+    with page.expect_response("**/annotate/items/"):
         open_item(page, PAGE)
     page.wait_for_load_state("networkidle")
     asked = []
@@ -174,7 +174,7 @@ def test_a_reply_that_gets_lost_does_not_make_two_answers(new_page, amal):
             lost.append(route.fetch().status)  # the server has taken it
             route.fulfill(status=502, body="")
 
-    page.route("**/desk/answers/", swallow)
+    page.route("**/annotate/answers/", swallow)
     open_item(page, PAGE)
     answer(page, WORDS[0], "1")
     wait_for_attribute(page, WORDS[1])
@@ -279,9 +279,9 @@ def test_a_storage_that_stops_answering_is_done_without_and_nothing_is_lost(
     wait_for_status(page, "kept here: 1")
     page.context.set_offline(False)
     page.on("dialog", lambda dialog: dialog.accept())  # it asks before it is left
-    page.route("**/desk/answers/", lambda route: route.abort())
+    page.route("**/annotate/answers/", lambda route: route.abort())
     page.reload()
-    page.unroute("**/desk/answers/")
+    page.unroute("**/annotate/answers/")
     wait_for_attribute(page, WORDS[3])
     wait_until_saved(page)
     assert Response.objects.count() == 3
@@ -302,7 +302,7 @@ def test_an_item_that_was_let_go_of_by_mistake_comes_back(new_page, amal, offlin
             answered = route.fetch()
             route.fulfill(response=answered, json=answered.json() | {"held": []})
 
-    page.route("**/desk/items/", reply)
+    page.route("**/annotate/items/", reply)
     page.goto(PAGE)
     # not open_item(): the item may be let go of before anybody can look at it
     expect(page.locator("[data-waiting]")).to_be_visible()
@@ -328,11 +328,11 @@ def test_an_item_reached_while_the_server_was_asked_for_fewer_stays(new_page, am
     monkeypatch.setattr(endpoints, "JsonResponse", told)
     page = new_page(amal)
     page.route(
-        "**/desk/items/",
+        "**/annotate/items/",
         lambda route: route.continue_(post_data=json.dumps(route.request.post_data_json | {"wanted": 6})),
         times=1,
     )
-    with page.expect_response("**/desk/items/"):
+    with page.expect_response("**/annotate/items/"):
         open_item(page, PAGE)
     on_its_way.clear()
     answer(page, WORDS[0], "1")
@@ -340,7 +340,7 @@ def test_an_item_reached_while_the_server_was_asked_for_fewer_stays(new_page, am
     for word in WORDS[1:4]:
         answer(page, word, "1")
     wait_for_attribute(page, WORDS[4])
-    with page.expect_response("**/desk/answers/"):
+    with page.expect_response("**/annotate/answers/"):
         on_its_way.set()
     for word in WORDS[4:]:
         answer(page, word, "1")
@@ -352,7 +352,7 @@ def test_whoever_does_not_get_away_from_the_page_goes_on_with_what_is_left(new_p
     page = new_page(amal)
     page.add_init_script(IMPATIENT)
     nothing = {"state": "done", "held": [], "items": [], "progress": {"answered": 0}}
-    page.route("**/desk/items/", lambda route: route.fulfill(json=nothing), times=1)
+    page.route("**/annotate/items/", lambda route: route.fulfill(json=nothing), times=1)
     ways = iter(["in", "out"])
     page.route(
         "**/annotate/",
@@ -442,7 +442,7 @@ def test_an_answer_that_the_server_refuses_comes_back_with_what_was_said(new_pag
             refused.append(1)
             route.fulfill(status=422, json={"error": "Not like this.", "field": "answers"})
 
-    page.route("**/desk/answers/", refuse)
+    page.route("**/annotate/answers/", refuse)
     open_item(page, PAGE)
     answer(page, WORDS[0], "1")
     expect(page.locator("[data-notice]")).to_contain_text("Not like this.")

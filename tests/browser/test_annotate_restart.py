@@ -128,7 +128,7 @@ def _killed_after_it_wrote(page, server, installation, first: int) -> list[tuple
         server.kill()
         route.abort("connectionreset")
 
-    page.route("**/studies/*/desk/answers/", killed_before_the_reply)
+    page.route("**/studies/*/annotate/answers/", killed_before_the_reply)
     clicked = [answer(page, first, "1")]
     wait_for_attribute(page, word(first + 1))
     wait_for_status(page, "answers kept here: 1")
@@ -136,7 +136,7 @@ def _killed_after_it_wrote(page, server, installation, first: int) -> list[tuple
     assert len(kept(installation)["said"]) == first + 1
     clicked.append(answer(page, first + 1, "2"))
     wait_for_status(page, "answers kept here: 2")
-    page.unroute("**/studies/*/desk/answers/")
+    page.unroute("**/studies/*/annotate/answers/")
     server.start()
     sent_in_the_end(page)
     wait_for_attribute(page, word(first + 2))

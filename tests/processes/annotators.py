@@ -63,21 +63,21 @@ class Annotator(threading.Thread):
         self.acknowledged[item["client_key"]] = reply["outcome"]
         return reply.get("next", {})
 
-    def _ask(self, door: str, body: dict[str, Any], *, first: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _ask(self, endpoint: str, body: dict[str, Any], *, first: dict[str, Any] | None = None) -> dict[str, Any]:
         """`first`: what is asked the first time only."""
         until = time.monotonic() + PATIENCE_SECONDS
         more = first or {}
         while time.monotonic() < until:
-            status, said = self._post(f"/studies/load/desk/{door}/", json.dumps({**body, **more}))
+            status, said = self._post(f"/studies/load/annotate/{endpoint}/", json.dumps({**body, **more}))
             if status == 200:
                 return json.loads(said)
             # what the page would not send again: a login page, a refusal
             if status and status < 500:
-                raise AssertionError(f"{door}: {status} {said[:300]!r}")
-            self.failures[f"{door} {status}"] += 1
+                raise AssertionError(f"{endpoint}: {status} {said[:300]!r}")
+            self.failures[f"{endpoint} {status}"] += 1
             more = {}
             time.sleep(self._dice.uniform(0.05, 0.3))
-        raise AssertionError(f"{door}: no answer in {PATIENCE_SECONDS} s; {dict(self.failures)}")
+        raise AssertionError(f"{endpoint}: no answer in {PATIENCE_SECONDS} s; {dict(self.failures)}")
 
     def _post(self, path: str, body: str) -> tuple[int, bytes]:
         """Status and body; status 0 if nobody answers."""

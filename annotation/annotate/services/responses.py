@@ -77,6 +77,11 @@ class Submitted:
     correct: bool | None = None
     feedback: str = ""
 
+    @property
+    def public_outcome(self) -> str:
+        """`outcome` as annotators may see it: it does not reveal which items are checks."""
+        return "kept" if self.outcome in {"filled", "check", "revised"} else self.outcome
+
 
 class NotAssigned(AnswerRefused):
     """The unit was never assigned to this annotator under this key."""

@@ -1,5 +1,5 @@
-/* What the editor says, in English; the page hands in translations under the same names. Words in braces
-   are filled in. */
+/* The editor's texts in English. The page passes translations under the same names. Names in braces are replaced by
+   values. */
 
 export const MESSAGES = {
   editor: "Picture with boxes",

@@ -1,4 +1,4 @@
-"""What the page at work asks of the server, and what it is told (docs/annotating.md)."""
+"""The JSON endpoints of the annotation page (docs/annotating.md)."""
 
 import json
 from uuid import uuid4
@@ -31,7 +31,7 @@ from annotation.participation.services import enrolments
 from tests import factories
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
-URL = "/studies/words/desk/"
+URL = "/studies/words/annotate/"
 
 
 @pytest.fixture
@@ -46,9 +46,9 @@ def enrolment(client, study):
     return factories.enrolment(study, who=factories.annotator(user=who), consented=True)
 
 
-def post(client, door, body, *, url=URL):
+def post(client, endpoint, body, *, url=URL):
     text = body if isinstance(body, str) else json.dumps(body)
-    return client.post(f"{url}{door}/", text, content_type="application/json")
+    return client.post(f"{url}{endpoint}/", text, content_type="application/json")
 
 
 def items(client, **body):
@@ -292,9 +292,9 @@ def test_what_the_page_never_sends_is_refused_by_field_and_nothing_is_written(cl
 @pytest.mark.parametrize(
     "body", ["", "[]", "5", "{", '{"unit": NaN}', "[" * 100_000, "\ud800".encode("utf-8", "surrogatepass")]
 )
-@pytest.mark.parametrize("door", ["items", "answers", "skips", "corrections"])
-def test_what_is_not_a_json_object_is_refused(client, enrolment, door, body):
-    answer = client.post(f"{URL}{door}/", body, content_type="application/json")
+@pytest.mark.parametrize("endpoint", ["items", "answers", "skips", "corrections"])
+def test_what_is_not_a_json_object_is_refused(client, enrolment, endpoint, body):
+    answer = client.post(f"{URL}{endpoint}/", body, content_type="application/json")
     assert answer.status_code == 400
     assert "JSON object" in answer.json()["error"]
 
@@ -325,9 +325,9 @@ def test_a_refusal_of_the_rules_says_what_to_do(client, enrolment):
 def test_somebody_elses_item_is_refused(client, enrolment, study):
     theirs = slots.lease_next(enrolment=factories.enrolment(study))
     body = {"unit": theirs.unit_id, "client_key": str(theirs.lease_key), "answers": []}
-    for door in ("answers", "corrections", "skips"):
-        answer = post(client, door, {**body, "reason": "other"})
-        assert answer.status_code == 403, door
+    for endpoint in ("answers", "corrections", "skips"):
+        answer = post(client, endpoint, {**body, "reason": "other"})
+        assert answer.status_code == 403, endpoint
         assert answer.json()["error"]
     body["client_key"] = str(uuid4())
     assert post(client, "answers", body).status_code == 403
@@ -339,8 +339,8 @@ def test_an_item_of_another_study_cannot_be_answered_here(client, enrolment):
     unit = factories.rating_study(texts=["turban"]).tasks.get().units.get()
     key = lease_keys.issue(annotator_id=enrolment.annotator_id, unit_id=unit.pk)
     body = {"unit": unit.pk, "client_key": str(key), "answers": []}
-    for door in ("answers", "corrections"):
-        assert post(client, door, body).status_code == 403
+    for endpoint in ("answers", "corrections"):
+        assert post(client, endpoint, body).status_code == 403
     assert not Response.objects.exists()
 
 
@@ -364,7 +364,7 @@ def test_ones_own_last_answers_can_be_looked_at_and_corrected_once_and_again(cli
     told = client.get(f"{URL}last/").json()["answers"]
     assert [one["item"]["attribute"] for one in told] == ["kind", "sombrero"]
     option = told[0]["item"]["options"][0]
-    assert told[0]["said"][str(option["id"])] == {
+    assert told[0]["judgements"][str(option["id"])] == {
         "value": 3,
         "justification": "hm",
         "whole_image": False,
@@ -442,7 +442,7 @@ def test_nothing_tells_a_gold_item_from_any_other(client, enrolment, study):
 def test_a_page_that_was_logged_in_again_gets_a_token_that_works(client, enrolment):
     client.handler.enforce_csrf_checks = True
     token = client.get(f"{URL}token/").json()
-    assert token["desk"] == enrolment.pk
+    assert token["enrolment"] == enrolment.pk
     sent = client.post(
         f"{URL}items/", "{}", content_type="application/json", headers={"X-CSRFToken": token["token"]}
     )
@@ -450,10 +450,17 @@ def test_a_page_that_was_logged_in_again_gets_a_token_that_works(client, enrolme
     assert client.post(f"{URL}items/", "{}", content_type="application/json").status_code == 403
 
 
+def test_a_page_that_was_open_before_an_upgrade_can_still_send_its_answer(client, enrolment):
+    old_url = URL.replace("/annotate/", "/desk/")
+    (item,) = items(client, wanted=1)["items"]
+    assert post(client, "answers", rated(item), url=old_url).json() == {"outcome": "kept"}
+    assert client.get(f"{old_url}token/").json()["desk"] == enrolment.pk
+
+
 def test_a_stranger_learns_nothing_but_that_they_do_not_take_part(client, study):
     client.force_login(factories.user())
-    for door in ("items", "answers", "skips", "corrections"):
-        answer = post(client, door, {})
+    for endpoint in ("items", "answers", "skips", "corrections"):
+        answer = post(client, endpoint, {})
         assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")
     assert client.get(f"{URL}last/").status_code == client.get(f"{URL}token/").status_code == 404
 
@@ -493,17 +500,17 @@ def test_items_and_answers_ask_the_database_a_small_fixed_number_of_times(
         post(client, "answers", rated(first))
 
 
-@pytest.mark.parametrize("door", ["answers", "skips"])
-def test_a_reason_of_many_lines_is_counted_as_a_text_box_counts_it(client, enrolment, door):
+@pytest.mark.parametrize("endpoint", ["answers", "skips"])
+def test_a_reason_of_many_lines_is_counted_as_a_text_box_counts_it(client, enrolment, endpoint):
     (item,) = items(client, wanted=1)["items"]
     reason = "why\r\n" * 500
     body = rated(item, value=3, justification=reason)
-    if door == "skips":
+    if endpoint == "skips":
         body = {"unit": item["unit"], "client_key": item["client_key"], "reason": "other", "note": reason}
-    assert post(client, door, body).status_code == 200
-    kept = Judgement.objects.get().justification if door == "answers" else Skip.objects.get().note
+    assert post(client, endpoint, body).status_code == 200
+    kept = Judgement.objects.get().justification if endpoint == "answers" else Skip.objects.get().note
     assert kept == ("why\n" * 500).strip()
     assert (
-        post(client, door, {**rated(item, value=3, justification="x" * 2001), "note": "x" * 2001}).status_code
+        post(client, endpoint, {**rated(item, value=3, justification="x" * 2001), "note": "x" * 2001}).status_code
         == 400
     )

@@ -52,7 +52,7 @@ FIRST_COLUMNS = """
     SELECT named.relname, first.attname FROM pg_class named
     JOIN pg_attribute first ON first.attrelid = named.oid AND first.attnum = 1 WHERE named.relkind = 'i'
 """
-DESK = "/studies/pictures/desk"
+ENDPOINTS = "/studies/pictures/annotate"
 
 
 class Plans:
@@ -220,30 +220,30 @@ def test_no_statement_of_somebody_at_work_looks_through_a_table(client):
     token = tokens.create(user=user, name="a program", scopes=("annotate",), by=user).secret
     client.force_login(user)
 
-    def post(door: str, body: dict, **headers):
-        return client.post(door, json.dumps(body), content_type="application/json", headers=headers)
+    def post(url: str, body: dict, **headers):
+        return client.post(url, json.dumps(body), content_type="application/json", headers=headers)
 
     with planned() as plans:
         assert client.get("/studies/pictures/annotate/").status_code == 200
         have: list[str] = []
         for _ in range(4):  # training, gold, data
-            given = post(f"{DESK}/items/", {"have": have, "wanted": 3}).json()
+            given = post(f"{ENDPOINTS}/items/", {"have": have, "wanted": 3}).json()
             for item in given["items"]:
                 for _ in range(2):  # the second time as a browser does that missed the acknowledgement
-                    assert post(f"{DESK}/answers/", answer(item)).status_code == 200
-        item = post(f"{DESK}/items/", {}).json()["items"][0]
+                    assert post(f"{ENDPOINTS}/answers/", answer(item)).status_code == 200
+        item = post(f"{ENDPOINTS}/items/", {}).json()["items"][0]
         skipped = {"unit": item["unit"], "client_key": item["client_key"], "reason": "unclear"}
-        assert post(f"{DESK}/skips/", skipped).status_code == 200
-        last = client.get(f"{DESK}/last/").json()["answers"][0]["item"]
-        assert post(f"{DESK}/corrections/", answer(last, value=0)).status_code == 200
-        assert client.get(f"{DESK}/token/").status_code == 200
+        assert post(f"{ENDPOINTS}/skips/", skipped).status_code == 200
+        last = client.get(f"{ENDPOINTS}/last/").json()["answers"][0]["item"]
+        assert post(f"{ENDPOINTS}/corrections/", answer(last, value=0)).status_code == 200
+        assert client.get(f"{ENDPOINTS}/token/").status_code == 200
         assert b"".join(client.get(f"/images/{image.pk}/").streaming_content) == b"png"
         bearer = {"Authorization": f"Bearer {token}"}
         given = post("/api/v1/studies/pictures/next", {"wanted": 1}, **bearer)
         assert given.status_code == 200, given.content
         # a late answer, to an item that went to somebody else meanwhile
         foreign = answer(item) | {"client_key": str(uuid4())}
-        assert post(f"{DESK}/answers/", foreign).status_code == 403
+        assert post(f"{ENDPOINTS}/answers/", foreign).status_code == 403
 
     verbs = {sql.split(None, 1)[0] for sql in plans.statements}
     assert {"SELECT", "INSERT", "UPDATE"} <= verbs

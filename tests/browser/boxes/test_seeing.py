@@ -105,10 +105,10 @@ def test_boxes_and_attributes_are_linked_both_ways(open_editor):
     editor.press("Tab")  # the focus links as well
     assert editor.page.evaluate("window.log.hovered.at(-1)") == 11
     editor.call("highlight", 12)
-    expect(editor.page.locator(".boxes-box.is-lit")).to_have_attribute("data-box", "b")
-    expect(editor.page.locator(".boxes-box.is-dim")).to_have_attribute("data-box", "a")
+    expect(editor.page.locator(".boxes-box.is-highlighted")).to_have_attribute("data-box", "b")
+    expect(editor.page.locator(".boxes-box.is-dimmed")).to_have_attribute("data-box", "a")
     editor.call("highlight", None)
-    expect(editor.page.locator(".is-lit, .is-dim")).to_have_count(0)
+    expect(editor.page.locator(".is-highlighted, .is-dimmed")).to_have_count(0)
     # told apart by number and pattern, not by colour alone
     assert editor.page.locator(".boxes-mark text").all_text_contents() == ["3", "1"]
     assert (
