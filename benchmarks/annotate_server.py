@@ -221,7 +221,9 @@ class Person(threading.Thread):
         if self.kind == "cycle":
             self.post("submit", "/studies/load/annotate/answers/", body)
             return
-        said = self.post("both", "/studies/load/annotate/answers/", {**body, "next": {"have": [], "wanted": 1}})
+        said = self.post(
+            "both", "/studies/load/annotate/answers/", {**body, "next": {"have": [], "wanted": 1}}
+        )
         [self.item] = said["next"]["items"]
 
     def fetched(self) -> dict[str, Any] | None:

@@ -27,8 +27,8 @@ from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
 from benchmarks.annotate import commit, machine, percentiles
 from benchmarks.annotate_server import ROOT, Served
-from tests.browser.conftest import FLAGS, chromium_path
 from tests.browser.annotation_page import wait_for_item, wait_until_saved
+from tests.browser.conftest import FLAGS, chromium_path
 
 Result = dict[str, Any]
 UNITS = 2_000

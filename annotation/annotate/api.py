@@ -1,7 +1,7 @@
 """API for other front ends: fetch items and send answers, as the annotation page does.
 
-The services are the page's, and so are the rules: an answer is stored once, however often it is sent, under the
-key that came with its item, and in any state of the study.
+The services and rules are the page's: an answer is stored once, however often it is sent, under the key that
+came with its item, and in any state of the study.
 """
 
 from __future__ import annotations
@@ -29,7 +29,14 @@ from annotation.annotate.services import items, responses
 from annotation.annotate.services.answer_rules import AnswerRefused
 from annotation.api.errors import Conflict, NothingLeft, refusals
 from annotation.assignment.queries import Membership
-from annotation.participation.enrolment_resource import TAGS, WORDS, Working, no_consent, require_membership, require_unblocked
+from annotation.participation.enrolment_resource import (
+    TAGS,
+    WORDS,
+    Working,
+    no_consent,
+    require_membership,
+    require_unblocked,
+)
 from annotation.participation.queries import enrolments
 
 _NO_CONSENT = {
@@ -84,7 +91,7 @@ class Next(Working):
                 training=[item.unit_id for item in new if item.purpose == "training"],
                 language=get_language() or "",
             ),
-            "answered": enrolments.rated(enrolment=membership.enrolment),
+            "answered": enrolments.answered_items(enrolment=membership.enrolment),
         }
         return Response(NextItemsSerializer(reply).data)
 
@@ -92,7 +99,9 @@ class Next(Working):
 class Answers(Working):
     """Answers, and the annotator's last ones."""
 
-    @extend_schema(operation_id="answers_last", responses={200: LastAnswersSerializer, **_NO_CONSENT}, tags=TAGS)
+    @extend_schema(
+        operation_id="answers_last", responses={200: LastAnswersSerializer, **_NO_CONSENT}, tags=TAGS
+    )
     def get(self, request: Request, name: str) -> Response:
         """The annotator's last ten answers, each with the key for a correction."""
         membership = require_membership(request, name)

@@ -1,8 +1,8 @@
 """Lease keys: they prove that a unit was assigned to an annotator, without a database row.
 
-A key is a UUID of 64 random bits and 64 bits of HMAC-SHA256 over those bits, the annotator and the unit. It is
-also the idempotency key of the answer. Since the key proves itself, an answer that arrives after its lease was
-returned can still be told from somebody else's (docs/adr/0002-slots.md).
+A key is a UUID of 64 random bits and 64 bits of HMAC-SHA256 over those bits, the annotator and the unit. It
+is also the idempotency key of the answer. Since the key proves itself, an answer that arrives after its lease
+was returned can still be told from somebody else's (docs/adr/0002-slots.md).
 """
 
 from __future__ import annotations

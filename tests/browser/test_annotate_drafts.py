@@ -7,7 +7,16 @@ from playwright.sync_api import expect
 
 from annotation.models import Box, Judgement, Response, TaskKind
 from tests import factories
-from tests.browser.annotation_page import drag, on_image, open_item, png, wait_for_attribute, wait_for_item, wait_for_status, wait_until_saved
+from tests.browser.annotation_page import (
+    drag,
+    on_image,
+    open_item,
+    png,
+    wait_for_attribute,
+    wait_for_item,
+    wait_for_status,
+    wait_until_saved,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAGE = "/studies/words/annotate/"
@@ -82,7 +91,7 @@ def test_a_correction_that_was_begun_comes_back_after_a_reload(new_page, amal):
     page.keyboard.press("Control+Enter")
     wait_for_attribute(page, word(1))
     expect(page.get_by_role("radio", name="Agree", exact=False).nth(1)).to_be_checked()
-    expect(page.get_by_text("The correction is kept.")).to_be_visible()
+    expect(page.get_by_text("The correction is saved.")).to_be_visible()
     page.reload()  # nothing is left of it
     wait_for_attribute(page, word(1))
     expect(page.get_by_role("button", name="Save the correction")).to_have_count(0)
@@ -103,7 +112,7 @@ def test_a_correction_sent_without_a_network_is_not_begun_again_by_a_reload(
     page.keyboard.press("4")
     page.keyboard.press("Enter")
     wait_for_attribute(page, word(1))
-    wait_for_status(page, "answers kept here: 1")
+    wait_for_status(page, "saved on this device: 1")
     page.reload()
     wait_for_attribute(page, word(1))
     expect(page.get_by_role("button", name="Save the correction")).to_have_count(0)
@@ -120,7 +129,7 @@ def test_an_answer_left_as_it_was_forgets_the_correction(new_page, amal):
     wait_until_saved(page)
     begin_correction(page)
     page.keyboard.press("4")
-    page.get_by_role("button", name="Leave it as it was").click()
+    page.get_by_role("button", name="Discard the correction").click()
     wait_for_attribute(page, word(1))
     expect(page.get_by_text("You are correcting")).to_be_hidden()
     page.reload()
@@ -194,7 +203,7 @@ def test_a_correction_of_boxes_comes_back_after_a_reload(new_page, amal, picture
     wait_for_item(page)
     expect(page.locator("[data-box]")).to_have_count(2)
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_text("The correction is kept.")).to_be_visible()
+    expect(page.get_by_text("The correction is saved.")).to_be_visible()
     latest = Response.objects.get(current=True, revision=2)
     boxes = Box.objects.filter(judgement__response=latest).order_by("x0")
     assert [box.judgement.option.attribute.text for box in boxes] == ["hat", "poor"]
@@ -245,7 +254,7 @@ def test_a_form_without_scripts_in_the_middle_of_a_new_consent_text_is_kept(new_
     page.get_by_role("radio", name="Unsure").check()
     page.get_by_label(UNSURE).fill("hard to say")
     factories.consent_text(study, version=2)
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     page.wait_for_url("**/consent/")
     page.get_by_role("button", name="I have read this and agree").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text(word(1))
@@ -281,7 +290,7 @@ def test_two_windows_answering_the_same_item_without_a_network_count_once(
     answer(one, 0, "1")
     answer(two, 0, "4")
     answer(two, 1, "2")
-    wait_for_status(two, "answers kept here: 2")
+    wait_for_status(two, "saved on this device: 2")
     one.close()  # what it kept is sent by the other one
     two.context.set_offline(False)
     wait_until_saved(two)
@@ -344,7 +353,7 @@ def test_the_images_at_hand_are_shown_and_boxed_without_a_network(
         page.get_by_role("checkbox", name="hat", exact=True).check()
         drag(page, 0.1 * (number + 1), 0.1, 0.8, 0.8)
         page.keyboard.press("Control+Enter")
-    wait_for_status(page, "answers kept here: 3")
+    wait_for_status(page, "saved on this device: 3")
     expect(page.locator("[data-waiting]")).to_be_visible()
     page.context.set_offline(False)
     wait_for_item(page)

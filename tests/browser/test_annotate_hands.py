@@ -119,7 +119,7 @@ def test_a_pen_draws_moves_and_resizes_and_the_hand_beside_it_does_nothing(new_p
     page.get_by_role("button", name="Select", exact=False).first.click()
     hand.stroke((0.6, 0.6), (0.7, 0.8))  # its corner
     hand.stroke((0.5, 0.7), (0.55, 0.75))  # and all of it
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     wait_for_item(page)
     wait_until_saved(page)
     assert kept("hat") == [pytest.approx((40, 30, 160, 150), abs=2)]
@@ -136,11 +136,11 @@ def test_a_whole_answer_is_given_with_fingers(phone):
     phone.touchscreen.tap(*on_image(phone, 0.1, 0.1))
     phone.touchscreen.tap(*on_image(phone, 0.5, 0.4))
     boxes_shown(phone, 2)
-    phone.get_by_role("button", name="Send and go on").tap()
+    phone.get_by_role("button", name="Submit and continue").tap()
     wait_for_item(phone)
     boxes_shown(phone, 0)
     phone.locator(".option .choice-name").get_by_text("None of the above").tap()
-    phone.get_by_role("button", name="Send and go on").tap()
+    phone.get_by_role("button", name="Submit and continue").tap()
     phone.wait_for_url("**/thanks/")
     assert kept("hat") == [pytest.approx((80, 60, 280, 240), abs=3)]
     assert kept("kind") == [pytest.approx((40, 30, 200, 120), abs=3)]
@@ -174,7 +174,7 @@ def test_two_fingers_zoom_and_draw_nothing_and_one_finger_draws_in_what_is_zoome
     hand.fingers_on_screen("touchMove", end)
     hand.fingers_on_screen("touchEnd")
     boxes_shown(phone, 1)
-    phone.get_by_role("button", name="Send and go on").tap()
+    phone.get_by_role("button", name="Submit and continue").tap()
     wait_for_item(phone)
     wait_until_saved(phone)
     assert kept("hat") == [pytest.approx((180, 135, 240, 180), abs=3)]

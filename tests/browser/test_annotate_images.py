@@ -60,7 +60,7 @@ def test_options_and_boxes_by_mouse_are_kept_as_they_were_clicked(new_page, acce
     page.get_by_role("checkbox", name="poor", exact=True).check()
     option(page, "poor").get_by_role("checkbox", name="Visible in the image as a whole").check()
     accessible(page)
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     wait_until_saved(page)
 
     response = Response.objects.get()
@@ -76,14 +76,14 @@ def test_options_and_boxes_by_mouse_are_kept_as_they_were_clicked(new_page, acce
 def test_what_is_missing_is_said_where_it_is_missing(new_page, amal):
     page = new_page(amal)
     open_item(page, PAGE)
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     expect(page.get_by_role("alert")).to_contain_text("choose what the image depicts")
     page.get_by_role("checkbox", name="hat", exact=True).check()
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     expect(page.get_by_role("alert")).to_contain_text("'hat': draw a box")
     drag(page, 0.1, 0.1, 0.5, 0.5)
     expect(page.get_by_role("alert")).to_have_count(0)
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     wait_until_saved(page)
     assert Box.objects.count() == 1
 
@@ -101,7 +101,7 @@ def test_none_of_the_above_takes_everything_back_and_undo_brings_it_again(new_pa
     expect(page.get_by_role("checkbox", name="None of the above")).not_to_be_checked()
     expect(page.locator("[data-box]")).to_have_count(1)
     page.get_by_role("checkbox", name="None of the above").check()
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     wait_until_saved(page)
     assert chosen(Response.objects.get()) == {"hat": 0, "sombrero": 0, "poor": 0, "kind": 0, "none": 1}
 
@@ -158,7 +158,7 @@ def test_every_step_is_undone_and_done_again_choices_ticks_and_boxes(new_page, a
     for _ in range(4):  # back to both attributes, with their boxes and the tick
         page.keyboard.press("Control+z")
     expect(page.locator(".boxes-status")).to_contain_text("Chosen: ")
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     wait_until_saved(page)
     assert chosen(Response.objects.get()) == {"hat": 1, "sombrero": 0, "poor": 1, "kind": 0, "none": 0}
     assert Box.objects.count() == 2
@@ -188,8 +188,8 @@ def test_the_sheet_of_keys_is_read_from_its_beginning(new_page, accessible, amal
     page = new_page(amal, width=360, height=700)
     open_item(page, PAGE)
     page.keyboard.press("?")
-    expect(page.get_by_role("heading", name="Keys")).to_be_in_viewport()
-    expect(page.get_by_role("heading", name="Keys")).to_be_focused()
+    expect(page.get_by_role("heading", name="Keyboard shortcuts")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Keyboard shortcuts")).to_be_focused()
     accessible(page)
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Close", exact=True)).to_be_focused()
@@ -238,7 +238,7 @@ def test_a_draft_with_its_boxes_survives_a_reload(new_page, amal):
     wait_for_item(page)
     expect(page.locator("[data-box]")).to_have_count(1)
     expect(page.get_by_role("checkbox", name="hat", exact=True)).to_be_checked()
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     wait_until_saved(page)
     box = Box.objects.get()
     assert (box.x0, box.y0, box.x1, box.y1) == pytest.approx((100, 60, 300, 180), abs=2)
@@ -250,7 +250,7 @@ def test_an_answer_can_be_corrected_with_its_boxes(new_page, amal):
     open_item(page, PAGE)
     page.get_by_role("checkbox", name="hat", exact=True).check()
     drag(page, 0.25, 0.2, 0.75, 0.6)
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     wait_for_item(page)
     page.keyboard.press("b")
     page.get_by_role("dialog").get_by_role("button", name="Correct").click()
@@ -258,7 +258,7 @@ def test_an_answer_can_be_corrected_with_its_boxes(new_page, amal):
     page.get_by_role("checkbox", name="hat", exact=True).uncheck()
     page.get_by_role("checkbox", name="None of the above").check()
     page.get_by_role("button", name="Save the correction").click()
-    expect(page.get_by_text("The correction is kept.")).to_be_visible()
+    expect(page.get_by_text("The correction is saved.")).to_be_visible()
     earlier, later = Response.objects.order_by("revision")
     assert (earlier.current, later.current) == (False, True)
     assert chosen(earlier)["hat"] == chosen(later)["none"] == 1

@@ -84,7 +84,7 @@ def test_a_phone_is_enough(new_page, amal, browser, live_server):
     page = phone.new_page()
     open_item(page, PAGE)
     page.get_by_text("Non-stereotypical").tap()
-    page.get_by_role("button", name="Send and go on").tap()
+    page.get_by_role("button", name="Submit and continue").tap()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Indian")
     wait_until_saved(page)
     phone.close()
@@ -179,6 +179,6 @@ def test_the_last_answers_can_be_looked_at_and_corrected_by_keyboard(new_page, a
     expect(heading).to_contain_text("Indian")
     wait_for_item(page)
     expect(page.get_by_role("radio", name="Non-stereotypical")).to_be_checked()
-    expect(page.get_by_text("The correction is kept.")).to_be_visible()
+    expect(page.get_by_text("The correction is saved.")).to_be_visible()
     revisions = Response.objects.order_by("revision").values_list("revision", "current", "judgements__value")
     assert list(revisions) == [(1, False, 1), (2, True, 0)]

@@ -128,7 +128,7 @@ def corrected(page: Page, word: str, key: str) -> tuple[str, int, str]:
     assert judged_word(page) == word
     page.keyboard.press(key)
     page.keyboard.press("Enter")
-    expect(page.get_by_text("The correction is kept.")).to_be_visible()
+    expect(page.get_by_text("The correction is saved.")).to_be_visible()
     return word, VALUES[key], ""
 
 

@@ -70,7 +70,7 @@ def test_an_answer_given_without_a_network_is_sent_when_it_is_back(new_page, ama
     page.context.set_offline(True)
     for word in WORDS[:3]:
         answer(page, word, "2")
-    wait_for_status(page, "answers kept here: 3")
+    wait_for_status(page, "saved on this device: 3")
     expect(page.locator("[data-waiting]")).to_be_visible()
     assert not Response.objects.exists()
     page.context.set_offline(False)
@@ -88,7 +88,7 @@ def test_an_answer_given_without_a_network_survives_that_the_window_is_closed(
     open_item(page, PAGE)
     page.context.set_offline(True)
     answer(page, WORDS[0], "4")
-    wait_for_status(page, "answers kept here: 1")
+    wait_for_status(page, "saved on this device: 1")
     page.close()
     page.context.set_offline(False)
     again = page.context.new_page()
@@ -113,7 +113,7 @@ def test_a_server_that_fails_twice_gets_the_answer_the_third_time(new_page, amal
     open_item(page, PAGE)
     answer(page, WORDS[0], "1")
     wait_for_attribute(page, WORDS[1])
-    wait_for_status(page, "answers kept here: 1")
+    wait_for_status(page, "saved on this device: 1")
     wait_until_saved(page)
     assert len(failures) == 2
     assert Judgement.objects.get().value == 5
@@ -276,7 +276,7 @@ def test_a_storage_that_stops_answering_is_done_without_and_nothing_is_lost(
     # what is in memory alone outlives the page all the same, in the quick storage
     page.context.set_offline(True)
     answer(page, WORDS[2], "2")
-    wait_for_status(page, "kept here: 1")
+    wait_for_status(page, "saved on this device: 1")
     page.context.set_offline(False)
     page.on("dialog", lambda dialog: dialog.accept())  # it asks before it is left
     page.route("**/annotate/answers/", lambda route: route.abort())
@@ -466,7 +466,7 @@ def test_a_skip_made_without_a_network_is_sent_later(new_page, amal, offline_is_
     page.get_by_label("I do not understand it").check()
     page.get_by_role("dialog").get_by_role("button", name="Skip").click()
     wait_for_attribute(page, WORDS[1])
-    wait_for_status(page, "kept here: 1")
+    wait_for_status(page, "saved on this device: 1")
     page.context.set_offline(False)
     wait_until_saved(page)
     assert Skip.objects.get().reason == "unclear"
@@ -485,7 +485,7 @@ def test_a_break_is_offered_after_the_studys_minutes_of_work_and_again_not_at_on
     page.clock.run_for(10_000)
     dialog = page.get_by_role("dialog", name="Time for a break?")
     expect(dialog).to_be_visible()
-    dialog.get_by_role("button", name="Go on").click()
+    dialog.get_by_role("button", name="Continue").click()
     expect(dialog).to_be_hidden()
     page.clock.run_for(20_000)
     expect(dialog).to_be_hidden()

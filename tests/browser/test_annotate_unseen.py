@@ -102,7 +102,7 @@ def test_a_click_that_comes_before_the_next_item_is_painted_is_not_an_answer_to_
     expect(page.get_by_role("alert")).to_have_count(0)
     assert Response.objects.count() == 1
     page.get_by_role("radio", name="Strongly agree").check()
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     wait_for_attribute(page, "word 2")
 
 
@@ -225,7 +225,7 @@ def test_an_image_that_has_not_come_is_not_answered_and_can_be_skipped(new_page,
     page.wait_for_selector("#item[data-shown]")
     page.keyboard.press("0")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("The image is not there yet")
+    expect(page.get_by_role("alert")).to_contain_text("The image is still loading")
     assert not Response.objects.exists()
     let_it_come.set()
     for route in held:

@@ -52,7 +52,7 @@ def test_they_are_fetched_in_advance_and_each_of_them_once(new_page, bucket):
         expect(image).to_have_js_property("naturalWidth", 400)
         page.get_by_role("checkbox", name="hat", exact=True).check()
         drag(page, 0.25, 0.2, 0.75, 0.6)
-        page.get_by_role("button", name="Send and go on").click()
+        page.get_by_role("button", name="Submit and continue").click()
         wait_until_saved(page)
 
     assert Response.objects.count() == 3

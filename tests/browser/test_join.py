@@ -78,7 +78,7 @@ def test_somebody_from_a_platform_does_the_work_and_gets_the_code(new_page, stud
     expect(title(page)).to_contain_text("sombrero")
     wait_for_item(page)
     page.get_by_text("Strongly agree").click()
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     expect(title(page)).to_have_text("Enough for today")
     expect(page.get_by_text("C1AB2", exact=True)).to_be_visible()
     back = page.get_by_role("link", name="Hand in and go back to the platform")

@@ -63,7 +63,9 @@ class Annotator(threading.Thread):
         self.acknowledged[item["client_key"]] = reply["outcome"]
         return reply.get("next", {})
 
-    def _ask(self, endpoint: str, body: dict[str, Any], *, first: dict[str, Any] | None = None) -> dict[str, Any]:
+    def _ask(
+        self, endpoint: str, body: dict[str, Any], *, first: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         """`first`: what is asked the first time only."""
         until = time.monotonic() + PATIENCE_SECONDS
         more = first or {}

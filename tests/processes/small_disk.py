@@ -31,8 +31,8 @@ from annotation.exports.services import jobs as export_jobs  # noqa: E402
 from annotation.models import ExportJob, Image  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.generation.uploads.bundles import encoded, table, zipped  # noqa: E402
-from tests.processes.conftest import Installation  # noqa: E402
 from tests.processes.annotators import AnnotatorPool  # noqa: E402
+from tests.processes.conftest import Installation  # noqa: E402
 from tests.processes.servers import Postgres, Web, answers  # noqa: E402
 from tests.waiting import wait_for  # noqa: E402
 

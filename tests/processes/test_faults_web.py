@@ -18,8 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 import redis
 
-from tests.processes.conftest import ROOT, Installation
 from tests.processes.annotators import AnnotatorPool
+from tests.processes.conftest import ROOT, Installation
 from tests.processes.servers import Postgres, Redis, Web, broker, migrated_postgres, postgres
 from tests.processes.test_generation_restarts import served
 from tests.waiting import wait_for

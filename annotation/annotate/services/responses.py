@@ -99,7 +99,7 @@ def submit(
     language: str = "",
     now: datetime | None = None,
 ) -> Submitted:
-    """Store one annotator's answer to one unit. Afterwards `enrolment` is as in the database, with this answer
+    """Store an annotator's answer to a unit. Afterwards `enrolment` is as in the database, with this answer
     counted.
 
     Raises
@@ -164,7 +164,7 @@ def revise(
             return Submitted(response=repeated, outcome="repeat")
         earlier = current_answer(enrolment=enrolment, unit_id=unit_id)
         if earlier is None or correction_key(enrolment=enrolment, earlier=earlier) != client_key:
-            raise AnswerRefused(_("This answer was changed elsewhere meanwhile. Please open it again."))
+            raise AnswerRefused(_("This answer has been changed in another window. Please open it again."))
         if Study.objects.filter(pk=enrolment.study_id, status=StudyStatus.CLOSED).exists():
             raise AnswerRefused(_("The study is closed: its answers can no longer be changed."))
         valid = rules.validate(unit=unit, options=options, answers=answers)
@@ -244,7 +244,7 @@ def correction_key(*, enrolment: Enrolment, earlier: Response) -> UUID:
 def _check_key(client_key: UUID, *, enrolment: Enrolment, unit_id: int) -> None:
     if not lease_keys.was_issued(client_key, annotator_id=enrolment.annotator_id, unit_id=unit_id):
         raise NotAssigned(
-            _("This item was not given to you. Please open the study again to get your next item.")
+            _("This item was not assigned to you. Please open the study again to get your next item.")
         )
 
 
@@ -257,7 +257,7 @@ def _lock(enrolment: Enrolment) -> None:
             raise AnswerRefused(_("Your place in this study has changed. Please open the study again."))
         vars(enrolment).update(row)
     if enrolment.status == EnrolmentStatus.WITHDRAWN:
-        raise AnswerRefused(_("You have withdrawn from this study. Nothing more is kept of you."))
+        raise AnswerRefused(_("You have withdrawn from this study. No more answers are saved."))
 
 
 def _load_unit(

@@ -154,8 +154,8 @@ def choose_slot(*, enrolment: Enrolment, unit: Unit) -> LockedSlot | None:
 
 
 def _counters(enrolment: Enrolment, *, unit: Unit, active_ms: int | None, now: datetime) -> dict[str, Any]:
-    """The enrolment's counters after one more answer. Pages read them instead of counting. Nobody else changes
-    them: the enrolment is locked."""
+    """The enrolment's counters after one more answer. Pages read them instead of counting. The enrolment is
+    locked, so nobody else changes them."""
     is_data = unit.purpose == Purpose.DATA
     began, units, active = enrolment.session_started_at, enrolment.session_units, enrolment.session_active_ms
     if began is None or now - began > SESSION:

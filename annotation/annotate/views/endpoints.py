@@ -192,7 +192,7 @@ def assign_items(
         "state": "",
         "held": [],
         "items": [],
-        "progress": {"answered": enrolments.rated(enrolment=enrolment)},
+        "progress": {"answered": enrolments.answered_items(enrolment=enrolment)},
     }
     if not membership.consented or membership.leads:
         reply["state"] = "no_consent" if not membership.consented else "blocked"
@@ -209,7 +209,7 @@ def assign_items(
 def _refuse_if_blocked(membership: Membership) -> None:
     """For what a blocked annotator may not do. Answers to items assigned before are still accepted."""
     if membership.blocked:
-        raise RequestRefused(_("You cannot give answers in this study any more."), status=403)
+        raise RequestRefused(_("You can no longer give answers in this study."), status=403)
 
 
 def _store_answer(

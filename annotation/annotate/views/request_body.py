@@ -108,7 +108,11 @@ def _answer(data: Any) -> Answer:
 
 
 def _box(corners: Any) -> tuple[float, float, float, float]:
-    if not isinstance(corners, list) or len(corners) != 4 or not all(_is_number(corner) for corner in corners):
+    if (
+        not isinstance(corners, list)
+        or len(corners) != 4
+        or not all(_is_number(corner) for corner in corners)
+    ):
         raise RequestRefused("A box must be four numbers: x0, y0, x1, y1 in pixels.", field="boxes")
     x0, y0, x1, y1 = (float(corner) for corner in corners)
     return x0, y0, x1, y1

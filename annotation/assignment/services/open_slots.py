@@ -16,10 +16,10 @@ from annotation.models import Enrolment
 _BATCH = 8
 
 # The columns are compared and ordered as one row, so only the index slot_open_in_queue fits: whatever the
-# database's statistics of a study are, it reads open slots only. OFFSET stops PostgreSQL from joining everything
-# that the annotator has ever seen; it checks each candidate instead. The + before a column excludes its index:
-# one person's answers are more rows than one unit's answers. A unit is excluded if they hold or filled a slot of
-# it, answered it as a surplus, or skipped it.
+# database's statistics of a study are, it reads open slots only. OFFSET stops PostgreSQL from joining all that
+# the annotator has ever seen; it checks each candidate instead. The + before a column excludes its index: one
+# person's answers are more rows than one unit's. A unit is excluded if they hold or filled a slot of it,
+# answered it as a surplus, or skipped it.
 _FIRST = """
     SELECT slot.id, slot.unit_id, slot.queue
     FROM annotation_slot slot
@@ -53,8 +53,8 @@ def first(*, enrolment: Enrolment, texts: Iterable[str], after: int, least: int)
     # On SQLite one transaction claims at a time, so nobody can take a candidate away.
     number = max(_BATCH, 4 * least) if connection.vendor == "postgresql" else 2 * least
     params = {"study": enrolment.study_id, "annotator": enrolment.annotator_id, "after": after}
-    # The limit is part of the SQL text: for an unknown limit PostgreSQL plans for a tenth of all rows. There are
-    # few different limits, so few statements.
+    # The limit is part of the SQL text: for an unknown limit PostgreSQL plans for a tenth of all rows. There
+    # are few different limits, so few statements.
     query = f"{_FIRST} LIMIT {number:d}"
     found: list[Candidate] = []
     with cursor() as database:

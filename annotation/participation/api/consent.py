@@ -78,7 +78,9 @@ class ConsentView(Working):
         they can: a program sends this when they said so."""
         study, membership = place(request, name)
         body = self.body(AgreeBody)
-        if study.status != StudyStatus.OPEN or (membership is not None and membership.enrolment.status in _ENDED):
+        if study.status != StudyStatus.OPEN or (
+            membership is not None and membership.enrolment.status in _ENDED
+        ):
             state = "closed" if study.status != StudyStatus.OPEN else "blocked"
             raise Conflict("Nobody can agree to take part in this study now.", state=state)
         if not policies.may_annotate(request.user, study):

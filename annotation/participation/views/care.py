@@ -50,7 +50,7 @@ def thanks(request: LoggedIn, name: str) -> HttpResponse:
         hours = max(1, round((rested_at - timezone.now()) / timedelta(hours=1)))
         return render(request, "annotation/participation/cap.html", {**page, "hours": hours})
     done = crowd.is_done(enrolment=enrolment)
-    page |= {"done": done, "left": enrolments.anything_left(study=study)}
+    page |= {"done": done, "left": enrolments.has_unfilled_slots(study=study)}
     if done and not progress.rated:
         return render(request, "annotation/participation/full.html", page)
     if not done:

@@ -18,7 +18,7 @@ export class AnnotationPage {
   #channel;
   #root = document.getElementById("item");
   #sendButton = document.querySelector("[data-send]");
-  #discardButton = document.querySelector("[data-leave]");
+  #discardButton = document.querySelector("[data-discard]");
   #paintGuard = new PaintGuard(this.#root);
   #view = null;
   #item = null;

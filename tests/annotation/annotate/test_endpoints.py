@@ -511,6 +511,8 @@ def test_a_reason_of_many_lines_is_counted_as_a_text_box_counts_it(client, enrol
     kept = Judgement.objects.get().justification if endpoint == "answers" else Skip.objects.get().note
     assert kept == ("why\n" * 500).strip()
     assert (
-        post(client, endpoint, {**rated(item, value=3, justification="x" * 2001), "note": "x" * 2001}).status_code
+        post(
+            client, endpoint, {**rated(item, value=3, justification="x" * 2001), "note": "x" * 2001}
+        ).status_code
         == 400
     )

@@ -122,9 +122,9 @@ def test_an_image_that_does_not_come_is_said_and_can_be_tried_again(open_editor)
     expect(editor.page.get_by_role("alert")).to_contain_text("could not be loaded")
     editor.drag((50, 200), (100, 300))
     assert editor.boxes() == []
-    assert editor.said() == "The picture could not be loaded."
+    assert editor.said() == "The image could not be loaded."
     editor.page.route("**/nowhere.png", lambda route: route.fulfill(path="static/favicon.svg"))
-    editor.page.get_by_role("button", name="Load the picture again").click()
+    editor.page.get_by_role("button", name="Load the image again").click()
     expect(editor.page.get_by_role("alert")).to_be_hidden()
 
 
