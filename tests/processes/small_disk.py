@@ -68,11 +68,11 @@ def database(folder: str, sessions: str) -> dict[str, object]:
     server = Web(dict(os.environ), workers=1)
     try:
         pool = AnnotatorPool(json.loads(sessions), server.port)
-        pool.until(20)
+        pool.wait_for_answers(20)
         ballast = fill(place)
         wait_for(lambda: pool.failures()["answers 500"] >= 10, "no answers found the disk full")
         ballast.unlink()
-        pool.at_end()
+        pool.wait_until_done()
     finally:
         server.kill()
     counted = Installation(dict(os.environ)).act("count")
@@ -93,7 +93,7 @@ def postgresql(folder: str, units: str, people: str) -> dict[str, object]:
     server = Web(env, workers=1)
     try:
         pool = AnnotatorPool(own.act("log_in_annotators", json.dumps(accounts)), server.port)
-        pool.until(20)
+        pool.wait_for_answers(20)
         ballast = fill(place)
         wait_for(lambda: pool.failures()["answers 500"] >= 10, "no answers found the disk full")
         tables = server.asked("/readyz")[0]
@@ -109,7 +109,7 @@ def postgresql(folder: str, units: str, people: str) -> dict[str, object]:
         ballast.unlink()
         database.start()
         wait_for(lambda: server.asked("/readyz")[0] == 200, "it is not ready again")
-        pool.at_end()
+        pool.wait_until_done()
         counted = own.act("count")
     finally:
         server.kill()

@@ -67,7 +67,7 @@ def test_postgresql_that_crashes_under_annotators_costs_no_answer(served, postgr
     assert readiness(server)[0] == 200
     pool = AnnotatorPool(sessions, server.port)
     for answered in (10, 50):
-        pool.until(answered)
+        pool.wait_for_answers(answered)
         postgres.crash()
         status, checks = readiness(server)
         assert (status, checks["database"]) == (503, "failed")
@@ -76,7 +76,7 @@ def test_postgresql_that_crashes_under_annotators_costs_no_answer(served, postgr
         wait_for(lambda before=failed: pool.failures().total() > before, "no request failed")
         postgres.start()
         wait_for(lambda: readiness(server)[0] == 200, "it is not ready again")
-    pool.at_end()
+    pool.wait_until_done()
     assert pool.acknowledged() >= ALL
     pool.check_kept(served.act("count"))
 
@@ -88,14 +88,14 @@ def test_a_broker_that_is_emptied_and_killed_stops_no_annotator_and_no_score(ser
     lead = served.act("admit")
     server = web(served)
     pool = AnnotatorPool(sessions, server.port)
-    pool.until(10)
+    pool.wait_for_answers(10)
     redis.Redis.from_url(broker.url).flushall()
     broker.kill()
     status, checks = readiness(server)
     assert (status, checks["broker"], checks["database"]) == (503, "failed", "ok")
     asked = "/studies/load/scores/fresh/?of=visual_nature:corrected"
     assert server.asked(asked, lead)[0] == 200
-    pool.at_end()
+    pool.wait_until_done()
     assert pool.failures().total() == 0, "answers need no broker"
     pool.check_kept(served.act("count"))
     broker.start()
@@ -121,10 +121,10 @@ def test_a_web_server_that_is_killed_again_and_again_costs_no_answer(installatio
     server = web(installation)
     pool = AnnotatorPool(sessions, server.port)
     for answered in (10, 40, 70):
-        pool.until(answered)
+        pool.wait_for_answers(answered)
         server.kill()
         server.start()
-    pool.at_end()
+    pool.wait_until_done()
     assert pool.failures()["answers 0"] > 0, "nobody was answering: nothing was tested"
     pool.check_kept(installation.act("count"))
 
@@ -142,11 +142,11 @@ def test_clocks_that_jump_and_servers_that_disagree_about_the_time_cost_no_answe
     wrong = web(installation, wsgi="tests.processes.skewed", workers=1)
     pool = AnnotatorPool(sessions, right.port, wrong.port)
     for answered, seconds in ((10, 3660), (40, -3660), (70, 7300)):
-        pool.until(answered)
+        pool.wait_for_answers(answered)
         skew.with_suffix(".new").write_text(str(seconds))
         skew.with_suffix(".new").replace(skew)
         installation.act("expire")
-    pool.at_end()
+    pool.wait_until_done()
     assert pool.failures() == Counter(), "somebody was sent away"
     times = installation.act("times")
     assert max(times) > 3600, "nobody's answer bears a wrong time: nothing was tested"
@@ -210,7 +210,7 @@ def test_an_answer_that_was_taken_although_the_proxy_says_504_is_there_once(inst
     sessions = annotator_sessions(installation)
     proxy.behind = web(installation).port
     pool = AnnotatorPool(sessions, proxy.server_port)
-    pool.at_end()
+    pool.wait_until_done()
     assert pool.failures()["answers 504"] > ALL / 4
     pool.check_kept(installation.act("count"))
     outcomes = Counter(said for person in pool.people for said in person.acknowledged.values())

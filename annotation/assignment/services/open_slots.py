@@ -16,10 +16,10 @@ from annotation.models import Enrolment
 _BATCH = 8
 
 # The columns are compared and ordered as one row, so only the index slot_open_in_queue fits: whatever the
-# database's statistics of a study are, it reads open slots only. OFFSET stops PostgreSQL from joining all that
-# the annotator has ever seen; it checks each candidate instead. The + before a column excludes its index: one
-# person's answers are more rows than one unit's. A unit is excluded if they hold or filled a slot of it,
-# answered it as a surplus, or skipped it.
+# database's statistics of a study are, it reads open slots only. OFFSET stops PostgreSQL from joining all
+# that the annotator has ever seen; it checks each candidate instead. The + before a column excludes its
+# index: one person's answers are more rows than one unit's. A unit is excluded if they hold or filled a slot
+# of it, answered it as a surplus, or skipped it.
 _FIRST = """
     SELECT slot.id, slot.unit_id, slot.queue
     FROM annotation_slot slot

@@ -68,7 +68,7 @@ def test_a_correction_of_what_was_corrected_in_another_tab_is_refused(answered):
     second = revise(enrolment, first, 2).response
     third_key = responses.correction_key(enrolment=enrolment, earlier=second)
     revise(enrolment, second, 4, third_key)
-    with pytest.raises(AnswerRefused, match="changed elsewhere"):
+    with pytest.raises(AnswerRefused, match="changed in another window"):
         revise(enrolment, first, 1, key=fresh_key(enrolment, first, stale))
     assert Response.objects.filter(current=True).get().judgements.get().value == 4
 
@@ -85,7 +85,7 @@ def test_nobody_corrects_what_is_not_theirs_or_after_the_study_is_closed(answere
     stranger = factories.enrolment(enrolment.study)
     with pytest.raises(NotAssigned):
         revise(stranger, first, 1, responses.correction_key(enrolment=enrolment, earlier=first))
-    with pytest.raises(AnswerRefused, match="changed elsewhere"):
+    with pytest.raises(AnswerRefused, match="changed in another window"):
         revise(stranger, first, 1, responses.correction_key(enrolment=stranger, earlier=first))
     Study.objects.update(status=StudyStatus.CLOSED, closed_at=first.submitted_at)
     with pytest.raises(AnswerRefused, match="closed"):
