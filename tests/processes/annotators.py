@@ -22,8 +22,8 @@ _TOKEN = "t" * 32
 class Annotator(threading.Thread):
     """Answers items of the study `load` until none is left.
 
-    `ports`: the web servers' ports; each request goes to any of them. `answers`: key -> value; `acknowledged`:
-    key -> the server's outcome; `failures`: counts of failed requests, which were sent again.
+    `ports`: the web servers' ports; each request goes to any of them. `answers`: key -> value;
+    `acknowledged`: key -> the server's outcome; `failures`: counts of failed requests, which were sent again.
     """
 
     def __init__(self, session: str, ports: Sequence[int], seed: int) -> None:

@@ -57,8 +57,8 @@ def items(client, **body):
 
 def rated(item, value=5, **more):
     option = item["options"][0]
-    said = {"option": option["id"], "value": value, "position": option["position"], **more}
-    return {"unit": item["unit"], "client_key": item["client_key"], "answers": [said]}
+    judgement = {"option": option["id"], "value": value, "position": option["position"], **more}
+    return {"unit": item["unit"], "client_key": item["client_key"], "answers": [judgement]}
 
 
 def picture_study(**fields):
@@ -125,18 +125,18 @@ def test_a_statement_comes_in_parts_with_identity_and_attribute(client, enrolmen
 
 
 @pytest.mark.parametrize(
-    ("asked", "language", "words"),
+    ("requested", "language", "words"),
     [("es-mx", "es", "se puede ver"), ("en", "en", "can be"), ("ar", "en", "can be")],
 )
 def test_the_wording_comes_in_the_readers_language_where_there_is_one(
-    client, enrolment, settings, asked, language, words
+    client, enrolment, settings, requested, language, words
 ):
     settings.LANGUAGES = [("en", "English"), ("es", "Spanish"), ("ar", "Arabic")]
     Task.objects.update(
         wording="'[attr]' can be seen.", translations={"es": {"wording": "'[attr]' se puede ver."}}
     )
     answer = client.post(
-        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": asked}
+        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": requested}
     )
     item = answer.json()["items"][0]
     assert item["language"] == language
@@ -144,7 +144,7 @@ def test_the_wording_comes_in_the_readers_language_where_there_is_one(
 
 
 @pytest.mark.parametrize(
-    ("asked", "language", "words"),
+    ("requested", "language", "words"),
     [
         ("es-mx", "es", "se puede representar"),
         ("ar", "ar", "يمكن تصوير الصفة"),
@@ -152,11 +152,11 @@ def test_the_wording_comes_in_the_readers_language_where_there_is_one(
     ],
 )
 def test_the_usual_wording_comes_in_the_readers_language_and_is_recorded_so(
-    client, enrolment, settings, asked, language, words
+    client, enrolment, settings, requested, language, words
 ):
     settings.LANGUAGES = [("en", "English"), ("es", "Spanish"), ("ar", "Arabic")]
     item = client.post(
-        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": asked}
+        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": requested}
     ).json()["items"][0]
     assert item["language"] == language
     assert words in "".join(text for _, text in item["statement"])
@@ -166,7 +166,7 @@ def test_the_usual_wording_comes_in_the_readers_language_and_is_recorded_so(
     # a translation of its own goes before the program's
     Task.objects.update(translations={"es": {"wording": "¿Se ve '[attr]'?"}})
     again = client.post(
-        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": asked}
+        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": requested}
     ).json()["items"][0]
     assert ("¿Se ve" in "".join(text for _, text in again["statement"])) == (language == "es")
 
@@ -211,18 +211,18 @@ def test_a_depiction_answer_is_kept_with_its_boxes_and_the_positions_shown(clien
     client.force_login(who)
     factories.enrolment(study, who=factories.annotator(user=who), consented=True)
     item = items(client)["items"][0]
-    said = [
+    judgements = [
         {"option": option["id"], "value": 0, "position": option["position"], "boxes": []}
         for option in item["options"]
     ]
-    said[0] |= {"value": 1, "boxes": [[-5, 10.5, 100, 90], [300, 20, 200, 40]]}
-    said[1] |= {"value": 1, "whole_image": True}
-    body = {"unit": item["unit"], "client_key": item["client_key"], "answers": said, "idle_ms": 50}
+    judgements[0] |= {"value": 1, "boxes": [[-5, 10.5, 100, 90], [300, 20, 200, 40]]}
+    judgements[1] |= {"value": 1, "whole_image": True}
+    body = {"unit": item["unit"], "client_key": item["client_key"], "answers": judgements, "idle_ms": 50}
     assert post(client, "answers", body).status_code == 200
     kept = {j.option_id: j for j in Judgement.objects.all()}
-    assert [kept[one["option"]].position for one in said] == [1, 2, 3, 4, 5]
-    assert [kept[one["option"]].value for one in said] == [1, 1, 0, 0, 0]
-    assert kept[said[1]["option"]].whole_image
+    assert [kept[one["option"]].position for one in judgements] == [1, 2, 3, 4, 5]
+    assert [kept[one["option"]].value for one in judgements] == [1, 1, 0, 0, 0]
+    assert kept[judgements[1]["option"]].whole_image
     boxes = Box.objects.order_by("pk").values_list("x0", "y0", "x1", "y1")
     assert list(boxes) == [(0, 10.5, 100, 90), (200, 20, 300, 40)]
     assert Response.objects.get().idle_ms == 50
@@ -361,16 +361,16 @@ def test_ones_own_last_answers_can_be_looked_at_and_corrected_once_and_again(cli
     post(client, "answers", rated(second, value=3, justification="hm"))
     factories.response(study.tasks.get().units.get(position=1), who=factories.annotator())  # not theirs
 
-    told = client.get(f"{URL}last/").json()["answers"]
-    assert [one["item"]["attribute"] for one in told] == ["kind", "sombrero"]
-    option = told[0]["item"]["options"][0]
-    assert told[0]["judgements"][str(option["id"])] == {
+    reply = client.get(f"{URL}last/").json()["answers"]
+    assert [one["item"]["attribute"] for one in reply] == ["kind", "sombrero"]
+    option = reply[0]["item"]["options"][0]
+    assert reply[0]["judgements"][str(option["id"])] == {
         "value": 3,
         "justification": "hm",
         "whole_image": False,
         "boxes": [],
     }
-    item = told[1]["item"]
+    item = reply[1]["item"]
     for _ in range(2):  # sent again, it is the same correction
         assert post(client, "corrections", rated(item, value=1)).status_code == 200
     assert list(
@@ -395,10 +395,12 @@ def test_the_last_answers_come_with_options_in_the_order_in_which_they_were_show
     client.force_login(who)
     factories.enrolment(study, who=factories.annotator(user=who), consented=True)
     item = items(client)["items"][0]
-    said = [{"option": o["id"], "value": int(o["none"]), "position": o["position"]} for o in item["options"]]
-    post(client, "answers", {"unit": item["unit"], "client_key": item["client_key"], "answers": said})
-    told = client.get(f"{URL}last/").json()["answers"][0]["item"]
-    assert told["options"] == item["options"]
+    judgements = [
+        {"option": o["id"], "value": int(o["none"]), "position": o["position"]} for o in item["options"]
+    ]
+    post(client, "answers", {"unit": item["unit"], "client_key": item["client_key"], "answers": judgements})
+    reply = client.get(f"{URL}last/").json()["answers"][0]["item"]
+    assert reply["options"] == item["options"]
 
 
 def check_unit(study, purpose, *, text, expected, feedback=""):
@@ -420,8 +422,8 @@ def test_practice_items_come_first_say_so_and_answer_with_feedback(client, enrol
     (item,) = items(client)["items"]
     assert (item["attribute"], item["training"]) == ("hat", True)
     for outcome in ("kept", "repeat"):  # also when the first reply was lost
-        told = post(client, "answers", rated(item, value=1)).json()
-        assert told == {"outcome": outcome, "correct": False, "feedback": "A hat can be seen."}
+        reply = post(client, "answers", rated(item, value=1)).json()
+        assert reply == {"outcome": outcome, "correct": False, "feedback": "A hat can be seen."}
     assert not items(client)["items"][0]["training"]
 
 
@@ -433,8 +435,8 @@ def test_nothing_tells_a_gold_item_from_any_other(client, enrolment, study):
     assert gold["attribute"] == "hat"
     assert gold.keys() == data.keys()
     assert not gold["training"]
-    told = [post(client, "answers", rated(item, value=1)).json() for item in (gold, data)]
-    assert told[0] == told[1] == {"outcome": "kept"}
+    reply = [post(client, "answers", rated(item, value=1)).json() for item in (gold, data)]
+    assert reply[0] == reply[1] == {"outcome": "kept"}
     before, after = 10, items(client)["progress"]["answered"]
     assert after == before + 2  # both count for what the page shows
 
