@@ -108,7 +108,7 @@ def test_a_correction_sent_without_a_network_is_not_begun_again_by_a_reload(
     wait_for_attribute(page, word(1))
     wait_until_saved(page)
     begin_correction(page)
-    page.route("**/studies/*/annotate/**", lambda route: route.abort())
+    page.route("**/studies/*/annotate/*/", lambda route: route.abort())
     page.keyboard.press("4")
     page.keyboard.press("Enter")
     wait_for_attribute(page, word(1))
@@ -116,7 +116,7 @@ def test_a_correction_sent_without_a_network_is_not_begun_again_by_a_reload(
     page.reload()
     wait_for_attribute(page, word(1))
     expect(page.get_by_role("button", name="Save the correction")).to_have_count(0)
-    page.unroute("**/studies/*/annotate/**")
+    page.unroute("**/studies/*/annotate/*/")
     wait_until_saved(page)
     assert said() == [(word(0), 5, ""), (word(0), 1, "")]
 

@@ -156,11 +156,11 @@ export class RatingView {
   #undoOrRedo(key, shifted) {
     if (key !== "z" && (key !== "y" || shifted)) return false;
     if (!(key === "y" || shifted ? this.#history.redo() : this.#history.undo())) return true;
-    const index = this.#history.present;
-    this.#radios.forEach((radio, index) => (radio.checked = index === index));
-    const at = this.#radios[index] ?? this.#radios[0];
-    at.dispatchEvent(new Event("input", { bubbles: true }));
-    focusInView(at);
+    const chosenIndex = this.#history.present;
+    this.#radios.forEach((radio, index) => (radio.checked = index === chosenIndex));
+    const radio = this.#radios[chosenIndex] ?? this.#radios[0];
+    radio.dispatchEvent(new Event("input", { bubbles: true }));
+    focusInView(radio);
     return true;
   }
 
