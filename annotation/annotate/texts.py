@@ -57,12 +57,12 @@ def messages() -> dict[str, str]:
     return {
         "saved": _("All answers saved"),
         "sending": _("Sending…"),
-        "offline": _("No connection. Answers saved on this device: {n}"),
-        "login": _("You were logged out. Answers saved on this device: {n}"),
-        "other_user": _("Somebody else is logged in. Your answers saved on this device: {n}"),
+        "offline": _("No connection. Answers not sent yet: {n}"),
+        "login": _("You were logged out. Answers not sent yet: {n}"),
+        "other_user": _("Somebody else is logged in. Your answers not sent yet: {n}"),
         "log_in": _("Log in again"),
         "memory": _(
-            "This browser cannot save your answers. "
+            "This browser cannot store answers. "
             "Do not close this page before it says that all answers are saved."
         ),
         "back_online": _("Connected again."),
@@ -97,8 +97,8 @@ def messages() -> dict[str, str]:
         "editor_missing": _("The drawing tool could not be loaded. Please reload the page."),
         "waiting": _("Loading the next item…"),
         "waiting_offline": _(
-            "There is no connection. All your answers are saved on this device, "
-            "and the next item will load when the connection is back."
+            "There is no connection. Your answers are kept until it is back, "
+            "and then the next item will load."
         ),
         "repeat": _("You already answered that item in another window. The first answer counts."),
         "elsewhere": _("That item was answered in another window. Here is the next one."),

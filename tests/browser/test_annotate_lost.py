@@ -70,7 +70,7 @@ def test_an_answer_given_without_a_network_is_sent_when_it_is_back(new_page, ama
     page.context.set_offline(True)
     for word in WORDS[:3]:
         answer(page, word, "2")
-    wait_for_status(page, "saved on this device: 3")
+    wait_for_status(page, "not sent yet: 3")
     expect(page.locator("[data-waiting]")).to_be_visible()
     assert not Response.objects.exists()
     page.context.set_offline(False)
@@ -88,7 +88,7 @@ def test_an_answer_given_without_a_network_survives_that_the_window_is_closed(
     open_item(page, PAGE)
     page.context.set_offline(True)
     answer(page, WORDS[0], "4")
-    wait_for_status(page, "saved on this device: 1")
+    wait_for_status(page, "not sent yet: 1")
     page.close()
     page.context.set_offline(False)
     again = page.context.new_page()
@@ -113,7 +113,7 @@ def test_a_server_that_fails_twice_gets_the_answer_the_third_time(new_page, amal
     open_item(page, PAGE)
     answer(page, WORDS[0], "1")
     wait_for_attribute(page, WORDS[1])
-    wait_for_status(page, "saved on this device: 1")
+    wait_for_status(page, "not sent yet: 1")
     wait_until_saved(page)
     assert len(failures) == 2
     assert Judgement.objects.get().value == 5
@@ -228,7 +228,7 @@ def test_a_browser_without_storage_works_and_says_so(new_page, amal):
     page = new_page(amal)
     page.add_init_script("Object.defineProperty(window, 'indexedDB', { value: undefined })")
     open_item(page, PAGE)
-    expect(page.locator("[data-warning]")).to_contain_text("does not let the page keep anything")
+    expect(page.locator("[data-warning]")).to_contain_text("cannot store answers")
     answer(page, WORDS[0], "1")
     wait_until_saved(page)
     assert Judgement.objects.get().value == 5
@@ -255,7 +255,7 @@ def test_a_storage_that_never_opens_is_done_without(new_page, amal):
     open_item(page, PAGE)
     for word in WORDS[:5]:  # more than were at hand: new ones come as well
         answer(page, word, "1")
-    expect(page.locator("[data-warning]")).to_contain_text("does not let the page keep anything")
+    expect(page.locator("[data-warning]")).to_contain_text("cannot store answers")
     wait_until_saved(page)
     assert Response.objects.count() == 5
 
@@ -270,13 +270,13 @@ def test_a_storage_that_stops_answering_is_done_without_and_nothing_is_lost(
     wait_until_saved(page)
     page.evaluate("window.stuck = true")
     answer(page, WORDS[1], "1")
-    expect(page.locator("[data-warning]")).to_contain_text("does not let the page keep anything")
+    expect(page.locator("[data-warning]")).to_contain_text("cannot store answers")
     wait_until_saved(page)
     assert Response.objects.count() == 2
     # what is in memory alone outlives the page all the same, in the quick storage
     page.context.set_offline(True)
     answer(page, WORDS[2], "2")
-    wait_for_status(page, "saved on this device: 1")
+    wait_for_status(page, "not sent yet: 1")
     page.context.set_offline(False)
     page.on("dialog", lambda dialog: dialog.accept())  # it asks before it is left
     page.route("**/annotate/answers/", lambda route: route.abort())
@@ -466,7 +466,7 @@ def test_a_skip_made_without_a_network_is_sent_later(new_page, amal, offline_is_
     page.get_by_label("I do not understand it").check()
     page.get_by_role("dialog").get_by_role("button", name="Skip").click()
     wait_for_attribute(page, WORDS[1])
-    wait_for_status(page, "saved on this device: 1")
+    wait_for_status(page, "not sent yet: 1")
     page.context.set_offline(False)
     wait_until_saved(page)
     assert Skip.objects.get().reason == "unclear"

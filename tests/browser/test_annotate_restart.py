@@ -104,9 +104,9 @@ def _killed_before_it_replies(page, server, installation) -> list[tuple[str, int
     wait_for_status(page, "Sending")
     wait_for_attribute(page, word(2))
     server.kill()
-    wait_for_status(page, "saved on this device: 1")
+    wait_for_status(page, "not sent yet: 1")
     clicked.append(answer(page, 2, "3"))
-    wait_for_status(page, "saved on this device: 2")
+    wait_for_status(page, "not sent yet: 2")
     assert len(kept(installation)["said"]) == 1
 
     server.start()
@@ -131,11 +131,11 @@ def _killed_after_it_wrote(page, server, installation, first: int) -> list[tuple
     page.route("**/studies/*/annotate/answers/", killed_before_the_reply)
     clicked = [answer(page, first, "1")]
     wait_for_attribute(page, word(first + 1))
-    wait_for_status(page, "saved on this device: 1")
+    wait_for_status(page, "not sent yet: 1")
     assert written == [200]
     assert len(kept(installation)["said"]) == first + 1
     clicked.append(answer(page, first + 1, "2"))
-    wait_for_status(page, "saved on this device: 2")
+    wait_for_status(page, "not sent yet: 2")
     page.unroute("**/studies/*/annotate/answers/")
     server.start()
     sent_in_the_end(page)
@@ -148,7 +148,7 @@ def _killed_under_a_draft(page, server, first: int) -> list[tuple[str, int, str]
     page.keyboard.press("1")
     server.kill()
     page.keyboard.press("Enter")
-    wait_for_status(page, "saved on this device: 1")
+    wait_for_status(page, "not sent yet: 1")
     wait_for_attribute(page, word(first + 1))
     page.keyboard.press("5")
     page.keyboard.type("half a thou")
