@@ -6,6 +6,15 @@ from annotation.exports import views as exports_views
 from annotation.images import views as images_views
 from annotation.participation.views import care, join, studies
 
+_ANNOTATE_ENDPOINTS = [
+    path("items/", endpoints.next_items, name="work_items"),
+    path("answers/", endpoints.answers, name="work_answers"),
+    path("skips/", endpoints.skips, name="work_skips"),
+    path("last/", endpoints.last, name="work_last"),
+    path("corrections/", endpoints.corrections, name="work_corrections"),
+    path("token/", endpoints.token, name="work_token"),
+]
+
 urlpatterns: list = [
     path("people/", accounts.people, name="accounts"),
     path("people/<slug:who>/", accounts.account, name="account"),
@@ -24,12 +33,9 @@ urlpatterns: list = [
     path("studies/<slug:name>/come-back/", care.come_back, name="come_back"),
     path("studies/<slug:name>/enter/", join.enter, name="enter"),
     path("join/<slug:code>/", join.join, name="join"),
-    path("studies/<slug:name>/desk/items/", endpoints.next_items, name="work_items"),
-    path("studies/<slug:name>/desk/answers/", endpoints.answers, name="work_answers"),
-    path("studies/<slug:name>/desk/skips/", endpoints.skips, name="work_skips"),
-    path("studies/<slug:name>/desk/last/", endpoints.last, name="work_last"),
-    path("studies/<slug:name>/desk/corrections/", endpoints.corrections, name="work_corrections"),
-    path("studies/<slug:name>/desk/token/", endpoints.token, name="work_token"),
+    # Pages that were open before an upgrade still send their answers here. `reverse` uses the later entry.
+    path("studies/<slug:name>/desk/", include(_ANNOTATE_ENDPOINTS)),
+    path("studies/<slug:name>/annotate/", include(_ANNOTATE_ENDPOINTS)),
     path("", include("annotation.urls_lead")),
     path("studies/<slug:name>/export/", exports_views.export_page, name="export_page"),
     path("studies/<slug:name>/export/download/", exports_views.export_download, name="export_download"),

@@ -219,13 +219,15 @@ class Person(threading.Thread):
             "answers": [{"option": option["id"], "value": 5, "position": option["position"]}],
         }
         if self.kind == "cycle":
-            self.post("submit", "/studies/load/desk/answers/", body)
+            self.post("submit", "/studies/load/annotate/answers/", body)
             return
-        said = self.post("both", "/studies/load/desk/answers/", {**body, "next": {"have": [], "wanted": 1}})
+        said = self.post(
+            "both", "/studies/load/annotate/answers/", {**body, "next": {"have": [], "wanted": 1}}
+        )
         [self.item] = said["next"]["items"]
 
     def fetched(self) -> dict[str, Any] | None:
-        given = self.post("next", "/studies/load/desk/items/", {"have": [], "wanted": 1})
+        given = self.post("next", "/studies/load/annotate/items/", {"have": [], "wanted": 1})
         if bool(given["items"]) == (self.kind == "next"):
             raise RuntimeError(f"{self.kind}: {given['state']} with {len(given['items'])} items")
         return next(iter(given["items"]), None)

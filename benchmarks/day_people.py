@@ -27,7 +27,7 @@ from locust.exception import StopUser
 
 PLAN: dict[str, Any] = json.loads(Path(sys.argv[1]).read_text())
 ORIGIN = f"https://{PLAN['from_proxy']['Host']}"
-DESK = "/studies/day/desk"
+ENDPOINTS = "/studies/day/annotate"
 AT_HAND = 3
 LANGUAGE = "en"
 
@@ -203,9 +203,9 @@ class Annotator(Somebody):
             self.send("submit again", "answers", body)
         self.take(told.get("next", {"items": []}))
 
-    def send(self, name: str, door: str, body: dict[str, Any]) -> Any:
+    def send(self, name: str, endpoint: str, body: dict[str, Any]) -> Any:
         """What the page's script sends; None where the server was away, which the journal has then."""
-        answer = self.client.post(f"{DESK}/{door}/", json=body, headers=self.of_page(), name=name)
+        answer = self.client.post(f"{ENDPOINTS}/{endpoint}/", json=body, headers=self.of_page(), name=name)
         return answer.json() if answer.status_code == 200 else None
 
     def of_page(self) -> dict[str, str]:
@@ -220,7 +220,7 @@ class Annotator(Somebody):
         headers = PLAN["from_proxy"] | self.of_page() | said
         head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         with socket.create_connection((at.hostname, at.port), timeout=60) as wire:
-            wire.sendall(f"POST {DESK}/answers/ HTTP/1.1\r\n{head}\r\n".encode() + data)
+            wire.sendall(f"POST {ENDPOINTS}/answers/ HTTP/1.1\r\n{head}\r\n".encode() + data)
             gevent.sleep(self.dice.uniform(0, 0.05))
 
 

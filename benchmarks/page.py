@@ -27,8 +27,8 @@ from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
 from benchmarks.annotate import commit, machine, percentiles
 from benchmarks.annotate_server import ROOT, Served
+from tests.browser.annotation_page import wait_for_item, wait_until_saved
 from tests.browser.conftest import FLAGS, chromium_path
-from tests.browser.desk import painted, saved
 
 Result = dict[str, Any]
 UNITS = 2_000
@@ -63,7 +63,7 @@ def first_page(context: BrowserContext, address: str) -> tuple[Page, Result]:
         lambda told: asked[told["requestId"]].update(size=told["encodedDataLength"]),
     )
     page.goto(address)
-    painted(page)
+    wait_for_item(page)
     page.wait_for_load_state("networkidle")
     pictures = [each for each in asked.values() if each.get("type") == "Image"]
     files = [each for each in asked.values() if each not in pictures]
@@ -78,7 +78,7 @@ def first_page(context: BrowserContext, address: str) -> tuple[Page, Result]:
 def answer(page: Page, number: int) -> None:
     """So many items, one after the other."""
     for _ in range(number):
-        painted(page)
+        wait_for_item(page)
         shown = page.locator("#item").get_attribute("data-shown")
         page.keyboard.press(random.choice("1234"))
         page.keyboard.press("Control+Enter")
@@ -97,8 +97,8 @@ def cut(context: BrowserContext, page: Page, seconds: float) -> int:
         page.wait_for_timeout(1_000)
     page.wait_for_timeout(max(0, 1000 * (until - time.monotonic())))
     context.set_offline(False)
-    painted(page)
-    saved(page)
+    wait_for_item(page)
+    wait_until_saved(page)
     return answered
 
 
@@ -112,7 +112,7 @@ def measured(server: Served, answers: int, offline: float) -> Result:
         page.evaluate(TIMES)
         answer(page, answers)
         times = [each / 1000 for each in page.evaluate("window.times")]
-        saved(page)
+        wait_until_saved(page)
         page.wait_for_load_state("networkidle")
         page.wait_for_timeout(2_000)  # whoever thinks for so long has the next items ready
         without = cut(context, page, offline)

@@ -214,9 +214,9 @@ class World:
         self.words = factories.rating_study(name="words", leads=lead)
         self.pictures = factories.rating_study(name="pictures", leads=lead, texts=())
         self.theirs = factories.rating_study(name="theirs", leads=[people["other_lead"]])
-        seat = factories.annotator(user=people["annotator"])
+        annotator = factories.annotator(user=people["annotator"])
         for study in (self.words, self.pictures):
-            factories.enrolment(study, who=seat, consented=True)
+            factories.enrolment(study, who=annotator, consented=True)
         answered = self.words.tasks.get().units.get(position=1)
         for value in (5, 5, 4):
             factories.response(answered, values=[value], who=factories.annotator())

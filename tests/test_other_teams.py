@@ -68,11 +68,11 @@ class Team:
         self.study.self_enrol = False
         self.study.save()
         self.person = factories.user(f"{tag}-annotator")
-        self.seat = factories.annotator(user=self.person, pseudonym=f"a-{tag}{mark}")
-        self.enrolment = factories.enrolment(self.study, who=self.seat, consented=True)
+        self.annotator = factories.annotator(user=self.person, pseudonym=f"a-{tag}{mark}")
+        self.enrolment = factories.enrolment(self.study, who=self.annotator, consented=True)
         self.task = self.study.tasks.get()
         self.unit = self.task.units.get()
-        factories.response(self.unit, values=[5], who=self.seat, justification=f"because {mark}")
+        factories.response(self.unit, values=[5], who=self.annotator, justification=f"because {mark}")
         made = factories.image_set(f"{tag}-set")
         made.title = f"Pictures {mark}"
         made.save()
@@ -274,7 +274,7 @@ def test_numbers_of_others_in_a_query_show_nothing_of_theirs(client, teams, role
         "task": theirs.task.pk,
         "unit": theirs.unit.pk,
         "person": theirs.enrolment.pk,
-        "annotator": theirs.seat.pk,
+        "annotator": theirs.annotator.pk,
         "text": theirs.study.consent_texts.get().pk,
         "user": theirs.lead.pk,
         "run": theirs.run.pk,
@@ -311,7 +311,7 @@ class TestNumbersInBodies:
     @staticmethod
     def held(client, user, study):
         client.force_login(user)
-        answer = client.post(f"/studies/{study.name}/desk/items/", "{}", content_type="application/json")
+        answer = client.post(f"/studies/{study.name}/annotate/items/", "{}", content_type="application/json")
         return answer.json()["items"][0]
 
     @staticmethod
@@ -327,10 +327,10 @@ class TestNumbersInBodies:
         yield "my key for another's item", self.answer_to(other, client_key=mine["client_key"])
         yield "another's key for my item", self.answer_to(mine, client_key=other["client_key"])
 
-    @pytest.mark.parametrize("door", ["answers", "skips", "corrections"])
+    @pytest.mark.parametrize("endpoint", ["answers", "skips", "corrections"])
     @pytest.mark.parametrize("whose", ["mate", "other team"])
     def test_what_another_holds_cannot_be_answered_skipped_or_corrected(
-        self, client, teams, mate, door, whose
+        self, client, teams, mate, endpoint, whose
     ):
         ours, theirs = teams
         if whose == "mate":
@@ -341,13 +341,13 @@ class TestNumbersInBodies:
         program = Program(ours.person, "annotate")
         before = everything()
         for wrong, body in self.sendings(mine, other):
-            if door == "skips":
+            if endpoint == "skips":
                 body = {key: body[key] for key in ("unit", "client_key")} | {"reason": "unclear"}
             page = client.post(
-                f"/studies/{ours.study.name}/desk/{door}/", body, content_type="application/json"
+                f"/studies/{ours.study.name}/annotate/{endpoint}/", body, content_type="application/json"
             )
             assert page.status_code in {403, 404, 422}, (wrong, page.text)
-            api = program.post(f"studies/{ours.study.name}/{door}", body)
+            api = program.post(f"studies/{ours.study.name}/{endpoint}", body)
             assert api.status_code in {403, 404, 422}, (wrong, api.text)
         assert everything() == before
 

@@ -5,6 +5,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from annotation import policies
 from annotation.core.requests import LoggedIn
 from annotation.participation.queries import enrolments
 
@@ -12,5 +13,6 @@ from annotation.participation.queries import enrolments
 @login_required
 @require_safe
 def home(request: LoggedIn) -> HttpResponse:
-    context = {"studies": enrolments.study_cards(request.user), "led": enrolments.studies_led(request.user)}
+    led = policies.studies_led_by(request.user).order_by("title")
+    context = {"studies": enrolments.study_cards(request.user), "led": led}
     return render(request, "visage_app/home.html", context)

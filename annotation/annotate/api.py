@@ -1,7 +1,7 @@
-"""For front ends of one's own: fetching items and sending answers, as the page at work does.
+"""API for other front ends: fetch items and send answers, as the annotation page does.
 
-The rules are those of the page, since the services are: an answer is kept once however often it is sent,
-under the key that came with its item, and in any state of the study.
+The services and rules are the page's: an answer is stored once, however often it is sent, under the key that
+came with its item, and in any state of the study.
 """
 
 from __future__ import annotations
@@ -18,37 +18,45 @@ from rest_framework.response import Response
 from annotation.annotate import queries
 from annotation.annotate.serializers import (
     AnswerBody,
+    AnswerResultSerializer,
     LastAnswersSerializer,
     NextBody,
+    NextItemsSerializer,
     SkipBody,
-    TakenSerializer,
-    WorkSerializer,
     as_answer,
 )
 from annotation.annotate.services import items, responses
+from annotation.annotate.services.answer_rules import AnswerRefused
 from annotation.api.errors import Conflict, NothingLeft, refusals
-from annotation.assignment.queries import Seat
-from annotation.participation.enrolment_resource import TAGS, WORDS, Working, no_consent, seat_of, unblocked
+from annotation.assignment.queries import Membership
+from annotation.participation.enrolment_resource import (
+    TAGS,
+    WORDS,
+    Working,
+    no_consent,
+    require_membership,
+    require_unblocked,
+)
 from annotation.participation.queries import enrolments
 
-_NO_PART = {
-    409: OpenApiResponse(description="The person has no part in the study yet: `state` is no_consent."),
+_NO_CONSENT = {
+    409: OpenApiResponse(description="The person has not consented yet: `state` is no_consent."),
 }
-_REFUSED = {
-    **_NO_PART,
-    403: OpenApiResponse(description="The item was never given to this annotator under this key."),
-    422: OpenApiResponse(description="This cannot be an answer to the item; detail says why."),
+_REFUSALS = {
+    **_NO_CONSENT,
+    403: OpenApiResponse(description="The item was never assigned to this annotator under this key."),
+    422: OpenApiResponse(description="The answer breaks a rule of the item; detail says which."),
 }
 
 
 class Next(Working):
-    """What to show next."""
+    """The next items."""
 
     @extend_schema(
         operation_id="work_next",
         request=NextBody,
         responses={
-            200: WorkSerializer,
+            200: NextItemsSerializer,
             404: OpenApiResponse(
                 description="Nothing is left for them (type nothing-left), or there is no such study."
             ),
@@ -61,100 +69,106 @@ class Next(Working):
     )
     def post(self, request: Request, name: str) -> Response:
         """Up to `wanted` items, reserved for this annotator: the same ones again until they are answered or
-        skipped. `held` names everything in their hands; `items` leaves out what the client has."""
+        skipped. `held` lists the keys of all their items; `items` leaves out those that the client has."""
         body = self.body(NextBody)
-        seat = seat_of(request, name)
-        if seat.leads:
-            raise Conflict("Who leads a study may not answer in it.", state="blocked")
-        if not seat.consented:
+        membership = require_membership(request, name)
+        if membership.leads:
+            raise Conflict("Leads of a study may not answer in it.", state="blocked")
+        if not membership.consented:
             raise no_consent(name)
-        given = items.next_items(enrolment=seat.enrolment, wanted=body["wanted"])
-        if given.state == "done":
+        assigned = items.next_items(enrolment=membership.enrolment, wanted=body["wanted"])
+        if assigned.state == "done":
             raise NothingLeft(WORDS["done"])
-        if given.state != "items":
-            raise Conflict(WORDS[given.state], state=given.state)
+        if assigned.state != "items":
+            raise Conflict(WORDS[assigned.state], state=assigned.state)
         have: set[UUID] = set(body["have"])
-        fresh = [item for item in given.items if item.client_key not in have]
-        told = {
-            "held": given.held,
-            "items": queries.described(
-                study_id=seat.enrolment.study_id,
-                keys={item.unit_id: item.client_key for item in fresh},
-                training=[item.unit_id for item in fresh if item.purpose == "training"],
+        new = [item for item in assigned.items if item.client_key not in have]
+        reply = {
+            "held": assigned.assigned_keys,
+            "items": queries.units_as_json(
+                study_id=membership.enrolment.study_id,
+                keys={item.unit_id: item.client_key for item in new},
+                training=[item.unit_id for item in new if item.purpose == "training"],
                 language=get_language() or "",
             ),
-            "answered": enrolments.rated(enrolment=seat.enrolment),
+            "answered": enrolments.answered_items(enrolment=membership.enrolment),
         }
-        return Response(WorkSerializer(told).data)
+        return Response(NextItemsSerializer(reply).data)
 
 
 class Answers(Working):
-    """Answers, and one's own last ones."""
+    """Answers, and the annotator's last ones."""
 
-    @extend_schema(operation_id="answers_last", responses={200: LastAnswersSerializer, **_NO_PART}, tags=TAGS)
+    @extend_schema(
+        operation_id="answers_last", responses={200: LastAnswersSerializer, **_NO_CONSENT}, tags=TAGS
+    )
     def get(self, request: Request, name: str) -> Response:
-        """The annotator's own last ten answers, each with the key under which a correction is sent."""
-        seat = seat_of(request, name)
-        own = queries.last_answers(enrolment=seat.enrolment)
+        """The annotator's last ten answers, each with the key for a correction."""
+        membership = require_membership(request, name)
+        last_answers = queries.last_answers(enrolment=membership.enrolment)
         keys = {
             answer.response.unit_id: responses.correction_key(
-                enrolment=seat.enrolment, earlier=answer.response
+                enrolment=membership.enrolment, earlier=answer.response
             )
-            for answer in own
+            for answer in last_answers
         }
-        shown = queries.described(study_id=seat.enrolment.study_id, keys=keys, language=get_language() or "")
+        units = queries.units_as_json(
+            study_id=membership.enrolment.study_id, keys=keys, language=get_language() or ""
+        )
         answers = [
             {
                 "item": item,
                 "submitted_at": answer.response.submitted_at,
-                "answers": [{"option": option, **said} for option, said in answer.said.items()],
+                "answers": [
+                    {"option": option, **judgement} for option, judgement in answer.judgements.items()
+                ],
             }
-            for answer, item in zip(own, shown, strict=True)
+            for answer, item in zip(last_answers, units, strict=True)
         ]
         return Response(LastAnswersSerializer({"answers": answers}).data)
 
     @extend_schema(
         operation_id="answers_submit",
         request=AnswerBody,
-        responses={201: TakenSerializer, 200: TakenSerializer, **_REFUSED},
+        responses={201: AnswerResultSerializer, 200: AnswerResultSerializer, **_REFUSALS},
         tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
         """Send one answer. Sending it again is the same as sending it once (200)."""
-        return _taken(responses.submit, seat_of(request, name), self.body(AnswerBody))
+        return _store_answer(responses.submit, require_membership(request, name), self.body(AnswerBody))
 
 
 class Corrections(Working):
-    """Changes of mind."""
+    """Corrections."""
 
     @extend_schema(
         operation_id="answers_correct",
         request=AnswerBody,
-        responses={201: TakenSerializer, 200: TakenSerializer, **_REFUSED},
+        responses={201: AnswerResultSerializer, 200: AnswerResultSerializer, **_REFUSALS},
         tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
-        """Change an answer of one's own, under the key that `GET .../answers` gives; the earlier one stays
-        as a superseded revision."""
-        return _taken(responses.revise, unblocked(request, name), self.body(AnswerBody))
+        """Correct an answer, under the key from `GET .../answers`. The earlier one stays as a superseded
+        revision."""
+        return _store_answer(responses.revise, require_unblocked(request, name), self.body(AnswerBody))
 
 
 class Skips(Working):
-    """Passing over an item."""
+    """Skips."""
 
     @extend_schema(
         operation_id="answers_skip",
         request=SkipBody,
-        responses={204: OpenApiResponse(description="It goes to somebody else."), **_REFUSED},
+        responses={204: OpenApiResponse(description="The item goes to somebody else."), **_REFUSALS},
         tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
-        """Pass over an item, with a reason. It costs nothing; skipping twice is the same as once."""
-        seat = unblocked(request, name)
+        """Skip an item, with a reason. It costs nothing; skipping twice is the same as once."""
+        membership = require_unblocked(request, name)
         body = self.body(SkipBody)
         with _answer_refusals():
             responses.skip(
-                enrolment=seat.enrolment,
+                enrolment=membership.enrolment,
                 unit_id=body["unit"],
                 client_key=body["client_key"],
                 reason=body["reason"],
@@ -164,25 +178,27 @@ class Skips(Working):
 
 
 def _answer_refusals() -> Any:
-    return refusals(responses.AnswerRefused, forbidden=responses.NotYours, status=422)
+    return refusals(AnswerRefused, forbidden=responses.NotAssigned, status=422)
 
 
-def _taken(take: Callable[..., responses.Submitted], seat: Seat, body: dict[str, Any]) -> Response:
+def _store_answer(
+    store: Callable[..., responses.Submitted], membership: Membership, body: dict[str, Any]
+) -> Response:
     with _answer_refusals():
-        submitted = take(
-            enrolment=seat.enrolment,
+        submitted = store(
+            enrolment=membership.enrolment,
             unit_id=body["unit"],
             client_key=body["client_key"],
-            answers=[as_answer(said) for said in body["answers"]],
+            answers=[as_answer(judgement) for judgement in body["answers"]],
             started_at=body["started_at"],
             active_ms=body["active_ms"],
             idle_ms=body["idle_ms"],
             language=body["language"],
         )
-    told = {
-        # That something was a check is not told: nobody learns which items are gold.
-        "outcome": "kept" if submitted.outcome in {"filled", "check", "revised"} else submitted.outcome,
+    result = {
+        "outcome": submitted.public_outcome,
         "correct": submitted.correct,
         "feedback": submitted.feedback,
     }
-    return Response(TakenSerializer(told).data, status=200 if submitted.outcome == "repeat" else 201)
+    status = 200 if submitted.outcome == "repeat" else 201
+    return Response(AnswerResultSerializer(result).data, status=status)

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django import forms
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-_LARGEST_ID = 2**63 - 1
-_DAY_MS = 24 * 60 * 60 * 1000
+from annotation.annotate.limits import DAY_MS, MAX_ID, plausible_start
 
 
-class Prose(forms.CharField):
-    """A text of several lines. Browsers send their ends as CR LF and count them as one character, so they
-    are put right before the length is looked at."""
+class MultilineField(forms.CharField):
+    """A text of several lines. Browsers send line ends as CR LF but count them as one character, so they are
+    converted before the length is checked."""
 
     def to_python(self, value: Any) -> str:
         return super().to_python(value.replace("\r\n", "\n") if isinstance(value, str) else value) or ""
 
 
 class RatingForm(forms.Form):
-    """One rated attribute. What is about time is a help, not a condition: nonsense there loses no answer."""
+    """One rated attribute. Invalid times are ignored: they must not cost an answer."""
 
-    unit = forms.IntegerField(min_value=1, max_value=_LARGEST_ID)
+    unit = forms.IntegerField(min_value=1, max_value=MAX_ID)
     client_key = forms.UUIDField()
     value = forms.IntegerField(
         error_messages={
@@ -32,20 +30,15 @@ class RatingForm(forms.Form):
             "invalid": _("Please choose one of the answers."),
         }
     )
-    justification = Prose(required=False, max_length=2000)
-    # Plain fields: a text field would refuse what is too long or holds a NUL, and with it the answer.
+    justification = MultilineField(required=False, max_length=2000)
+    # Plain fields: a text field would refuse a long text or a NUL, and with it the answer.
     started_at = forms.Field(required=False)
     active_ms = forms.Field(required=False)
 
     def clean_started_at(self) -> datetime | None:
-        try:
-            started = datetime.fromisoformat(self.cleaned_data["started_at"] or "")
-        except ValueError:
-            return None
-        plausible = timezone.is_aware(started) and started > timezone.now() - timedelta(days=30)
-        return started if plausible else None
+        return plausible_start(self.cleaned_data["started_at"])
 
     def clean_active_ms(self) -> int | None:
         text = self.cleaned_data["active_ms"] or ""
-        # The slice keeps what Python refuses to read as a number (thousands of digits) beyond any day.
-        return min(int(text[:20]), _DAY_MS) if text.isascii() and text.isdigit() else None
+        # Python refuses to convert thousands of digits; the slice avoids that and still exceeds a day.
+        return min(int(text[:20]), DAY_MS) if text.isascii() and text.isdigit() else None

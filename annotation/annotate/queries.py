@@ -1,4 +1,4 @@
-"""What the page at work shows: units as JSON, and one's own last answers. Nothing here writes."""
+"""What the annotation page shows: units as JSON, and an annotator's last answers. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import OuterRef, Subquery
 from django.urls import reverse
 
-from annotation.core.prepared import Given, Prepared
+from annotation.core.prepared import Param, Prepared
 from annotation.core.translation import looked_for, translation
 from annotation.models import (
     Box,
@@ -31,7 +31,7 @@ from annotation.studies.study_file.default_wordings import usual_wording
 
 JSON = dict[str, Any]
 
-_PLACES = re.compile(r"(\[attr\]|\[id\])")
+_PLACEHOLDERS = re.compile(r"(\[attr\]|\[id\])")
 _COLUMNS = (
     "pk",
     "role",
@@ -53,27 +53,27 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True)
-class OwnAnswer:
-    """One of somebody's own current answers: `said` is what they said of each option, by its id."""
+class LastAnswer:
+    """A current response of an annotator. `judgements`: option id -> their judgement of it, as JSON."""
 
     response: Response
-    said: dict[int, JSON]
+    judgements: dict[int, JSON]
 
 
-def described(
+def units_as_json(
     *, study_id: int, keys: Mapping[int, UUID], training: Sequence[int] = (), language: str = ""
 ) -> list[JSON]:
     """The study's units in `keys` (unit id -> client key) as the page shows them, in that order, in one
     query.
 
     Options are in the order in which this annotator sees them: shuffled by the key, none of the above
-    last. What a unit is for is not told, except for those in `training` (DESIGN §5).
+    last. The purpose of a unit is not revealed, except for those in `training` (DESIGN §5).
     """
     if not keys:
-        return []  # a query for no unit is none that could be prepared
+        return []  # a query for no units cannot be prepared
     rows: dict[int, list[JSON]] = {unit_id: [] for unit_id in keys}
     units = {f"unit_{number}": unit_id for number, unit_id in enumerate(keys)}
-    for row in _options(len(units)).all(study=study_id, **units):
+    for row in _options_query(len(units)).all(study=study_id, **units):
         rows[row["unit_id"]].append(row)
     return [
         _unit(shown_order(rows[unit_id], key=key), key=key, training=unit_id in training, language=language)
@@ -83,10 +83,10 @@ def described(
 
 
 @cache
-def _options(units: int) -> Prepared[JSON]:
-    """The options of so many units."""
-    asked: Any = [Given(f"unit_{number}") for number in range(units)]
-    options = Option.objects.filter(unit__pk__in=asked, unit__task__study=Given("study"))
+def _options_query(units: int) -> Prepared[JSON]:
+    """The query for the options of so many units."""
+    params: Any = [Param(f"unit_{number}") for number in range(units)]
+    options = Option.objects.filter(unit__pk__in=params, unit__task__study=Param("study"))
     last_page = (
         Unit.objects.filter(task=OuterRef("unit__task"), image=OuterRef("unit__image"))
         .order_by("-page")
@@ -96,16 +96,16 @@ def _options(units: int) -> Prepared[JSON]:
 
 
 def shown_order(options: Sequence[JSON], *, key: UUID) -> list[JSON]:
-    """Options in a random order that the key decides; none of the above stays last (PROTOCOL §5)."""
+    """The options shuffled by the key; none of the above stays last (PROTOCOL §5)."""
     last = [option for option in options if option["role"] == OptionRole.NONE_OF_ABOVE]
     rest = [option for option in options if option["role"] != OptionRole.NONE_OF_ABOVE]
-    random.Random(key.int).shuffle(rest)  # noqa: S311 - an order to look at, not a secret
+    random.Random(key.int).shuffle(rest)  # noqa: S311 - an order, not a secret
     return rest + last
 
 
-def last_answers(*, enrolment: Enrolment, limit: int = 10) -> list[OwnAnswer]:
-    """Somebody's own last answers, the newest first. Training is left out; gold items are in it, since
-    whatever is missing could be told to be gold."""
+def last_answers(*, enrolment: Enrolment, limit: int = 10) -> list[LastAnswer]:
+    """An annotator's last answers, newest first. Training is left out. Gold items are included, since leaving
+    them out would reveal which items are gold."""
     responses = list(
         Response.objects.filter(
             annotator=enrolment.annotator_id,
@@ -116,19 +116,19 @@ def last_answers(*, enrolment: Enrolment, limit: int = 10) -> list[OwnAnswer]:
         .exclude(unit__purpose=Purpose.TRAINING)
         .order_by("-submitted_at", "-pk")[:limit]
     )
-    said: dict[int, dict[int, JSON]] = {response.pk: {} for response in responses}
-    by_judgement: dict[int, JSON] = {}
-    for judgement in Judgement.objects.filter(response__in=said):
-        by_judgement[judgement.pk] = said[judgement.response_id][judgement.option_id] = {
+    judgements: dict[int, dict[int, JSON]] = {response.pk: {} for response in responses}
+    by_id: dict[int, JSON] = {}
+    for judgement in Judgement.objects.filter(response__in=judgements):
+        by_id[judgement.pk] = judgements[judgement.response_id][judgement.option_id] = {
             "value": judgement.value,
             "position": judgement.position,
             "justification": judgement.justification,
             "whole_image": judgement.whole_image,
             "boxes": [],
         }
-    for box in Box.objects.filter(judgement__response__in=said).order_by("pk"):
-        by_judgement[box.judgement_id]["boxes"].append([box.x0, box.y0, box.x1, box.y1])
-    return [OwnAnswer(response=response, said=said[response.pk]) for response in responses]
+    for box in Box.objects.filter(judgement__response__in=judgements).order_by("pk"):
+        by_id[box.judgement_id]["boxes"].append([box.x0, box.y0, box.x1, box.y1])
+    return [LastAnswer(response=response, judgements=judgements[response.pk]) for response in responses]
 
 
 def _unit(options: Sequence[JSON], *, key: UUID, training: bool, language: str) -> JSON:
@@ -136,14 +136,14 @@ def _unit(options: Sequence[JSON], *, key: UUID, training: bool, language: str) 
     kind = row["unit__task__kind"]
     attribute = row["unit__attribute__text"] or row["unit__association__attribute__text"] or ""
     identity = row["unit__association__group__demonym"] or row["unit__association__group__name"] or ""
-    wording, of = _wording(row, language)
+    wording, wording_language = _wording(row, language)
     return {
         "unit": row["unit_id"],
         "client_key": str(key),
         "kind": kind,
         "training": training,
         "statement": _statement(wording, attribute=attribute, identity=identity),
-        "language": of,
+        "language": wording_language,
         "attribute": attribute,
         "identity": identity,
         "options": [
@@ -162,27 +162,27 @@ def _unit(options: Sequence[JSON], *, key: UUID, training: bool, language: str) 
 
 
 def _wording(row: JSON, language: str) -> tuple[str, str]:
-    """The task's wording in the language asked for, its own or, where it has none and is worded as usual,
-    the program's; else as written. And which language that is."""
-    if said := translation(row["unit__task__translations"] or {}, "wording", language):
-        return said
-    written = row["unit__task__wording"]
+    """The task's wording in `language`, and the language it is in. Without a translation of its own, a task
+    with the default wording gets the program's translation, and any other the wording as written."""
+    if translated := translation(row["unit__task__translations"] or {}, "wording", language):
+        return translated
+    wording = row["unit__task__wording"]
     for name in looked_for(language):
-        if usual := usual_wording(written, name):
+        if usual := usual_wording(wording, name):
             return usual, name
-    return written, settings.LANGUAGE_CODE
+    return wording, settings.LANGUAGE_CODE
 
 
 def _statement(wording: str, *, attribute: str, identity: str) -> list[tuple[str, str]]:
     """The wording in parts: ("text", ...), ("attribute", ...), ("identity", ...)."""
-    named = {"[attr]": ("attribute", attribute), "[id]": ("identity", identity)}
-    return [named.get(part, ("text", part)) for part in _PLACES.split(wording) if part]
+    values = {"[attr]": ("attribute", attribute), "[id]": ("identity", identity)}
+    return [values.get(part, ("text", part)) for part in _PLACEHOLDERS.split(wording) if part]
 
 
 def _image(row: JSON) -> JSON:
-    kept = bool(row["unit__image__file"])
+    stored = bool(row["unit__image__file"])
     return {
-        "url": reverse("image_file", args=[row["unit__image_id"]]) if kept else "",
+        "url": reverse("image_file", args=[row["unit__image_id"]]) if stored else "",
         "width": row["unit__image__width"],
         "height": row["unit__image__height"],
     }

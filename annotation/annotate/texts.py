@@ -1,4 +1,4 @@
-"""What the page at work says in its own words, in the reader's language."""
+"""Texts of the annotation page, in the reader's language."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotation.core import scales
 from annotation.models import SkipReason, TaskKind
 
 NOTES: dict[str, str | Promise] = {
-    # PROTOCOL §3: said every time
+    # PROTOCOL §3: shown with every item
     TaskKind.PREVALENCE: gettext_lazy(
         "The question is whether you know of such an opinion in society, not whether you hold it."
     ),
@@ -22,7 +22,7 @@ NOTES: dict[str, str | Promise] = {
         "or say that it is visible in the image as a whole."
     ),
 }
-"""Kind of task -> the sentence that stands under each statement."""
+"""Kind of task -> the note under each statement."""
 
 
 def labels() -> dict[str, list[dict[str, Any]]]:
@@ -57,18 +57,18 @@ def messages() -> dict[str, str]:
     return {
         "saved": _("All answers saved"),
         "sending": _("Sending…"),
-        "offline": _("No connection: answers kept here: {n}"),
-        "login": _("You were logged out: answers kept here: {n}"),
-        "stranger": _("Somebody else is logged in: your answers are kept here: {n}"),
+        "offline": _("No connection. Answers not sent yet: {n}"),
+        "login": _("You were logged out. Answers not sent yet: {n}"),
+        "other_user": _("Somebody else is logged in. Your answers not sent yet: {n}"),
         "log_in": _("Log in again"),
         "memory": _(
-            "This browser does not let the page keep anything. "
-            "Do not close it before it says that all answers are saved."
+            "This browser cannot store answers. "
+            "Do not close this page before it says that all answers are saved."
         ),
         "back_online": _("Connected again."),
-        "send": _("Send and go on"),
+        "send": _("Submit and continue"),
         "save_correction": _("Save the correction"),
-        "go_on": _("Go on"),
+        "go_on": _("Continue"),
         "progress": _("{answered} of {total} rated"),
         "why_unsure": _("Why are you unsure?"),
         "why_hint": _("A few words are enough. Needed when you choose Unsure."),
@@ -83,7 +83,7 @@ def messages() -> dict[str, str]:
         "image": _("The image to be judged"),
         "image_missing": _("The image cannot be shown. You can skip this item."),
         "image_blurred": _("Please reveal the image before you answer, or skip it."),
-        "image_coming": _("The image is not there yet. Please wait for it, or skip it."),
+        "image_coming": _("The image is still loading. Please wait for it, or skip it."),
         "page": _("Page {page} of {pages} for this image"),
         "options": _("What the image depicts"),
         "draw": _("Draw a box"),
@@ -95,40 +95,40 @@ def messages() -> dict[str, str]:
         "whole_image": _("Visible in the image as a whole"),
         "active": _("Boxes are drawn for '{attribute}' now."),
         "editor_missing": _("The drawing tool could not be loaded. Please reload the page."),
-        "waiting": _("The next item is on its way…"),
+        "waiting": _("Loading the next item…"),
         "waiting_offline": _(
-            "There is no connection. Everything you answered is kept here, "
-            "and the next item comes when the connection is back."
+            "There is no connection. Your answers are kept until it is back, "
+            "and then the next item will load."
         ),
-        "repeat": _("You had answered that item in another window. The first answer counts."),
+        "repeat": _("You already answered that item in another window. The first answer counts."),
         "elsewhere": _("That item was answered in another window. Here is the next one."),
-        "surplus": _("Thank you. That item was finished meanwhile; yours is kept as an extra answer."),
-        "refused": _("An answer could not be taken: {error}"),
-        "not_yours": _("An answer could not be kept: {error}"),
+        "surplus": _("Thank you. That item has enough answers by now; yours is saved as an extra answer."),
+        "refused": _("An answer was not accepted: {error}"),
+        "not_yours": _("An answer could not be saved: {error}"),
         "practice": _("Practice item"),
         "right": _("As expected."),
-        "wrong": _("We had expected another answer."),
+        "wrong": _("We expected another answer."),
         "skipped": _("Skipped."),
-        "corrected": _("The correction is kept."),
+        "corrected": _("The correction is saved."),
         "correcting": _("You are correcting an earlier answer."),
-        "leave_it": _("Leave it as it was"),
+        "leave_it": _("Discard the correction"),
         "correct": _("Correct"),
         "no_answers": _("You have not answered anything yet."),
-        "last_offline": _("Your last answers can be looked at when the connection is back."),
+        "last_offline": _("Your last answers can be shown when the connection is back."),
         "choose_reason": _("Please choose a reason."),
     }
 
 
-def board() -> dict[str, str]:
-    """Texts of the drawing board, by their names in static/annotation/boxes/messages.js."""
+def box_editor() -> dict[str, str]:
+    """Texts of the box editor, by their names in static/annotation/boxes/messages.js."""
     return {
-        "editor": _("Picture with boxes"),
+        "editor": _("Image with boxes"),
         "help": _(
             "R draws, V selects. To draw by keyboard: arrow keys move the cross by 10 pixels (Shift "
             "1, Ctrl 50), Enter sets a corner, arrow keys size the box, Enter finishes it. Right and "
             "left square brackets go through the boxes, arrow keys move the selected box, Alt with "
-            "arrow keys changes its size, Delete removes it. Ctrl+Z undoes, Ctrl+Shift+Z does it "
-            "again, Escape cancels. Plus, minus and F zoom, space held down moves the view."
+            "arrow keys changes its size, Delete removes it. Ctrl+Z undoes, Ctrl+Shift+Z redoes, "
+            "Escape cancels. Plus, minus and F zoom, holding the space bar moves the view."
         ),
         "tools": _("Box tools"),
         "draw": _("Draw"),
@@ -136,13 +136,13 @@ def board() -> dict[str, str]:
         "pan": _("Move view"),
         "zoomIn": _("Zoom in"),
         "zoomOut": _("Zoom out"),
-        "zoomFit": _("Whole picture"),
+        "zoomFit": _("Fit to window"),
         "undo": _("Undo"),
         "redo": _("Redo"),
         "remove": _("Delete box"),
         "reveal": _("Reveal image"),
         "conceal": _("Blur image"),
-        "retry": _("Load the picture again"),
+        "retry": _("Load the image again"),
         "box": _(
             "Box {n} of {label}: left {left}, top {top}, width {width}, height {height} "
             "of {imageWidth} by {imageHeight}"
@@ -159,14 +159,14 @@ def board() -> dict[str, str]:
         "noBoxes": _("There are no boxes here."),
         "deselected": _("Nothing selected."),
         "removed": _("Deleted. {count} left."),
-        "assigned": _("Now a box of {label}."),
+        "assigned": _("Assigned to {label}."),
         "undone": _("Undone. Boxes: {count}."),
-        "redone": _("Done again. Boxes: {count}."),
+        "redone": _("Redone. Boxes: {count}."),
         "nothingToUndo": _("There is nothing to undo."),
-        "nothingToRedo": _("There is nothing to do again."),
+        "nothingToRedo": _("There is nothing to redo."),
         "zoom": _("Zoom {percent} %"),
         "revealed": _("The image is shown."),
         "concealed": _("The image is blurred."),
         "stillBlurred": _("Reveal the image first."),
-        "failed": _("The picture could not be loaded."),
+        "failed": _("The image could not be loaded."),
     }

@@ -1,8 +1,8 @@
-"""Lease keys: proof that a unit was given to an annotator, without a row to keep it in.
+"""Lease keys: they prove that a unit was assigned to an annotator, without a database row.
 
-A key is a UUID of 64 bits that make it unique and 64 bits of HMAC-SHA256 over those bits, the annotator
-and the unit. It serves as the idempotency key of the answer. Because it proves itself, an answer that
-arrives after its lease was returned can still be told from a stranger's (docs/adr/0002-slots.md).
+A key is a UUID of 64 random bits and 64 bits of HMAC-SHA256 over those bits, the annotator and the unit. It
+is also the idempotency key of the answer. Since the key proves itself, an answer that arrives after its lease
+was returned can still be told from somebody else's (docs/adr/0002-slots.md).
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ def _proof(unique: bytes, *, annotator_id: int, unit_id: int) -> bytes:
 
 
 def issue(*, annotator_id: int, unit_id: int) -> UUID:
-    """A new key: each lease of a slot has its own."""
+    """A new key. Each lease of a slot has its own."""
     unique = secrets.token_bytes(_HALF)
     return UUID(bytes=unique + _proof(unique, annotator_id=annotator_id, unit_id=unit_id))
 
 
 def fixed(*, annotator_id: int, unit_id: int, occasion: str) -> UUID:
-    """The one key of an occasion, the same however often it is asked for: a check that is put to an
-    annotator once, or the next revision of an answer."""
+    """A key that is always the same for this `occasion`: a check that an annotator answers once, or the next
+    revision of an answer."""
     unique = _digest(f"occasion:{occasion}:{annotator_id}:{unit_id}")
     return UUID(bytes=unique + _proof(unique, annotator_id=annotator_id, unit_id=unit_id))
 
 
 def was_issued(key: UUID, *, annotator_id: int, unit_id: int) -> bool:
-    """Whether this server gave `unit_id` to `annotator_id` under `key`."""
+    """Whether this server assigned `unit_id` to `annotator_id` under `key`."""
     unique, proof = key.bytes[:_HALF], key.bytes[_HALF:]
     expected = _proof(unique, annotator_id=annotator_id, unit_id=unit_id)
     return constant_time_compare(proof.hex(), expected.hex())

@@ -1,4 +1,4 @@
-"""The enrolment of an account in a study, read in one query. Nothing here writes."""
+"""An account's enrolment in a study, read in one query. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, OuterRef, Subquery
 
-from annotation.core.prepared import Given, Prepared
+from annotation.core.prepared import Param, Prepared
 from annotation.models import (
     Consent,
     ConsentText,
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Seat:
-    """Somebody's place in a study: their enrolment, whether they agreed to the latest consent text, and
-    whether they lead the study (and so may not answer in it)."""
+class Membership:
+    """An account's enrolment in a study. `consented`: they agreed to the latest consent text; `leads`: they
+    lead the study, and so may not answer in it."""
 
     enrolment: Enrolment
     consented: bool
@@ -36,9 +36,8 @@ class Seat:
 
 _LATEST_TEXT = ConsentText.objects.filter(study=OuterRef(OuterRef("study"))).order_by("-version")
 
-
-SEATS = (
-    Enrolment.objects.filter(annotator__user=Given("user"), study__name=Given("study"))
+MEMBERSHIPS = (
+    Enrolment.objects.filter(annotator__user=Param("user"), study__name=Param("study"))
     .select_related("study")
     .annotate(
         consented=Exists(
@@ -49,18 +48,17 @@ SEATS = (
                 text__version=Subquery(_LATEST_TEXT.values("version")[:1]),
             )
         ),
-        leads=Exists(Study.leads.through.objects.filter(study=OuterRef("study"), user=Given("user"))),
+        leads=Exists(Study.leads.through.objects.filter(study=OuterRef("study"), user=Param("user"))),
     )
 )
-"""What `seat` reads."""
+"""The query set that `membership` reads."""
+
+_MEMBERSHIP = Prepared(MEMBERSHIPS)
 
 
-_SEAT = Prepared(SEATS)
-
-
-def seat(*, user: User, study_name: str, by: Prepared[Any] = _SEAT) -> Seat | None:
-    """The place of `user` in a study, with the study, in one query: SEATS, or one that was made of it."""
-    enrolment: Any = by.first(user=user.pk, study=study_name)
+def membership(*, user: User, study_name: str, query: Prepared[Any] = _MEMBERSHIP) -> Membership | None:
+    """The membership of `user` in a study, or None, in one query. `query` is made from MEMBERSHIPS."""
+    enrolment: Any = query.first(user=user.pk, study=study_name)
     if enrolment is None:
         return None
-    return Seat(enrolment=enrolment, consented=enrolment.consented, leads=enrolment.leads)
+    return Membership(enrolment=enrolment, consented=enrolment.consented, leads=enrolment.leads)

@@ -2,9 +2,9 @@
 
 What annotators do at every item takes the ORM longer to put into SQL than the database to answer
 (docs/performance.md). A `Prepared` query is put into SQL the first time it runs; later runs only fill in
-the values of its `Given`s:
+the values of its `Param`s:
 
-    _BY_NAME = Prepared(Study.objects.filter(name=Given("name")))
+    _BY_NAME = Prepared(Study.objects.filter(name=Param("name")))
     study = _BY_NAME.first(name="words")
 
 It finds and returns what the query set would, locks and related objects included.
@@ -30,7 +30,7 @@ from django.db.transaction import TransactionManagementError
 Row = TypeVar("Row")
 
 
-class Given(Expression):
+class Param(Expression):
     """A value that is filled in when the query runs, by this name. In arithmetic it is a whole number."""
 
     def __init__(self, name: str) -> None:
@@ -48,7 +48,7 @@ class _Statement:
         self.query = query
 
     def written(self) -> tuple[Any, str, tuple[Any, ...]]:
-        """The compiler, the SQL and its parameters, `Given`s among them."""
+        """The compiler, the SQL and its parameters, `Param`s among them."""
         # With the connection, since a compiler holds on to it: they go together.
         kept = vars(connections[DEFAULT_DB_ALIAS]).setdefault("prepared", {})
         if self not in kept:
@@ -68,7 +68,7 @@ class _Statement:
         _, sql, parameters = self.written()
         with cursor() as ours:
             ours.execute(
-                sql, [_adapted(values[each.name]) if isinstance(each, Given) else each for each in parameters]
+                sql, [_adapted(values[each.name]) if isinstance(each, Param) else each for each in parameters]
             )
             yield ours
 
@@ -148,7 +148,7 @@ class PreparedInsert:
         fields = [field for field in model._meta.local_concrete_fields if not field.primary_key]
         self._names = [field.attname for field in fields if field.attname not in known]
         given = [
-            model(**known, **{name: Given(_numbered(name, number)) for name in self._names})
+            model(**known, **{name: Param(_numbered(name, number)) for name in self._names})
             for number in range(rows)
         ]
         query = InsertQuery(model)

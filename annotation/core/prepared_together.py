@@ -1,8 +1,8 @@
 """Changes that are made together: one statement, and so one trip, on PostgreSQL.
 
     _TAKE_AND_MOVE = Together(
-        taken=PreparedUpdate(Slot.objects.filter(pk=Given("slot"), state="open"), state="leased"),
-        moved=PreparedUpdate(Enrolment.objects.filter(Done("taken"), pk=Given("pk")), position=7),
+        taken=PreparedUpdate(Slot.objects.filter(pk=Param("slot"), state="open"), state="leased"),
+        moved=PreparedUpdate(Enrolment.objects.filter(Done("taken"), pk=Param("pk")), position=7),
     )
     done = _TAKE_AND_MOVE.run(slot=1, pk=2)  # {"taken": 1, "moved": 1}
 
@@ -18,19 +18,19 @@ from django.db import connection
 from django.db.models import BooleanField
 from django.db.models.sql.compiler import SQLCompiler
 
-from annotation.core.prepared import Given, PreparedInsert, PreparedUpdate, _Statement
+from annotation.core.prepared import Param, PreparedInsert, PreparedUpdate, _Statement
 
 Change = PreparedUpdate | PreparedInsert
 
 
-class KeyOf(Given):
+class KeyOf(Param):
     """In a change of a `Together`: the key of the one row that the insert before it, of this name, makes."""
 
     def as_postgresql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, tuple[Any, ...]]:
         return f'(SELECT id FROM "{self.name}")', ()  # noqa: S608 - a name in our code
 
 
-class Done(Given):
+class Done(Param):
     """In a change of a `Together`, as a condition: whether the update before it, of this name, changed
     anything."""
 

@@ -9,7 +9,8 @@ import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from annotation.annotate.services.responses import Answer, submit
+from annotation.annotate.services.answer_rules import Answer
+from annotation.annotate.services.responses import submit
 from annotation.assignment.services.slots import lease_next
 from annotation.demo.canvas import SIZE, Extent
 from annotation.demo.pictures import Truth

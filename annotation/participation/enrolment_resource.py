@@ -13,7 +13,7 @@ from annotation import policies
 from annotation.api.errors import Conflict
 from annotation.api.resource import Resource
 from annotation.assignment import queries
-from annotation.assignment.queries import Seat
+from annotation.assignment.queries import Membership
 from annotation.models import Scope, Study
 
 TAGS = ["work"]
@@ -34,27 +34,27 @@ class Working(Resource):
     scopes: ClassVar = dict.fromkeys(("GET", "POST", "PUT", "DELETE"), Scope.ANNOTATE)
 
 
-def place(request: Request, name: str) -> tuple[Study, Seat | None]:
+def place(request: Request, name: str) -> tuple[Study, Membership | None]:
     """The study and the account's part in it, if it has one or could have."""
     study = get_object_or_404(Study, name=name)
-    seat = queries.seat(user=request.user, study_name=name)
-    if seat is None and not policies.may_annotate(request.user, study):
+    membership = queries.membership(user=request.user, study_name=name)
+    if membership is None and not policies.may_annotate(request.user, study):
         raise Http404
-    return study, seat
+    return study, membership
 
 
-def seat_of(request: Request, name: str) -> Seat:
-    _study, seat = place(request, name)
-    if seat is None:
+def require_membership(request: Request, name: str) -> Membership:
+    _study, membership = place(request, name)
+    if membership is None:
         raise no_consent(name)
-    return seat
+    return membership
 
 
-def unblocked(request: Request, name: str) -> Seat:
-    seat = seat_of(request, name)
-    if seat.blocked:
+def require_unblocked(request: Request, name: str) -> Membership:
+    membership = require_membership(request, name)
+    if membership.blocked:
         raise exceptions.PermissionDenied(WORDS["blocked"])
-    return seat
+    return membership
 
 
 def no_consent(name: str) -> Conflict:

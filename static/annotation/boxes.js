@@ -4,18 +4,18 @@
        src, width, height,        // the image and its natural size
        alt, blurred,              // blurred: hidden until its annotator reveals it
        boxes, options,            // [{id, option, x0, y0, x1, y1}], [{id, label, number}]
-       messages,                  // translations of what boxes/messages.js says in English
-       noted,                     // what the page keeps beside the boxes, in the same history: see note()
+       messages,                  // translations of boxes/messages.js
+       extra,                     // state of the page with the boxes' undo history: see commit()
        onchange(boxes, reason),   // after every change: draw, move, resize, assign, remove, undo, redo;
-                                  // may return words to be said with what is undone or done again
-       onstatus(text),            // what was announced
-       onhover(option | null),    // the pointer, or the focus, came to a box of this option
+                                  // may return text to announce after an undo or redo
+       onstatus(text),            // after every announcement
+       onhover(option | null),    // the pointer or the focus moved to a box of this option
        onreveal(shown),           // the image was revealed (true) or blurred again (false)
      });
 
-   Boxes are in whole pixels of the natural image, clipped to it. Inside the element the editor handles its
-   keys itself and marks them with preventDefault(); a page with keys of its own ignores events that are
-   `defaultPrevented` and may hand others on with handleKey(). Why it is our own: docs/adr/0006. */
+   Boxes are in whole pixels of the natural image, clipped to it. The editor handles keys inside its element and
+   calls preventDefault(); a page with shortcuts ignores events that are `defaultPrevented`, and may pass others on
+   with handleKey(). Why no library: docs/adr/0006. */
 
 import { Board } from "./boxes/board.js";
 import { html, set } from "./boxes/dom.js";
@@ -25,8 +25,8 @@ import { MESSAGES, fill } from "./boxes/messages.js";
 import { Pointers } from "./boxes/pointer.js";
 import { Tools } from "./boxes/tools.js";
 
-const SETTLE_MS = 120; // a screen reader is not given every step of a key held down
-let made = 0;
+const SETTLE_MS = 120; // so that a screen reader does not announce every step of a key held down
+let editors = 0;
 
 export class BoxEditor {
   #frame;
@@ -35,12 +35,12 @@ export class BoxEditor {
   #tools;
   #messages;
   #handlers;
-  #blurs = false;
+  #canBlur = false;
   #status;
   #revealer;
   #failed;
-  #later = null;
-  #done = new AbortController();
+  #announcement = null;
+  #listeners = new AbortController();
 
   constructor(container, { messages = {}, onchange, onstatus, onhover, onreveal, ...item }) {
     this.#messages = { ...MESSAGES, ...messages };
@@ -49,16 +49,16 @@ export class BoxEditor {
     this.load(item);
   }
 
-  /* Another image, with boxes of its own; nothing before it can be undone any more. */
-  load({ src, width, height, alt = "", boxes = [], options = [], noted = null, blurred = false }) {
-    this.#blurs = blurred;
-    this.#tellLater("");
+  /* Show another image with its boxes, with an empty undo history. */
+  load({ src, width, height, alt = "", boxes = [], options = [], extra = null, blurred = false }) {
+    this.#canBlur = blurred;
+    this.#announceLater("");
     this.#failed.hidden = true;
     this.#frame.show({ src, width, height, alt });
-    this.#board.load({ boxes, options, noted, concealed: blurred });
+    this.#board.load({ boxes, options, extra, concealed: blurred });
   }
 
-  /* Arms drawing for an option; null puts the tool down. */
+  /* Draw boxes for an option from now on; null stops drawing. */
   setActive(option, label, number) {
     if (option !== null) this.#board.collection.name(option, label, number);
     this.#board.setActive(option);
@@ -72,27 +72,27 @@ export class BoxEditor {
     return this.#board.collection.copy();
   }
 
-  /* Selects a box, ready to be moved by arrow keys; null selects none. */
+  /* Select a box, so that arrow keys move it; null selects none. */
   selectBox(id) {
     if (id !== null) this.setMode("select");
     this.#board.select(id);
   }
 
-  /* Removes one box, or several in one step. */
+  /* Remove one box, or several in one step. */
   remove(ids) {
     this.#board.remove([ids].flat());
   }
 
-  /* A step of the page's own, with the boxes that go with it; undo and redo bring `noted` back as it was. */
-  note(noted, ids = []) {
-    this.#board.remove(ids, noted);
+  /* Add an undo step: the page's new `extra` state, with the boxes `ids` removed. Undo and redo restore it. */
+  commit(extra, ids = []) {
+    this.#board.remove(ids, extra);
   }
 
-  get noted() {
-    return this.#board.collection.noted;
+  get extra() {
+    return this.#board.collection.extra;
   }
 
-  /* Gives a box to another option. */
+  /* Assign a box to another option. */
   assign(id, option, label, number) {
     this.#board.collection.name(option, label, number);
     this.#board.assign(id, option);
@@ -106,31 +106,31 @@ export class BoxEditor {
     this.#board.redo();
   }
 
-  /* Brings out the boxes of one option; null brings out none. */
+  /* Highlight the boxes of one option; null highlights none. */
   highlight(option) {
     this.#board.highlight(option);
   }
 
   reveal() {
-    this.#conceal(false);
+    this.#setConcealed(false);
   }
 
   conceal() {
-    this.#conceal(true);
+    this.#setConcealed(true);
   }
 
-  /* Reveals, or blurs again; false where this image is not to be blurred. */
+  /* Reveal the image, or blur it again; false if this image is never blurred. */
   toggleBlur() {
-    if (this.#blurs) this.#conceal(!this.#board.concealed);
-    return this.#blurs;
+    if (this.#canBlur) this.#setConcealed(!this.#board.concealed);
+    return this.#canBlur;
   }
 
-  /* Blurred, and not yet revealed? */
+  /* Whether the image is blurred now. */
   get concealed() {
     return this.#board.concealed;
   }
 
-  /* Is the picture there? */
+  /* Whether the image has loaded. */
   get loaded() {
     return this.#frame.loaded;
   }
@@ -142,56 +142,54 @@ export class BoxEditor {
 
   zoomIn() {
     this.#frame.zoomIn();
-    this.#sayZoom();
+    this.#announceZoom();
   }
 
   zoomOut() {
     this.#frame.zoomOut();
-    this.#sayZoom();
+    this.#announceZoom();
   }
 
   zoomFit() {
     this.#frame.zoomTo(1);
-    this.#sayZoom();
+    this.#announceZoom();
   }
 
   focus() {
     this.#board.focus();
   }
 
-  /* Acts on a keydown from elsewhere in the page: letters, Delete, undo, not arrows. True if it did. */
+  /* Handle a keydown from elsewhere in the page: letters, Delete, undo, but not arrows. True if it was used. */
   handleKey(event) {
     return this.#press(event, false);
   }
 
   destroy() {
-    clearTimeout(this.#later);
-    this.#done.abort();
+    clearTimeout(this.#announcement);
+    this.#listeners.abort();
     this.#pointers.destroy();
     this.#frame.destroy();
     this.element.remove();
   }
 
-  /* ---- inside ---- */
-
   #build(container) {
-    const words = this.#messages;
-    made += 1;
-    const helpId = `boxes-help-${made}`;
-    this.#frame = new Frame({ editor: words.editor, helpId }, () => this.#board?.paint());
+    const messages = this.#messages;
+    editors += 1;
+    const helpId = `boxes-help-${editors}`;
+    this.#frame = new Frame({ editor: messages.editor, helpId }, () => this.#board?.paint());
     this.#board = new Board(this.#frame, {
-      say: (name, values, more) => this.#tellLater([fill(words[name], values), more].filter(Boolean).join(" ")),
-      describe: (facts) => fill(words.box, facts),
+      announce: (name, values, more) => this.#announceLater([fill(messages[name], values), more].filter(Boolean).join(" ")),
+      describe: (facts) => fill(messages.box, facts),
       changed: (boxes, reason) => this.#handlers.onchange?.(boxes, reason),
       hovered: (option) => this.#handlers.onhover?.(option),
       updated: () => this.#show(),
     });
     this.#pointers = new Pointers(this.#board, this.#frame);
-    this.#tools = new Tools(words, (name) => this.#act(name));
+    this.#tools = new Tools(messages, (name) => this.#act(name));
     this.#revealer = html("button", { type: "button", class: "button boxes-reveal", "aria-keyshortcuts": "I" });
-    this.#revealer.textContent = words.reveal;
-    this.#failed = html("p", { class: "boxes-failed", role: "alert", hidden: true }, words.failed, " ");
-    const retry = html("button", { type: "button", class: "boxes-tool" }, words.retry);
+    this.#revealer.textContent = messages.reveal;
+    this.#failed = html("p", { class: "boxes-failed", role: "alert", hidden: true }, messages.failed, " ");
+    const retry = html("button", { type: "button", class: "boxes-tool" }, messages.retry);
     this.#failed.append(retry);
     this.#status = html("p", { class: "boxes-status", role: "status" });
     this.#frame.element.append(this.#revealer, this.#failed);
@@ -201,14 +199,14 @@ export class BoxEditor {
       this.#tools.element,
       this.#frame.element,
       this.#status,
-      html("p", { class: "boxes-help", id: helpId }, words.help),
+      html("p", { class: "boxes-help", id: helpId }, messages.help),
     );
     container.append(this.element);
     this.#listen(retry);
   }
 
   #listen(retry) {
-    const on = (target, type, act) => target.addEventListener(type, act, { signal: this.#done.signal });
+    const on = (target, type, act) => target.addEventListener(type, act, { signal: this.#listeners.signal });
     const { image, view } = this.#frame;
     on(this.element, "keydown", (event) => {
       if (this.#press(event, view.contains(event.target))) event.preventDefault();
@@ -217,18 +215,18 @@ export class BoxEditor {
     on(window, "blur", () => this.#releaseSpace());
     on(view, "focusin", () => {
       const box = this.#board.focusedBox();
-      if (box) this.#board.select(box.id, { quiet: true }); // its label is read anyway
+      if (box) this.#board.select(box.id, { quiet: true }); // a screen reader reads its label anyway
       this.#board.hover(box?.option ?? null);
     });
     on(view, "focusout", () => this.#board.hover(null));
     on(this.#revealer, "click", () => this.reveal());
-    on(image, "error", () => this.#fail(true));
-    on(image, "load", () => this.#fail(false));
+    on(image, "error", () => this.#setFailed(true));
+    on(image, "load", () => this.#setFailed(false));
     on(retry, "click", () => set(image, { src: image.getAttribute("src") }));
   }
 
   #press(event, inView) {
-    if (event.isComposing || !event.key) return false; // a form filled in by the browser sends no key
+    if (event.isComposing || !event.key) return false; // the browser's autofill sends events without a key
     if (this.#pointers.busy) {
       const undo = event.key.toLowerCase() === "z" && (event.ctrlKey || event.metaKey);
       return event.key === "Escape" || undo ? this.#pointers.cancel() : false;
@@ -238,14 +236,14 @@ export class BoxEditor {
     return acted;
   }
 
-  #conceal(hide) {
-    if (hide === this.#board.concealed || !this.#blurs) return;
-    const here = this.element.contains(document.activeElement);
+  #setConcealed(hide) {
+    if (hide === this.#board.concealed || !this.#canBlur) return;
+    const focused = this.element.contains(document.activeElement);
     this.#board.concealed = hide;
     this.#board.cancel();
     this.#board.paint();
-    if (here) this.#board.focus(); // the button that was pressed is gone
-    this.#board.say(hide ? "concealed" : "revealed");
+    if (focused) this.#board.focus(); // the button that had the focus is hidden now
+    this.#board.announce(hide ? "concealed" : "revealed");
     this.#handlers.onreveal?.(!hide);
   }
 
@@ -261,24 +259,24 @@ export class BoxEditor {
     this.#show();
   }
 
-  #fail(failed) {
+  #setFailed(failed) {
     this.#failed.hidden = !failed;
   }
 
-  #sayZoom() {
-    this.#board.say("zoom", { percent: Math.round(this.#frame.zoom * 100) });
+  #announceZoom() {
+    this.#board.announce("zoom", { percent: Math.round(this.#frame.zoom * 100) });
   }
 
   #show() {
     const board = this.#board;
     if (!this.#tools) return;
-    const held = board.spaceHeld ? "pan" : board.mode;
-    set(this.element, { "data-mode": held });
+    const mode = board.spaceHeld ? "pan" : board.mode;
+    set(this.element, { "data-mode": mode });
     this.element.classList.toggle("is-concealed", board.concealed);
     this.#revealer.hidden = !board.concealed;
     this.#tools.show({
       mode: board.mode,
-      blurs: this.#blurs && !board.concealed,
+      canBlur: this.#canBlur && !board.concealed,
       can: {
         undo: board.collection.canUndo || board.draft,
         redo: board.collection.canRedo,
@@ -289,9 +287,9 @@ export class BoxEditor {
     });
   }
 
-  #tellLater(text) {
-    clearTimeout(this.#later);
-    this.#later = setTimeout(() => {
+  #announceLater(text) {
+    clearTimeout(this.#announcement);
+    this.#announcement = setTimeout(() => {
       this.#status.textContent = text;
     }, SETTLE_MS);
     if (text) this.#handlers.onstatus?.(text);

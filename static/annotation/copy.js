@@ -1,4 +1,4 @@
-// Buttons that copy an address. Without this module the address is there to be selected by hand.
+// Buttons that copy a URL. Without this module the URL can still be selected by hand.
 
 const status = document.querySelector("[data-copy-status]");
 
@@ -10,13 +10,13 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     try {
       await navigator.clipboard.writeText(field.value);
     } catch {
-      // Without a secure connection there is no clipboard interface; the text is selected all the same.
+      // Without a secure connection there is no clipboard API, but the text is selected.
       document.execCommand("copy");
     }
     status.textContent = button.dataset.copied;
-    const words = button.firstChild;
-    const before = words.textContent;
-    words.textContent = button.dataset.copied;
-    setTimeout(() => { words.textContent = before; }, 1500);
+    const label = button.firstChild;
+    const original = label.textContent;
+    label.textContent = button.dataset.copied;
+    setTimeout(() => { label.textContent = original; }, 1500);
   });
 }

@@ -1,4 +1,4 @@
-/* Every state an answer was in, so that any step can be taken back. States are never changed in place. */
+/* An undo history of immutable states. */
 
 export class History {
   #past = [];
@@ -17,7 +17,7 @@ export class History {
     return this.#future.length > 0;
   }
 
-  /* A step with the same `key` as the one before is the same step going on: an arrow key held down. */
+  /* A change with the same `key` as the one before belongs to the same step, e.g. an arrow key held down. */
   commit(next, key = null) {
     if (key === null || key !== this.#key) this.#past.push(this.present);
     this.#key = key;
@@ -25,7 +25,7 @@ export class History {
     this.present = next;
   }
 
-  /* Ends a step that could have gone on. */
+  /* End the current step. */
   close() {
     this.#key = null;
   }

@@ -1,21 +1,21 @@
-// Ties the rows of an image's list to the boxes drawn in it: pointing at one brings out the other.
-// Without it, the number in a row is a link that does the same (:target).
-const mark = (key, on) => {
+// Links the rows of an image's list to its boxes: pointing at one highlights the other. Without scripts, the number
+// in a row is a link that does the same (:target).
+const highlight = (key, on) => {
   for (const part of document.querySelectorAll(`[data-box="${key}"], [data-row="${key}"]`)) {
-    part.classList.toggle("is-lit", on);
-    part.closest(".frame")?.classList.toggle("has-lit", on);
+    part.classList.toggle("is-highlighted", on);
+    part.closest(".frame")?.classList.toggle("has-highlighted", on);
   }
 };
 
 for (const part of document.querySelectorAll("[data-box], [data-row]")) {
   const key = part.dataset.box ?? part.dataset.row;
-  part.addEventListener("pointerenter", () => mark(key, true));
-  part.addEventListener("pointerleave", () => mark(key, false));
-  part.addEventListener("focusin", () => mark(key, true));
-  part.addEventListener("focusout", () => mark(key, false));
+  part.addEventListener("pointerenter", () => highlight(key, true));
+  part.addEventListener("pointerleave", () => highlight(key, false));
+  part.addEventListener("focusin", () => highlight(key, true));
+  part.addEventListener("focusout", () => highlight(key, false));
 }
 
-// A link to an image opens the image first.
+// A link to an image opens the <details> around it first.
 const open = () => {
   const target = location.hash && document.getElementById(location.hash.slice(1));
   const closed = target && target.closest("details:not([open])");

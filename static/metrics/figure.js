@@ -1,29 +1,28 @@
-// Brings figures to life: the picture that the server drew gives way to the same specification drawn here,
-// with tooltips and links. The drawing program (900 kB) is loaded when a figure comes into view. Whatever
-// goes wrong, the picture stays.
+// Makes figures interactive: replaces the server's image by the same specification drawn here, with tooltips and
+// links. Vega (900 kB) is loaded when a figure scrolls into view. If anything fails, the image stays.
 const OPTIONS = {
   actions: false,
   renderer: "svg",
-  // no code is made of expressions, no style element is put in: the Content-Security-Policy forbids both
+  // The Content-Security-Policy forbids code from expressions and style elements.
   ast: true,
   defaultStyle: false,
-  tooltip: { disableDefaultStyle: true, sanitize: (text) => escaped(text) },
-  // the words for those who do not see it are the picture's
+  tooltip: { disableDefaultStyle: true, sanitize: (text) => escapeHtml(text) },
+  // The alternative text is the image's.
   config: { aria: false, mark: { aria: false } },
 };
 
-const escaped = (text) =>
+const escapeHtml = (text) =>
   String(text).replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]);
 
-// An address of ours, or none: data cannot lead anywhere else.
-const within = (link) => {
+// The URL if it is on this site, else "": data must not link anywhere else.
+const sameOrigin = (link) => {
   if (typeof link !== "string" || !link) return "";
   const url = new URL(link, location.href);
   return url.origin === location.origin ? url.href : "";
 };
 
-const enliven = async (figure) => {
-  const picture = figure.querySelector("img");
+const makeInteractive = async (figure) => {
+  const image = figure.querySelector("img");
   try {
     const [answer] = await Promise.all([fetch(figure.dataset.figure), import("../js/vega.js")]);
     if (!answer.ok) return;
@@ -33,35 +32,35 @@ const enliven = async (figure) => {
     figure.append(chart);
     const { view } = await window.vegaEmbed(chart, await answer.json(), OPTIONS);
     view.addEventListener("click", (event, item) => {
-      const link = within(item?.datum?.link);
+      const link = sameOrigin(item?.datum?.link);
       if (link) location.assign(link);
     });
     view.addEventListener("pointermove", (event, item) =>
-      chart.classList.toggle("is-link", within(item?.datum?.link) !== ""),
+      chart.classList.toggle("is-link", sameOrigin(item?.datum?.link) !== ""),
     );
     chart.setAttribute("role", "img");
-    chart.setAttribute("aria-label", picture.alt);
+    chart.setAttribute("aria-label", image.alt);
     chart.hidden = false;
-    picture.hidden = true;
+    image.hidden = true;
     figure.dataset.alive = "";
   } catch {
     figure.querySelector(".figure-chart")?.remove();
   }
 };
 
-const inSight = new IntersectionObserver((entries) => {
+const observer = new IntersectionObserver((entries) => {
   for (const entry of entries) {
     if (!entry.isIntersecting) continue;
-    inSight.unobserve(entry.target);
-    enliven(entry.target);
+    observer.unobserve(entry.target);
+    makeInteractive(entry.target);
   }
 });
 
-const watch = (part) => {
-  for (const figure of part.querySelectorAll("[data-figure]:not([data-alive])")) inSight.observe(figure);
+const observe = (part) => {
+  for (const figure of part.querySelectorAll("[data-figure]:not([data-alive])")) observer.observe(figure);
 };
 
-// Figures that are fetched by themselves (htmx): when one has come, and when it has not.
+// Figures that htmx loads, and those that fail to load.
 const failed = (event) => {
   const slot = event.target.closest?.("[data-figure-slot]");
   if (!slot) return;
@@ -70,7 +69,7 @@ const failed = (event) => {
 };
 document.addEventListener("htmx:responseError", failed);
 document.addEventListener("htmx:sendError", failed);
-document.addEventListener("htmx:load", (event) => watch(event.target.parentElement ?? document));
+document.addEventListener("htmx:load", (event) => observe(event.target.parentElement ?? document));
 document.addEventListener("click", (event) => {
   const slot = event.target.closest("[data-figure-retry]")?.closest("[data-figure-slot]");
   if (!slot) return;
@@ -78,4 +77,4 @@ document.addEventListener("click", (event) => {
   slot.querySelector(".figure-loading").hidden = false;
   slot.dispatchEvent(new Event("retry"));
 });
-watch(document);
+observe(document);

@@ -1,25 +1,25 @@
-// Filters a table while one types. Where a form has a server side it still searches every row on Enter;
-// one that has none (data-filter-form) is shown only with scripts.
+// Filters a table while the user types. A form with a server side still searches every row on Enter; one without
+// (data-filter-form) is shown only with scripts.
 for (const form of document.querySelectorAll("[data-filter-form]")) {
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
 }
 
 const filter = (input) => {
-  // Looked up each time: the table is replaced when fresh scores arrive.
+  // Look it up each time: new scores replace the table.
   const table = document.getElementById(input.dataset.filter);
   if (!table) return;
-  const wanted = input.value.trim().toLowerCase();
+  const query = input.value.trim().toLowerCase();
   let shown = 0;
   for (const row of table.tBodies[0].rows) {
-    row.hidden = !row.dataset.text.includes(wanted);
+    row.hidden = !row.dataset.text.includes(query);
     shown += row.hidden ? 0 : 1;
   }
   const count = document.querySelector(`[data-filter-count="${input.dataset.filter}"]`);
   if (count) {
     count.dataset.all ??= count.textContent;
     const some = count.dataset.some.replace("{shown}", shown).replace("{all}", table.tBodies[0].rows.length);
-    count.textContent = wanted ? some : count.dataset.all;
+    count.textContent = query ? some : count.dataset.all;
   }
 };
 

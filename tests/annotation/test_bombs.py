@@ -99,9 +99,9 @@ def test_a_body_that_is_too_deep_or_too_large_is_refused_at_work(client, body):
     who = factories.user("amal")
     factories.enrolment(study, who=factories.annotator(user=who), consented=True)
     client.force_login(who)
-    for door in ("items", "answers", "skips", "corrections"):
-        answer = client.post(f"/studies/words/desk/{door}/", body, content_type="application/json")
-        assert answer.status_code == 400, (door, answer.text[:200])
+    for endpoint in ("items", "answers", "skips", "corrections"):
+        answer = client.post(f"/studies/words/annotate/{endpoint}/", body, content_type="application/json")
+        assert answer.status_code == 400, (endpoint, answer.text[:200])
 
 
 @BODIES

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from annotation.models import Judgement, ProfileAnswer, Response, Slot, SlotState, Study, StudyStatus
 from tests import factories
-from tests.browser.desk import at_work, item_shown, painted, saved
+from tests.browser.annotation_page import open_item, wait_for_attribute, wait_for_item, wait_until_saved
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAGE = "/studies/words/annotate/"
@@ -66,18 +66,18 @@ def test_everything_can_be_done_by_keyboard_alone(new_page, study):
     page.keyboard.press("Enter")
 
     # digit, Enter
-    item_shown(page, "sombrero")
+    wait_for_attribute(page, "sombrero")
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     # Unsure: the box for the reason has the focus at once; Enter there is a new line, Ctrl+Enter sends
-    item_shown(page, "kind")
+    wait_for_attribute(page, "kind")
     page.keyboard.press("5")
     page.keyboard.type("3 of my friends")
     page.keyboard.press("Enter")
     page.keyboard.type("would differ")
     page.keyboard.press("Control+Enter")
     # the keys, and away with them; digits do nothing meanwhile
-    item_shown(page, "poor")
+    wait_for_attribute(page, "poor")
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("4")
@@ -88,9 +88,9 @@ def test_everything_can_be_done_by_keyboard_alone(new_page, study):
     tab_to(page, "Strongly agree")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Control+Enter")
-    item_shown(page, "turban")
+    wait_for_attribute(page, "turban")
     page.keyboard.press("4")
-    tab_to(page, "Send and go on")
+    tab_to(page, "Submit and continue")
     page.keyboard.press("Enter")
     page.wait_for_url("**/thanks/")
 
@@ -124,7 +124,7 @@ def test_no_page_has_a_fault_that_axe_can_find(new_page, accessible_everywhere, 
     page.keyboard.press("Escape")
     page.get_by_role("radio", name="Unsure").check()
     accessible(page)
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     expect(page.get_by_role("alert")).to_be_visible()
     accessible(page)
     Study.objects.update(status=StudyStatus.PAUSED)
@@ -134,7 +134,7 @@ def test_no_page_has_a_fault_that_axe_can_find(new_page, accessible_everywhere, 
 
 def test_the_reason_is_asked_for_only_when_unsure_and_keeps_the_focus_after_a_refusal(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     reason = page.get_by_label("Why are you unsure?")
     expect(reason).to_be_hidden()
     page.keyboard.press("5")
@@ -155,26 +155,26 @@ def test_the_reason_is_asked_for_only_when_unsure_and_keeps_the_focus_after_a_re
 
 def test_a_draft_survives_a_reload_and_is_gone_with_the_next_item(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.keyboard.press("5")
     page.keyboard.type("half a thou")
     page.reload()
-    painted(page)
+    wait_for_item(page)
     expect(page.get_by_label("Why are you unsure?")).to_have_value("half a thou")
     expect(page.get_by_role("radio", name="Unsure")).to_be_checked()
 
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("'kind'")
     expect(page.get_by_role("radio", checked=True)).to_have_count(0)
-    saved(page)
+    wait_until_saved(page)
     page.reload()
-    item_shown(page, "kind")
+    wait_for_attribute(page, "kind")
     expect(page.get_by_role("radio", checked=True)).to_have_count(0)
 
 
 def test_a_rating_is_undone_and_done_again(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     radios = [page.locator(f"#value-{number}") for number in (1, 2)]
     page.keyboard.press("1")
     page.keyboard.press("2")
@@ -193,12 +193,12 @@ def test_a_double_click_sends_once(new_page, amal):
     page = new_page(amal)
     sent = []
     page.on("request", lambda request: sent.append(request.url) if "answers" in request.url else None)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.keyboard.press("2")
-    page.get_by_role("button", name="Send and go on").dblclick()
+    page.get_by_role("button", name="Submit and continue").dblclick()
     expect(page.get_by_role("heading", level=1)).to_contain_text("'kind'")
-    painted(page)
-    saved(page)
+    wait_for_item(page)
+    wait_until_saved(page)
     expect(page.get_by_role("alert")).to_have_count(0)
     assert len(sent) == 1
     assert Response.objects.count() == 1
@@ -207,7 +207,7 @@ def test_a_double_click_sends_once(new_page, amal):
 def test_time_away_is_not_time_at_work(new_page, amal):
     page = new_page(amal)
     page.clock.install(time=timezone.now())
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.clock.run_for(5_000)
     page.keyboard.press("Shift")
     page.clock.run_for(20 * 60_000)  # a break
@@ -216,8 +216,8 @@ def test_time_away_is_not_time_at_work(new_page, amal):
     page.keyboard.press("2")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("'kind'")
-    painted(page)
-    saved(page)
+    wait_for_item(page)
+    wait_until_saved(page)
     response = Response.objects.get()
     assert 7_000 <= response.active_ms < 12_000
     assert 20 * 60_000 <= response.idle_ms < 21 * 60_000
@@ -229,7 +229,7 @@ def test_it_all_works_without_scripts(new_page, accessible, amal):
     expect(page.locator("[data-open-keys]")).to_be_hidden()
     page.get_by_role("radio", name="Unsure").check()
     page.get_by_label("Why are you unsure?").fill("hard to say")
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("'kind'")
     page.get_by_role("button", name="Stop for now").click()
     expect(page.get_by_text("Everything you rated is saved")).to_be_visible()
@@ -239,13 +239,13 @@ def test_it_all_works_without_scripts(new_page, accessible, amal):
 
 def test_two_tabs_show_the_same_item_and_count_it_once(new_page, amal):
     one = new_page(amal)
-    at_work(one, PAGE)
+    open_item(one, PAGE)
     two = one.context.new_page()
-    at_work(two, PAGE)
-    item_shown(two, "sombrero")
+    open_item(two, PAGE)
+    wait_for_attribute(two, "sombrero")
     one.keyboard.press("1")
     one.keyboard.press("Enter")
     expect(two.get_by_text("answered in another window")).to_be_visible()
-    item_shown(two, "kind")
-    saved(one)
+    wait_for_attribute(two, "kind")
+    wait_until_saved(one)
     assert Response.objects.count() == 1

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Box, Judgement, Response, TaskKind
 from tests import factories
-from tests.browser.desk import at_work, on_image, painted, png, saved
+from tests.browser.annotation_page import on_image, open_item, png, wait_for_item, wait_until_saved
 from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -79,7 +79,7 @@ def phone(new_page, amal, browser, live_server):
         storage_state=seen.context.storage_state(),
     )
     page = context.new_page()
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     yield page
     context.close()
 
@@ -101,7 +101,7 @@ def boxes_shown(page: Page, number: int) -> None:
 
 def test_a_pen_draws_moves_and_resizes_and_the_hand_beside_it_does_nothing(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     hand = Hand(page)
     page.get_by_role("checkbox", name="hat", exact=True).check()
     hand.pen("mousePressed", (0.1, 0.1))
@@ -119,9 +119,9 @@ def test_a_pen_draws_moves_and_resizes_and_the_hand_beside_it_does_nothing(new_p
     page.get_by_role("button", name="Select", exact=False).first.click()
     hand.stroke((0.6, 0.6), (0.7, 0.8))  # its corner
     hand.stroke((0.5, 0.7), (0.55, 0.75))  # and all of it
-    page.get_by_role("button", name="Send and go on").click()
-    painted(page)
-    saved(page)
+    page.get_by_role("button", name="Submit and continue").click()
+    wait_for_item(page)
+    wait_until_saved(page)
     assert kept("hat") == [pytest.approx((40, 30, 160, 150), abs=2)]
     assert kept("poor") == [pytest.approx((100, 105, 300, 255), abs=3)]
 
@@ -136,11 +136,11 @@ def test_a_whole_answer_is_given_with_fingers(phone):
     phone.touchscreen.tap(*on_image(phone, 0.1, 0.1))
     phone.touchscreen.tap(*on_image(phone, 0.5, 0.4))
     boxes_shown(phone, 2)
-    phone.get_by_role("button", name="Send and go on").tap()
-    painted(phone)
+    phone.get_by_role("button", name="Submit and continue").tap()
+    wait_for_item(phone)
     boxes_shown(phone, 0)
     phone.locator(".option .choice-name").get_by_text("None of the above").tap()
-    phone.get_by_role("button", name="Send and go on").tap()
+    phone.get_by_role("button", name="Submit and continue").tap()
     phone.wait_for_url("**/thanks/")
     assert kept("hat") == [pytest.approx((80, 60, 280, 240), abs=3)]
     assert kept("kind") == [pytest.approx((40, 30, 200, 120), abs=3)]
@@ -174,9 +174,9 @@ def test_two_fingers_zoom_and_draw_nothing_and_one_finger_draws_in_what_is_zoome
     hand.fingers_on_screen("touchMove", end)
     hand.fingers_on_screen("touchEnd")
     boxes_shown(phone, 1)
-    phone.get_by_role("button", name="Send and go on").tap()
-    painted(phone)
-    saved(phone)
+    phone.get_by_role("button", name="Submit and continue").tap()
+    wait_for_item(phone)
+    wait_until_saved(phone)
     assert kept("hat") == [pytest.approx((180, 135, 240, 180), abs=3)]
 
 

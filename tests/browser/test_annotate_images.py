@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from annotation.models import Box, Judgement, Response, Skip, Study, TaskKind
 from tests import factories
-from tests.browser.desk import at_work, drag, painted, png, saved
+from tests.browser.annotation_page import drag, open_item, png, wait_for_item, wait_until_saved
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAGE = "/studies/pictures/annotate/"
@@ -49,7 +49,7 @@ def chosen(response) -> dict[str, int]:
 
 def test_options_and_boxes_by_mouse_are_kept_as_they_were_clicked(new_page, accessible, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     expect(page.get_by_role("heading", level=1)).to_have_text("Which of these does the image depict?")
     texts = [text.strip() for text in page.locator(".option .choice-name").all_text_contents()]
     assert texts[-1] == "None of the above"
@@ -60,8 +60,8 @@ def test_options_and_boxes_by_mouse_are_kept_as_they_were_clicked(new_page, acce
     page.get_by_role("checkbox", name="poor", exact=True).check()
     option(page, "poor").get_by_role("checkbox", name="Visible in the image as a whole").check()
     accessible(page)
-    page.get_by_role("button", name="Send and go on").click()
-    saved(page)
+    page.get_by_role("button", name="Submit and continue").click()
+    wait_until_saved(page)
 
     response = Response.objects.get()
     assert chosen(response) == {"hat": 1, "sombrero": 0, "poor": 1, "kind": 0, "none": 0}
@@ -75,22 +75,22 @@ def test_options_and_boxes_by_mouse_are_kept_as_they_were_clicked(new_page, acce
 
 def test_what_is_missing_is_said_where_it_is_missing(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
-    page.get_by_role("button", name="Send and go on").click()
+    open_item(page, PAGE)
+    page.get_by_role("button", name="Submit and continue").click()
     expect(page.get_by_role("alert")).to_contain_text("choose what the image depicts")
     page.get_by_role("checkbox", name="hat", exact=True).check()
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     expect(page.get_by_role("alert")).to_contain_text("'hat': draw a box")
     drag(page, 0.1, 0.1, 0.5, 0.5)
     expect(page.get_by_role("alert")).to_have_count(0)
-    page.get_by_role("button", name="Send and go on").click()
-    saved(page)
+    page.get_by_role("button", name="Submit and continue").click()
+    wait_until_saved(page)
     assert Box.objects.count() == 1
 
 
 def test_none_of_the_above_takes_everything_back_and_undo_brings_it_again(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.get_by_role("checkbox", name="hat", exact=True).check()
     drag(page, 0.1, 0.1, 0.5, 0.5)
     page.get_by_role("checkbox", name="None of the above").check()
@@ -101,8 +101,8 @@ def test_none_of_the_above_takes_everything_back_and_undo_brings_it_again(new_pa
     expect(page.get_by_role("checkbox", name="None of the above")).not_to_be_checked()
     expect(page.locator("[data-box]")).to_have_count(1)
     page.get_by_role("checkbox", name="None of the above").check()
-    page.get_by_role("button", name="Send and go on").click()
-    saved(page)
+    page.get_by_role("button", name="Submit and continue").click()
+    wait_until_saved(page)
     assert chosen(Response.objects.get()) == {"hat": 0, "sombrero": 0, "poor": 0, "kind": 0, "none": 1}
 
 
@@ -119,11 +119,11 @@ def stand(page) -> dict[str, list[str]]:
 
 def test_every_step_is_undone_and_done_again_choices_ticks_and_boxes(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     states = [stand(page)]
 
     def remember() -> None:
-        painted(page)
+        wait_for_item(page)
         assert stand(page) != states[-1]
         states.append(stand(page))
 
@@ -148,18 +148,18 @@ def test_every_step_is_undone_and_done_again_choices_ticks_and_boxes(new_page, a
     assert states[6] == {"chosen": ["None of the above"], "whole": [], "boxes": []}
     for state in reversed(states[:-1]):
         page.keyboard.press("Control+z")
-        painted(page)
+        wait_for_item(page)
         assert stand(page) == state
     page.keyboard.press("Control+z")
     for state in states[1:]:
         page.keyboard.press("Control+Shift+z")
-        painted(page)
+        wait_for_item(page)
         assert stand(page) == state
     for _ in range(4):  # back to both attributes, with their boxes and the tick
         page.keyboard.press("Control+z")
     expect(page.locator(".boxes-status")).to_contain_text("Chosen: ")
-    page.get_by_role("button", name="Send and go on").click()
-    saved(page)
+    page.get_by_role("button", name="Submit and continue").click()
+    wait_until_saved(page)
     assert chosen(Response.objects.get()) == {"hat": 1, "sombrero": 0, "poor": 1, "kind": 0, "none": 0}
     assert Box.objects.count() == 2
     assert Judgement.objects.get(whole_image=True).option.attribute.text == "hat"
@@ -167,7 +167,7 @@ def test_every_step_is_undone_and_done_again_choices_ticks_and_boxes(new_page, a
 
 def test_zero_is_none_of_the_above_in_a_zoomed_image_too_and_a_box_gone_keeps_the_focus(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.get_by_role("checkbox", name="hat", exact=True).check()
     drag(page, 0.1, 0.1, 0.3, 0.3)
     drag(page, 0.5, 0.5, 0.8, 0.8)
@@ -186,10 +186,10 @@ def test_zero_is_none_of_the_above_in_a_zoomed_image_too_and_a_box_gone_keeps_th
 
 def test_the_sheet_of_keys_is_read_from_its_beginning(new_page, accessible, amal):
     page = new_page(amal, width=360, height=700)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.keyboard.press("?")
-    expect(page.get_by_role("heading", name="Keys")).to_be_in_viewport()
-    expect(page.get_by_role("heading", name="Keys")).to_be_focused()
+    expect(page.get_by_role("heading", name="Keyboard shortcuts")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Keyboard shortcuts")).to_be_focused()
     accessible(page)
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Close", exact=True)).to_be_focused()
@@ -199,7 +199,7 @@ def test_the_sheet_of_keys_is_read_from_its_beginning(new_page, accessible, amal
 
 def test_it_can_all_be_done_by_keyboard(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     texts = [text.strip() for text in page.locator(".option .choice-name").all_text_contents()]
     page.keyboard.press("1")
     page.keyboard.press("r")
@@ -212,12 +212,12 @@ def test_it_can_all_be_done_by_keyboard(new_page, amal):
     page.keyboard.press("3")
     page.keyboard.press("w")
     page.keyboard.press("Control+Enter")
-    saved(page)
-    painted(page)
+    wait_until_saved(page)
+    wait_for_item(page)
     # None of the above, and Enter alone
     page.keyboard.press("0")
     page.keyboard.press("Enter")
-    saved(page)
+    wait_until_saved(page)
     first, second = Response.objects.order_by("pk")
     assert chosen(first) == {text: int(text in {texts[0], texts[2]}) for text in texts[:-1]} | {"none": 0}
     box = Box.objects.get()
@@ -229,17 +229,17 @@ def test_it_can_all_be_done_by_keyboard(new_page, amal):
 
 def test_a_draft_with_its_boxes_survives_a_reload(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.get_by_role("checkbox", name="hat", exact=True).check()
     drag(page, 0.25, 0.2, 0.75, 0.6)
     page.get_by_role("checkbox", name="kind", exact=True).check()
     option(page, "kind").get_by_role("checkbox", name="Visible in the image as a whole").check()
     page.reload()
-    painted(page)
+    wait_for_item(page)
     expect(page.locator("[data-box]")).to_have_count(1)
     expect(page.get_by_role("checkbox", name="hat", exact=True)).to_be_checked()
-    page.get_by_role("button", name="Send and go on").click()
-    saved(page)
+    page.get_by_role("button", name="Submit and continue").click()
+    wait_until_saved(page)
     box = Box.objects.get()
     assert (box.x0, box.y0, box.x1, box.y1) == pytest.approx((100, 60, 300, 180), abs=2)
     assert Judgement.objects.filter(value=1).count() == 2
@@ -247,18 +247,18 @@ def test_a_draft_with_its_boxes_survives_a_reload(new_page, amal):
 
 def test_an_answer_can_be_corrected_with_its_boxes(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.get_by_role("checkbox", name="hat", exact=True).check()
     drag(page, 0.25, 0.2, 0.75, 0.6)
-    page.get_by_role("button", name="Send and go on").click()
-    painted(page)
+    page.get_by_role("button", name="Submit and continue").click()
+    wait_for_item(page)
     page.keyboard.press("b")
     page.get_by_role("dialog").get_by_role("button", name="Correct").click()
     expect(page.locator("[data-box]")).to_have_count(1)
     page.get_by_role("checkbox", name="hat", exact=True).uncheck()
     page.get_by_role("checkbox", name="None of the above").check()
     page.get_by_role("button", name="Save the correction").click()
-    expect(page.get_by_text("The correction is kept.")).to_be_visible()
+    expect(page.get_by_text("The correction is saved.")).to_be_visible()
     earlier, later = Response.objects.order_by("revision")
     assert (earlier.current, later.current) == (False, True)
     assert chosen(earlier)["hat"] == chosen(later)["none"] == 1
@@ -267,7 +267,7 @@ def test_an_answer_can_be_corrected_with_its_boxes(new_page, amal):
 def test_an_image_stays_blurred_until_it_is_revealed_and_can_be_skipped(new_page, accessible, amal):
     Study.objects.update(blur_images=True)
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     expect(page.locator(".boxes.is-concealed")).to_be_visible()
     accessible(page)
     page.keyboard.press("i")
@@ -275,7 +275,7 @@ def test_an_image_stays_blurred_until_it_is_revealed_and_can_be_skipped(new_page
     page.keyboard.press("s")
     page.get_by_label("It is upsetting").check()
     page.get_by_role("dialog").get_by_role("button", name="Skip").click()
-    saved(page)
+    wait_until_saved(page)
     assert Skip.objects.get().reason == "upsetting"
     expect(page.locator(".boxes.is-concealed")).to_be_visible()  # the next one again
 
@@ -283,14 +283,14 @@ def test_an_image_stays_blurred_until_it_is_revealed_and_can_be_skipped(new_page
 @pytest.mark.parametrize("dark", [False, True])
 def test_it_fits_a_phone(new_page, accessible, amal, dark):
     page = new_page(amal, width=320, height=640, dark=dark)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.get_by_role("checkbox", name="hat", exact=True).check()
     accessible(page)
 
 
 def test_the_next_image_is_there_before_it_is_needed(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.wait_for_load_state("networkidle")
     asked = []
     page.on("request", lambda request: asked.append(request.url))
@@ -304,8 +304,8 @@ def test_the_next_image_is_there_before_it_is_needed(new_page, amal):
             }"""
         )
         assert spent < 1000  # nothing is waited for; a busy machine is slow
-        painted(page)
+        wait_for_item(page)
         page.keyboard.press("0")
         expect(page.get_by_role("checkbox", name="None of the above")).to_be_checked()
-    saved(page)
+    wait_until_saved(page)
     assert not [url for url in asked if "/annotate/" in url]  # no page was asked for

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from annotation.models import Enrolment, EnrolmentStatus, Judgement, Option, Purpose, Response, TaskKind, Unit
 from tests import factories
-from tests.browser.desk import at_work, painted, saved
+from tests.browser.annotation_page import open_item, wait_for_item, wait_until_saved
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAGE = "/studies/ratings/annotate/"
@@ -43,7 +43,7 @@ def amal(study):
 
 def test_prevalence_and_offensiveness_by_keyboard(new_page, accessible, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     heading = page.get_by_role("heading", level=1)
     expect(heading).to_have_text("Do you know of the opinion that Mexican are merry stereotype prevalence?")
     expect(page.get_by_text("not whether you hold it")).to_be_visible()
@@ -51,20 +51,20 @@ def test_prevalence_and_offensiveness_by_keyboard(new_page, accessible, amal):
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect(heading).to_contain_text("Indian are tall")
-    painted(page)
+    wait_for_item(page)
     expect(heading).to_be_focused()
     expect(page.get_by_text("not whether you hold it")).to_be_visible()  # every time
     page.keyboard.press("3")
     page.keyboard.type("2 of us disagree")
     page.keyboard.press("Control+Enter")
     expect(heading).to_contain_text("How offensive")
-    painted(page)
+    wait_for_item(page)
     expect(page.get_by_role("radio")).to_have_count(6)
     accessible(page)
     page.keyboard.press("5")
     page.keyboard.press("Enter")
     expect(heading).to_contain_text("Indian")  # nobody presses the next key before they have seen the item
-    painted(page)
+    wait_for_item(page)
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     page.wait_for_url("**/thanks/")
@@ -82,11 +82,11 @@ def test_a_phone_is_enough(new_page, amal, browser, live_server):
         storage_state=page.context.storage_state(),
     )
     page = phone.new_page()
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.get_by_text("Non-stereotypical").tap()
-    page.get_by_role("button", name="Send and go on").tap()
+    page.get_by_role("button", name="Submit and continue").tap()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Indian")
-    saved(page)
+    wait_until_saved(page)
     phone.close()
     assert Judgement.objects.get().value == 0
 
@@ -109,14 +109,14 @@ def practising(study, amal):
 
 def test_a_practice_item_says_what_was_expected_before_it_goes_on(new_page, accessible, amal, practising):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     practise(page)
-    painted(page)
+    wait_for_item(page)
     accessible(page)
-    saved(page)
+    wait_until_saved(page)
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Mexican are merry")
-    painted(page)
+    wait_for_item(page)
     expect(page.get_by_text("Practice item")).to_have_count(0)
     assert Response.objects.get().unit == practising
 
@@ -134,13 +134,13 @@ def test_work_comes_although_what_was_asked_before_practice_ended_is_answered_af
         else:
             held.append((route, route.fetch()))
 
-    page.route("**/desk/items/", slowly)
-    at_work(page, PAGE)
+    page.route("**/annotate/items/", slowly)
+    open_item(page, PAGE)
     while not held:
         page.wait_for_timeout(10)
     practise(page)
-    painted(page)
-    saved(page)
+    wait_for_item(page)
+    wait_until_saved(page)
     route, reply = held[0]
     with page.expect_event("requestfinished"):
         route.fulfill(response=reply)
@@ -159,12 +159,12 @@ def practise(page) -> None:
 
 def test_the_last_answers_can_be_looked_at_and_corrected_by_keyboard(new_page, accessible, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     heading = page.get_by_role("heading", level=1)
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect(heading).to_contain_text("Indian")
-    painted(page)
+    wait_for_item(page)
     page.keyboard.press("2")  # half-way: stays as a draft
     page.keyboard.press("b")
     dialog = page.get_by_role("dialog", name="Your last answers")
@@ -172,13 +172,13 @@ def test_the_last_answers_can_be_looked_at_and_corrected_by_keyboard(new_page, a
     accessible(page)
     page.keyboard.press("Enter")
     expect(heading).to_contain_text("Mexican")
-    painted(page)
+    wait_for_item(page)
     expect(page.get_by_role("radio", name="Stereotypical", exact=False).first).to_be_checked()
     page.keyboard.press("2")
     page.keyboard.press("Enter")
     expect(heading).to_contain_text("Indian")
-    painted(page)
+    wait_for_item(page)
     expect(page.get_by_role("radio", name="Non-stereotypical")).to_be_checked()
-    expect(page.get_by_text("The correction is kept.")).to_be_visible()
+    expect(page.get_by_text("The correction is saved.")).to_be_visible()
     revisions = Response.objects.order_by("revision").values_list("revision", "current", "judgements__value")
     assert list(revisions) == [(1, False, 1), (2, True, 0)]

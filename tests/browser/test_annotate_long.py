@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from annotation.models import Judgement, Response, Skip, Slot, SlotState, TaskKind
 from tests import factories
-from tests.browser.desk import at_work, drag, painted, png, saved
+from tests.browser.annotation_page import drag, open_item, png, wait_for_item, wait_until_saved
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -41,7 +41,7 @@ def enrolled(study, name: str):
 
 
 def judged_word(page: Page) -> str:
-    painted(page)
+    wait_for_item(page)
     return page.locator("h1.statement strong").inner_text()
 
 
@@ -63,7 +63,7 @@ def test_many_answers_in_a_row_are_in_the_database_as_they_were_clicked(new_page
     study = factories.rating_study(name="words", texts=[f"word {number:03}" for number in range(ANSWERS)])
     amal, enrolment = enrolled(study, "amal")
     page = new_page(amal)
-    at_work(page, "/studies/words/annotate/")
+    open_item(page, "/studies/words/annotate/")
     weight = Weight(page)
     rng = random.Random(11)
     clicked: list[tuple[str, int, str]] = []  # every answer in its order, corrections as well
@@ -72,10 +72,10 @@ def test_many_answers_in_a_row_are_in_the_database_as_they_were_clicked(new_page
     for number in range(1, ANSWERS + 1):
         word = judged_word(page)
         if number == 20:
-            saved(page)
+            wait_until_saved(page)
             early = weight.now()
         if number == ANSWERS:
-            saved(page)
+            wait_until_saved(page)
             late = weight.now()
             rows = page.evaluate(ROWS, f"visage-work-{enrolment.pk}")
         if number % 25 == 0:
@@ -120,7 +120,7 @@ def test_many_answers_in_a_row_are_in_the_database_as_they_were_clicked(new_page
 
 def corrected(page: Page, word: str, key: str) -> tuple[str, int, str]:
     """Change one's mind about the last answer; what is said now."""
-    painted(page)
+    wait_for_item(page)
     page.keyboard.press("b")
     dialog = page.get_by_role("dialog", name="Your last answers")
     expect(dialog.get_by_role("button", name="Correct").first).to_be_focused()
@@ -128,7 +128,7 @@ def corrected(page: Page, word: str, key: str) -> tuple[str, int, str]:
     assert judged_word(page) == word
     page.keyboard.press(key)
     page.keyboard.press("Enter")
-    expect(page.get_by_text("The correction is kept.")).to_be_visible()
+    expect(page.get_by_text("The correction is saved.")).to_be_visible()
     return word, VALUES[key], ""
 
 
@@ -155,11 +155,11 @@ def test_boxes_drawn_page_after_page_are_in_the_database_as_they_were_drawn(new_
     """Overlapping boxes, boxes inside boxes, boxes made larger, moved, removed and brought back."""
     amal, _enrolment = enrolled(pictures, "amal")
     page = new_page(amal)
-    at_work(page, "/studies/pictures/annotate/")
+    open_item(page, "/studies/pictures/annotate/")
     rng = random.Random(5)
     drawn: list[dict[str, list[Fractions] | None]] = []  # attribute -> its boxes; None: the image as a whole
     for number in range(16):
-        painted(page)
+        wait_for_item(page)
         texts = [text.strip() for text in page.locator(".option .choice-name").all_text_contents()]
         if number % 5 == 4:
             page.keyboard.press("0")

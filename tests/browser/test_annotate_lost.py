@@ -14,7 +14,7 @@ from annotation.annotate.services import items
 from annotation.annotate.views import endpoints
 from annotation.models import Enrolment, Judgement, Response, Skip, Study
 from tests import factories
-from tests.browser.desk import at_work, item_shown, saved, state
+from tests.browser.annotation_page import open_item, wait_for_attribute, wait_for_status, wait_until_saved
 from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.real_time, pytest.mark.django_db(transaction=True)]
@@ -35,7 +35,7 @@ def amal(study):
 
 
 def answer(page, word: str, key: str, reason: str = "") -> None:
-    item_shown(page, word)
+    wait_for_attribute(page, word)
     page.keyboard.press(key)
     if reason:
         page.keyboard.type(reason)
@@ -47,7 +47,7 @@ VALUES = {"1": 5, "2": 4, "3": 2, "4": 1, "5": 3}
 
 def test_thirty_answers_in_a_row_are_in_the_database_one_by_one(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     rng = random.Random(7)
     said = []
     for word in WORDS:
@@ -65,17 +65,17 @@ def test_thirty_answers_in_a_row_are_in_the_database_one_by_one(new_page, amal):
 
 def test_an_answer_given_without_a_network_is_sent_when_it_is_back(new_page, amal, offline_is_expected):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.wait_for_load_state("networkidle")
     page.context.set_offline(True)
     for word in WORDS[:3]:
         answer(page, word, "2")
-    state(page, "answers kept here: 3")
+    wait_for_status(page, "not sent yet: 3")
     expect(page.locator("[data-waiting]")).to_be_visible()
     assert not Response.objects.exists()
     page.context.set_offline(False)
-    saved(page)
-    item_shown(page, WORDS[3])
+    wait_until_saved(page)
+    wait_for_attribute(page, WORDS[3])
     assert list(Judgement.objects.order_by("pk").values_list("option__attribute__text", "value")) == [
         (word, 4) for word in WORDS[:3]
     ]
@@ -85,16 +85,16 @@ def test_an_answer_given_without_a_network_survives_that_the_window_is_closed(
     new_page, amal, offline_is_expected
 ):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.context.set_offline(True)
     answer(page, WORDS[0], "4")
-    state(page, "answers kept here: 1")
+    wait_for_status(page, "not sent yet: 1")
     page.close()
     page.context.set_offline(False)
     again = page.context.new_page()
-    at_work(again, PAGE)
-    item_shown(again, WORDS[1])
-    saved(again)
+    open_item(again, PAGE)
+    wait_for_attribute(again, WORDS[1])
+    wait_until_saved(again)
     assert Judgement.objects.get().value == 1
 
 
@@ -109,27 +109,27 @@ def test_a_server_that_fails_twice_gets_the_answer_the_third_time(new_page, amal
         else:
             route.continue_()
 
-    page.route("**/desk/answers/", fail)
-    at_work(page, PAGE)
+    page.route("**/annotate/answers/", fail)
+    open_item(page, PAGE)
     answer(page, WORDS[0], "1")
-    item_shown(page, WORDS[1])
-    state(page, "answers kept here: 1")
-    saved(page)
+    wait_for_attribute(page, WORDS[1])
+    wait_for_status(page, "not sent yet: 1")
+    wait_until_saved(page)
     assert len(failures) == 2
     assert Judgement.objects.get().value == 5
 
 
 def test_the_reply_to_an_answer_brings_the_next_item(new_page, amal):
     page = new_page(amal)
-    with page.expect_response("**/desk/items/"):
-        at_work(page, PAGE)
+    with page.expect_response("**/annotate/items/"):
+        open_item(page, PAGE)
     page.wait_for_load_state("networkidle")
     asked = []
     page.on("request", lambda request: asked.append(request.url.rsplit("/", 2)[1]))
     for word in WORDS[:10]:
         answer(page, word, "1")
-        saved(page)
-    item_shown(page, WORDS[10])
+        wait_until_saved(page)
+    wait_for_attribute(page, WORDS[10])
     page.wait_for_load_state("networkidle")
     assert asked == ["answers"] * 10
     assert Response.objects.count() == 10
@@ -150,16 +150,16 @@ def test_an_answer_does_not_wait_for_a_next_item_that_the_server_cannot_give(new
     page.on("request", lambda request: under_way.add(request))
     for end in ("requestfinished", "requestfailed"):
         page.on(end, lambda request: under_way.discard(request))
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     # an answer asks for no item while one is being asked for
     wait_for(lambda: page.evaluate("true") and not under_way, "the page does not stop asking")
     answer(page, WORDS[0], "1")
-    saved(page)
+    wait_until_saved(page)
     assert failures
     for word in WORDS[1:4]:
         answer(page, word, "1")
-    saved(page)
-    item_shown(page, WORDS[4])
+    wait_until_saved(page)
+    wait_for_attribute(page, WORDS[4])
     assert Response.objects.filter(slot__isnull=False).count() == 4
 
 
@@ -174,11 +174,11 @@ def test_a_reply_that_gets_lost_does_not_make_two_answers(new_page, amal):
             lost.append(route.fetch().status)  # the server has taken it
             route.fulfill(status=502, body="")
 
-    page.route("**/desk/answers/", swallow)
-    at_work(page, PAGE)
+    page.route("**/annotate/answers/", swallow)
+    open_item(page, PAGE)
     answer(page, WORDS[0], "1")
-    item_shown(page, WORDS[1])
-    saved(page)
+    wait_for_attribute(page, WORDS[1])
+    wait_until_saved(page)
     assert lost == [200]
     assert Response.objects.count() == 1
     expect(page.locator("[data-notice]")).to_be_hidden()  # nothing to tell anybody
@@ -186,11 +186,11 @@ def test_a_reply_that_gets_lost_does_not_make_two_answers(new_page, amal):
 
 def test_a_session_that_ended_keeps_the_answer_until_somebody_logs_in_again(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.wait_for_load_state("networkidle")
     Session.objects.all().delete()
     answer(page, WORDS[0], "1")
-    state(page, "You were logged out")
+    wait_for_status(page, "You were logged out")
     with page.context.expect_page() as opened:
         page.get_by_role("link", name="Log in again").click()
     login = opened.value
@@ -200,16 +200,16 @@ def test_a_session_that_ended_keeps_the_answer_until_somebody_logs_in_again(new_
     login.wait_for_url("**/annotate/")
     login.close()
     page.bring_to_front()
-    saved(page)  # with the token of the new session
+    wait_until_saved(page)  # with the token of the new session
     answer(page, WORDS[1], "2")
-    saved(page)
+    wait_until_saved(page)
     assert list(Judgement.objects.order_by("pk").values_list("value", flat=True)) == [5, 4]
 
 
 def test_answers_wait_while_somebody_else_is_logged_in(new_page, amal, study):
     factories.enrolment(study, who=factories.annotator(user=factories.user("bo")), consented=True)
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.wait_for_load_state("networkidle")
     page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
     other = page.context.new_page()
@@ -220,17 +220,17 @@ def test_answers_wait_while_somebody_else_is_logged_in(new_page, amal, study):
     other.wait_for_url("**/")
     page.bring_to_front()
     answer(page, WORDS[0], "1")
-    state(page, "Somebody else is logged in")
+    wait_for_status(page, "Somebody else is logged in")
     assert not Response.objects.exists()
 
 
 def test_a_browser_without_storage_works_and_says_so(new_page, amal):
     page = new_page(amal)
     page.add_init_script("Object.defineProperty(window, 'indexedDB', { value: undefined })")
-    at_work(page, PAGE)
-    expect(page.locator("[data-warning]")).to_contain_text("does not let the page keep anything")
+    open_item(page, PAGE)
+    expect(page.locator("[data-warning]")).to_contain_text("cannot store answers")
     answer(page, WORDS[0], "1")
-    saved(page)
+    wait_until_saved(page)
     assert Judgement.objects.get().value == 5
 
 
@@ -252,11 +252,11 @@ STUCK = """
 def test_a_storage_that_never_opens_is_done_without(new_page, amal):
     page = new_page(amal)
     page.add_init_script(IMPATIENT + "IDBFactory.prototype.open = () => ({});")
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     for word in WORDS[:5]:  # more than were at hand: new ones come as well
         answer(page, word, "1")
-    expect(page.locator("[data-warning]")).to_contain_text("does not let the page keep anything")
-    saved(page)
+    expect(page.locator("[data-warning]")).to_contain_text("cannot store answers")
+    wait_until_saved(page)
     assert Response.objects.count() == 5
 
 
@@ -265,25 +265,25 @@ def test_a_storage_that_stops_answering_is_done_without_and_nothing_is_lost(
 ):
     page = new_page(amal)
     page.add_init_script(IMPATIENT + STUCK)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     answer(page, WORDS[0], "1")
-    saved(page)
+    wait_until_saved(page)
     page.evaluate("window.stuck = true")
     answer(page, WORDS[1], "1")
-    expect(page.locator("[data-warning]")).to_contain_text("does not let the page keep anything")
-    saved(page)
+    expect(page.locator("[data-warning]")).to_contain_text("cannot store answers")
+    wait_until_saved(page)
     assert Response.objects.count() == 2
     # what is in memory alone outlives the page all the same, in the quick storage
     page.context.set_offline(True)
     answer(page, WORDS[2], "2")
-    state(page, "kept here: 1")
+    wait_for_status(page, "not sent yet: 1")
     page.context.set_offline(False)
     page.on("dialog", lambda dialog: dialog.accept())  # it asks before it is left
-    page.route("**/desk/answers/", lambda route: route.abort())
+    page.route("**/annotate/answers/", lambda route: route.abort())
     page.reload()
-    page.unroute("**/desk/answers/")
-    item_shown(page, WORDS[3])
-    saved(page)
+    page.unroute("**/annotate/answers/")
+    wait_for_attribute(page, WORDS[3])
+    wait_until_saved(page)
     assert Response.objects.count() == 3
 
 
@@ -302,14 +302,14 @@ def test_an_item_that_was_let_go_of_by_mistake_comes_back(new_page, amal, offlin
             answered = route.fetch()
             route.fulfill(response=answered, json=answered.json() | {"held": []})
 
-    page.route("**/desk/items/", reply)
+    page.route("**/annotate/items/", reply)
     page.goto(PAGE)
-    # not at_work(): the item may be let go of before anybody can look at it
+    # not open_item(): the item may be let go of before anybody can look at it
     expect(page.locator("[data-waiting]")).to_be_visible()
     replies.clear()
     for word in WORDS[:4]:
         answer(page, word, "1")
-    saved(page)
+    wait_until_saved(page)
     assert Response.objects.count() == 4
 
 
@@ -328,19 +328,19 @@ def test_an_item_reached_while_the_server_was_asked_for_fewer_stays(new_page, am
     monkeypatch.setattr(endpoints, "JsonResponse", told)
     page = new_page(amal)
     page.route(
-        "**/desk/items/",
+        "**/annotate/items/",
         lambda route: route.continue_(post_data=json.dumps(route.request.post_data_json | {"wanted": 6})),
         times=1,
     )
-    with page.expect_response("**/desk/items/"):
-        at_work(page, PAGE)
+    with page.expect_response("**/annotate/items/"):
+        open_item(page, PAGE)
     on_its_way.clear()
     answer(page, WORDS[0], "1")
     assert computed.wait(60)
     for word in WORDS[1:4]:
         answer(page, word, "1")
-    item_shown(page, WORDS[4])
-    with page.expect_response("**/desk/answers/"):
+    wait_for_attribute(page, WORDS[4])
+    with page.expect_response("**/annotate/answers/"):
         on_its_way.set()
     for word in WORDS[4:]:
         answer(page, word, "1")
@@ -352,7 +352,7 @@ def test_whoever_does_not_get_away_from_the_page_goes_on_with_what_is_left(new_p
     page = new_page(amal)
     page.add_init_script(IMPATIENT)
     nothing = {"state": "done", "held": [], "items": [], "progress": {"answered": 0}}
-    page.route("**/desk/items/", lambda route: route.fulfill(json=nothing), times=1)
+    page.route("**/annotate/items/", lambda route: route.fulfill(json=nothing), times=1)
     ways = iter(["in", "out"])
     page.route(
         "**/annotate/",
@@ -363,7 +363,7 @@ def test_whoever_does_not_get_away_from_the_page_goes_on_with_what_is_left(new_p
         page.goto(PAGE, wait_until="commit")  # the page may want to leave before it has loaded
     for word in WORDS[:4]:
         answer(page, word, "1")
-    saved(page)
+    wait_until_saved(page)
     assert Response.objects.count() == 4
 
 
@@ -373,23 +373,23 @@ def test_the_back_button_leaves_and_coming_back_goes_on(new_page, amal):
     page.get_by_role("link", name="Go on").click()
     answer(page, WORDS[0], "1")
     answer(page, WORDS[1], "2")
-    item_shown(page, WORDS[2])
+    wait_for_attribute(page, WORDS[2])
     page.go_back()
     expect(page.get_by_role("heading", level=1)).to_have_text("What can be seen?")
     page.go_forward()
-    item_shown(page, WORDS[2])
-    saved(page)
+    wait_for_attribute(page, WORDS[2])
+    wait_until_saved(page)
     assert Response.objects.count() == 2
 
 
 def test_an_answer_left_at_once_by_a_reload_is_not_lost(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     for word in WORDS[:5]:
         answer(page, word, "3")
         page.reload()
-    item_shown(page, WORDS[5])
-    saved(page)
+    wait_for_attribute(page, WORDS[5])
+    wait_until_saved(page)
     assert Response.objects.count() == 5
 
 
@@ -420,14 +420,14 @@ def test_an_acknowledged_answer_leaves_no_draft_that_would_bring_it_back(new_pag
     """An item that was answered a moment before the page was loaded is passed over, unless it was begun: a
     draft left behind would ask for the same answer once more."""
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.wait_for_load_state("networkidle")
     page.evaluate(GONE_AFTER_THE_ENTRY)
     answer(page, WORDS[0], "3")
-    item_shown(page, WORDS[1])
+    wait_for_attribute(page, WORDS[1])
     expect(page.locator("[data-progress]")).to_contain_text("1 of 30")
     page.reload()
-    item_shown(page, WORDS[1])
+    wait_for_attribute(page, WORDS[1])
     assert page.evaluate(DRAFTS) == []
 
 
@@ -442,22 +442,22 @@ def test_an_answer_that_the_server_refuses_comes_back_with_what_was_said(new_pag
             refused.append(1)
             route.fulfill(status=422, json={"error": "Not like this.", "field": "answers"})
 
-    page.route("**/desk/answers/", refuse)
-    at_work(page, PAGE)
+    page.route("**/annotate/answers/", refuse)
+    open_item(page, PAGE)
     answer(page, WORDS[0], "1")
     expect(page.locator("[data-notice]")).to_contain_text("Not like this.")
     answer(page, WORDS[1], "2")
-    item_shown(page, WORDS[0])
+    wait_for_attribute(page, WORDS[0])
     expect(page.get_by_role("radio", name="Strongly agree")).to_be_checked()
     page.keyboard.press("Enter")
-    item_shown(page, WORDS[2])
-    saved(page)
+    wait_for_attribute(page, WORDS[2])
+    wait_until_saved(page)
     assert Response.objects.count() == 2
 
 
 def test_a_skip_made_without_a_network_is_sent_later(new_page, amal, offline_is_expected):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.wait_for_load_state("networkidle")
     page.context.set_offline(True)
     page.keyboard.press("s")
@@ -465,41 +465,41 @@ def test_a_skip_made_without_a_network_is_sent_later(new_page, amal, offline_is_
     expect(page.get_by_role("alert")).to_contain_text("choose a reason")
     page.get_by_label("I do not understand it").check()
     page.get_by_role("dialog").get_by_role("button", name="Skip").click()
-    item_shown(page, WORDS[1])
-    state(page, "kept here: 1")
+    wait_for_attribute(page, WORDS[1])
+    wait_for_status(page, "not sent yet: 1")
     page.context.set_offline(False)
-    saved(page)
+    wait_until_saved(page)
     assert Skip.objects.get().reason == "unclear"
     page.reload()
-    item_shown(page, WORDS[1])
+    wait_for_attribute(page, WORDS[1])
 
 
 def test_a_break_is_offered_after_the_studys_minutes_of_work_and_again_not_at_once(new_page, amal):
     Study.objects.update(break_after=1)
     page = new_page(amal)
     page.clock.install()
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     for _ in range(8):
         page.clock.run_for(10_000)
         page.keyboard.press("Shift")
     page.clock.run_for(10_000)
     dialog = page.get_by_role("dialog", name="Time for a break?")
     expect(dialog).to_be_visible()
-    dialog.get_by_role("button", name="Go on").click()
+    dialog.get_by_role("button", name="Continue").click()
     expect(dialog).to_be_hidden()
     page.clock.run_for(20_000)
     expect(dialog).to_be_hidden()
     page.keyboard.press("1")
     page.keyboard.press("Enter")
-    item_shown(page, WORDS[1])
+    wait_for_attribute(page, WORDS[1])
 
 
 def test_the_sessions_cap_ends_on_a_page_that_says_why(new_page, amal):
     Study.objects.update(session_cap=2)
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     answer(page, WORDS[0], "1")
-    saved(page)
+    wait_until_saved(page)
     page.wait_for_load_state("networkidle")
     answer(page, WORDS[1], "1")
     page.wait_for_url("**/thanks/")

@@ -7,7 +7,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from playwright.sync_api import expect
 
 from tests import factories
-from tests.browser.desk import item_shown, painted
+from tests.browser.annotation_page import wait_for_attribute, wait_for_item
 from tests.browser.test_annotate import tab_to
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -46,7 +46,7 @@ def test_help_that_is_being_asked_for_keeps_the_focus_when_the_script_comes(new_
     page.goto(PAGE, wait_until="commit")
     tab_to(page, "Support and contact")
     late_script.set()
-    painted(page)
+    wait_for_item(page)
     assert page.evaluate(FOCUSED) == "Support and contact"
     page.keyboard.press("Enter")
     expect(page.get_by_role("contentinfo").get_by_text("A helpline")).to_be_visible()
@@ -58,8 +58,8 @@ def test_a_choice_made_before_the_script_came_stays_and_has_the_focus(new_page, 
     tab_to(page, "Strongly agree")
     page.keyboard.press("ArrowDown")
     late_script.set()
-    painted(page)
+    wait_for_item(page)
     expect(page.get_by_role("radio", name="Agree").nth(1)).to_be_checked()
     assert page.evaluate("document.activeElement.id") == "value-2"
     page.keyboard.press("Enter")
-    item_shown(page, "word 1")
+    wait_for_attribute(page, "word 1")

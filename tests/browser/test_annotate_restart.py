@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
-from tests.browser.desk import item_shown, painted, saved, state
+from tests.browser.annotation_page import wait_for_attribute, wait_for_item, wait_for_status, wait_until_saved
 from tests.processes import drills
 from tests.processes.conftest import Installation, installation, migrated, migrated_file
 from tests.processes.servers import Web
@@ -52,7 +52,7 @@ def page(browser: Browser, server: Web) -> Iterator[Page]:
     opened.get_by_label("Username").fill("amal")
     opened.get_by_label("Password").fill("a-long-password")
     opened.get_by_role("button", name="Log in").click()
-    painted(opened)
+    wait_for_item(opened)
     yield opened
     context.close()
 
@@ -66,7 +66,7 @@ def word(number: int) -> str:
 
 
 def answer(page: Page, number: int, key: str) -> tuple[str, int, str]:
-    item_shown(page, word(number))
+    wait_for_attribute(page, word(number))
     page.keyboard.press(key)
     page.keyboard.press("Enter")
     return word(number), VALUES[key], ""
@@ -82,8 +82,8 @@ def test_an_answer_and_a_draft_outlive_a_server_that_is_killed_before_it_replies
 ):
     """Three deaths in a row, of one server under one page."""
     clicked = [answer(page, 0, "1")]
-    item_shown(page, word(1))
-    saved(page)
+    wait_for_attribute(page, word(1))
+    wait_until_saved(page)
     clicked += _killed_before_it_replies(page, server, installation)
     _check(installation, clicked)
     clicked += _killed_after_it_wrote(page, server, installation, len(clicked))
@@ -101,19 +101,19 @@ def _check(installation: Installation, clicked: list[tuple[str, int, str]]) -> N
 def _killed_before_it_replies(page, server, installation) -> list[tuple[str, int, str]]:
     server.freeze()
     clicked = [answer(page, 1, "2")]
-    state(page, "Sending")
-    item_shown(page, word(2))
+    wait_for_status(page, "Sending")
+    wait_for_attribute(page, word(2))
     server.kill()
-    state(page, "answers kept here: 1")
+    wait_for_status(page, "not sent yet: 1")
     clicked.append(answer(page, 2, "3"))
-    state(page, "answers kept here: 2")
+    wait_for_status(page, "not sent yet: 2")
     assert len(kept(installation)["said"]) == 1
 
     server.start()
     sent_in_the_end(page)
     clicked += [answer(page, number, "4") for number in (3, 4)]
-    item_shown(page, word(5))
-    saved(page)
+    wait_for_attribute(page, word(5))
+    wait_until_saved(page)
     return clicked
 
 
@@ -128,42 +128,42 @@ def _killed_after_it_wrote(page, server, installation, first: int) -> list[tuple
         server.kill()
         route.abort("connectionreset")
 
-    page.route("**/studies/*/desk/answers/", killed_before_the_reply)
+    page.route("**/studies/*/annotate/answers/", killed_before_the_reply)
     clicked = [answer(page, first, "1")]
-    item_shown(page, word(first + 1))
-    state(page, "answers kept here: 1")
+    wait_for_attribute(page, word(first + 1))
+    wait_for_status(page, "not sent yet: 1")
     assert written == [200]
     assert len(kept(installation)["said"]) == first + 1
     clicked.append(answer(page, first + 1, "2"))
-    state(page, "answers kept here: 2")
-    page.unroute("**/studies/*/desk/answers/")
+    wait_for_status(page, "not sent yet: 2")
+    page.unroute("**/studies/*/annotate/answers/")
     server.start()
     sent_in_the_end(page)
-    item_shown(page, word(first + 2))
+    wait_for_attribute(page, word(first + 2))
     return clicked
 
 
 def _killed_under_a_draft(page, server, first: int) -> list[tuple[str, int, str]]:
-    item_shown(page, word(first))
+    wait_for_attribute(page, word(first))
     page.keyboard.press("1")
     server.kill()
     page.keyboard.press("Enter")
-    state(page, "answers kept here: 1")
-    item_shown(page, word(first + 1))
+    wait_for_status(page, "not sent yet: 1")
+    wait_for_attribute(page, word(first + 1))
     page.keyboard.press("5")
     page.keyboard.type("half a thou")
     with pytest.raises(Error, match="ERR_CONNECTION_REFUSED"):
         page.reload()
     server.start()
     page.goto(PAGE)
-    item_shown(page, word(first + 1))
+    wait_for_attribute(page, word(first + 1))
     expect(page.get_by_label("Why are you unsure?")).to_have_value("half a thou")
     sent_in_the_end(page)
     page.get_by_label("Why are you unsure?").press("End")
     page.keyboard.type("ght")
     page.keyboard.press("Control+Enter")
-    item_shown(page, word(first + 2))
-    saved(page)
+    wait_for_attribute(page, word(first + 2))
+    wait_until_saved(page)
     return [(word(first), 5, ""), (word(first + 1), 3, "half a thought")]
 
 
@@ -188,5 +188,5 @@ def test_a_server_killed_again_and_again_while_answers_come_in_loses_and_doubles
     for restart in restarts:
         restart.join()
     sent_in_the_end(page)
-    item_shown(page, word(30))
+    wait_for_attribute(page, word(30))
     _check(installation, clicked)

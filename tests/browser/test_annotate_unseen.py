@@ -20,7 +20,7 @@ from annotation.models import (
     Unit,
 )
 from tests import factories
-from tests.browser.desk import at_work, item_shown, painted, png, saved
+from tests.browser.annotation_page import open_item, png, wait_for_attribute, wait_for_item, wait_until_saved
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 PAGE = "/studies/words/annotate/"
@@ -52,26 +52,26 @@ def amal(study):
 
 def test_keys_that_come_before_the_next_item_is_painted_are_not_an_answer_to_it(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     before, after = page.evaluate(AT_ONCE, ["1", "Enter", "2", "Enter", "3", "Enter", "s", "b"])
     assert before is not None
     assert after is None  # the next item is in the page, and not on the screen
-    item_shown(page, "word 1")
-    saved(page)
+    wait_for_attribute(page, "word 1")
+    wait_until_saved(page)
     expect(page.get_by_role("radio", checked=True)).to_have_count(0)
     expect(page.get_by_role("dialog")).to_have_count(0)
     assert list(Judgement.objects.values_list("option__attribute__text", "value")) == [("word 0", 5)]
     # once it is painted, the first key counts
     page.keyboard.press("2")
     page.keyboard.press("Enter")
-    item_shown(page, "word 2")
-    saved(page)
+    wait_for_attribute(page, "word 2")
+    wait_until_saved(page)
     assert Judgement.objects.get(option__attribute__text="word 1").value == 4
 
 
 def test_a_key_pressed_before_the_painting_that_arrives_after_it_is_dropped_too(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.evaluate(
         """() => {
             window.late = new KeyboardEvent("keydown", { key: "2", code: "Digit2", bubbles: true });
@@ -79,14 +79,14 @@ def test_a_key_pressed_before_the_painting_that_arrives_after_it_is_dropped_too(
     )
     page.keyboard.press("1")
     page.keyboard.press("Enter")
-    item_shown(page, "word 1")
+    wait_for_attribute(page, "word 1")
     page.evaluate("document.body.dispatchEvent(window.late)")
     expect(page.get_by_role("radio", checked=True)).to_have_count(0)
 
 
 def test_a_click_that_comes_before_the_next_item_is_painted_is_not_an_answer_to_it(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.keyboard.press("1")
     page.evaluate(
         """() => {
@@ -96,30 +96,30 @@ def test_a_click_that_comes_before_the_next_item_is_painted_is_not_an_answer_to_
             send.click();
         }"""
     )
-    item_shown(page, "word 1")
-    saved(page)
+    wait_for_attribute(page, "word 1")
+    wait_until_saved(page)
     expect(page.get_by_role("radio", checked=True)).to_have_count(0)
     expect(page.get_by_role("alert")).to_have_count(0)
     assert Response.objects.count() == 1
     page.get_by_role("radio", name="Strongly agree").check()
-    page.get_by_role("button", name="Send and go on").click()
-    item_shown(page, "word 2")
+    page.get_by_role("button", name="Submit and continue").click()
+    wait_for_attribute(page, "word 2")
 
 
 def test_a_draft_that_comes_back_is_not_sent_by_a_key_meant_for_the_item_before(new_page, amal):
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     page.keyboard.press("1")
     page.keyboard.press("Enter")
-    item_shown(page, "word 1")
+    wait_for_attribute(page, "word 1")
     page.keyboard.press("2")  # chosen, not sent
     page.keyboard.press("b")
     page.get_by_role("dialog").get_by_role("button", name="Correct").first.click()
-    item_shown(page, "word 0")
+    wait_for_attribute(page, "word 0")
     page.evaluate(AT_ONCE, ["4", "Enter", "Enter"])  # saves the correction; the second is a slip
-    item_shown(page, "word 1")
+    wait_for_attribute(page, "word 1")
     expect(page.get_by_role("radio", checked=True)).to_have_count(1)
-    saved(page)
+    wait_until_saved(page)
     kept = Judgement.objects.order_by("pk").values_list("option__attribute__text", "value")
     assert list(kept) == [("word 0", 5), ("word 0", 1)]
 
@@ -136,7 +136,7 @@ def test_what_a_practice_item_says_is_not_passed_over_by_a_key_pressed_before_it
     Option.objects.create(unit=unit, attribute=unit.attribute, position=1, expected=[5])
     Enrolment.objects.update(status=EnrolmentStatus.TRAINING)
     page = new_page(amal)
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     # presses Enter in the very task in which the feedback comes
     page.evaluate(
         """() => new MutationObserver((changes, observer) => {
@@ -150,18 +150,18 @@ def test_what_a_practice_item_says_is_not_passed_over_by_a_key_pressed_before_it
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect(page.locator("[data-feedback]")).to_contain_text("A hat can be seen.")
-    painted(page)
+    wait_for_item(page)
     assert page.evaluate("window.pressed")
     expect(page.locator("[data-feedback]")).to_be_visible()
     page.keyboard.press("Enter")
-    item_shown(page, "word 0")
+    wait_for_attribute(page, "word 0")
 
 
 def test_an_item_that_comes_while_the_dialog_is_open_is_not_skipped_by_it(new_page, amal):
     one = new_page(amal)
-    at_work(one, PAGE)
+    open_item(one, PAGE)
     two = one.context.new_page()
-    at_work(two, PAGE)
+    open_item(two, PAGE)
     two.keyboard.press("s")
     two.get_by_label("It is upsetting").check()
     one.keyboard.press("1")
@@ -169,11 +169,11 @@ def test_an_item_that_comes_while_the_dialog_is_open_is_not_skipped_by_it(new_pa
     expect(two.get_by_text("answered in another window")).to_be_visible()
     two.get_by_role("dialog").get_by_role("button", name="Skip").click()
     expect(two.get_by_role("dialog")).to_have_count(0)
-    item_shown(two, "word 1")
+    wait_for_attribute(two, "word 1")
     two.keyboard.press("2")
     two.keyboard.press("Enter")
-    item_shown(two, "word 2")
-    saved(two)
+    wait_for_attribute(two, "word 2")
+    wait_until_saved(two)
     assert not Skip.objects.exists()
     assert Response.objects.count() == 2
 
@@ -202,7 +202,7 @@ def bo(pictures):
 def test_a_blurred_image_is_not_answered_before_it_was_revealed(new_page, accessible, bo):
     Study.objects.update(blur_images=True)
     page = new_page(bo)
-    at_work(page, "/studies/pictures/annotate/")
+    open_item(page, "/studies/pictures/annotate/")
     page.keyboard.press("0")
     page.keyboard.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("reveal the image before you answer")
@@ -210,7 +210,7 @@ def test_a_blurred_image_is_not_answered_before_it_was_revealed(new_page, access
     page.keyboard.press("i")
     page.keyboard.press("Control+Enter")
     expect(page.locator(".boxes.is-concealed")).to_be_visible()  # the next one
-    saved(page)
+    wait_until_saved(page)
     assert Response.objects.count() == 1
 
 
@@ -225,21 +225,21 @@ def test_an_image_that_has_not_come_is_not_answered_and_can_be_skipped(new_page,
     page.wait_for_selector("#item[data-shown]")
     page.keyboard.press("0")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("The image is not there yet")
+    expect(page.get_by_role("alert")).to_contain_text("The image is still loading")
     assert not Response.objects.exists()
     let_it_come.set()
     for route in held:
         route.continue_()
-    painted(page)
+    wait_for_item(page)
     page.keyboard.press("Control+Enter")
-    saved(page)
+    wait_until_saved(page)
     assert Response.objects.count() == 1
 
 
 def test_an_image_without_a_file_can_only_be_skipped(new_page, bo, pictures):
     pictures.tasks.get().image_set.images.update(file="")
     page = new_page(bo)
-    at_work(page, "/studies/pictures/annotate/")
+    open_item(page, "/studies/pictures/annotate/")
     expect(page.get_by_text("The image cannot be shown.")).to_be_visible()
     page.keyboard.press("0")
     page.keyboard.press("Enter")
@@ -247,6 +247,6 @@ def test_an_image_without_a_file_can_only_be_skipped(new_page, bo, pictures):
     page.keyboard.press("s")
     page.get_by_label("The image is missing or broken").check()
     page.get_by_role("dialog").get_by_role("button", name="Skip").click()
-    saved(page)
+    wait_until_saved(page)
     assert Skip.objects.get().reason == "broken"
     assert not Response.objects.exists()

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from annotation.models import TaskKind
 from tests import factories
-from tests.browser.desk import at_work, drag, png
+from tests.browser.annotation_page import drag, open_item, png
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 BORDER = "getComputedStyle(document.querySelector('.choice:not(:has(:checked))')).borderColor"
@@ -16,7 +16,7 @@ ASKED = ({"forced_colors": "active"}, {"contrast": "more"}, {"reduced_motion": "
 @pytest.fixture
 def amal():
     who = factories.user("amal")
-    seat = factories.annotator(user=who)
+    annotator = factories.annotator(user=who)
     words = factories.rating_study(name="words", texts=["sombrero", "kind"])
     pictures = factories.study("pictures", contact="studies@example.org")
     task = factories.task(pictures, kind=TaskKind.DEPICTION, image_set=factories.image_set("drawn"))
@@ -26,14 +26,14 @@ def amal():
     factories.page_unit(task, picture=image, page=1)
     factories.consent_text(pictures)
     for study in (words, pictures):
-        factories.enrolment(study, who=seat, consented=True)
+        factories.enrolment(study, who=annotator, consented=True)
     return who
 
 
 @pytest.mark.parametrize("asked", ASKED, ids=lambda asked: next(iter(asked)))
 def test_what_has_the_focus_is_seen_and_what_is_chosen_as_well(new_page, accessible, amal, asked):
     page = new_page(amal, **asked)
-    at_work(page, "/studies/words/annotate/")
+    open_item(page, "/studies/words/annotate/")
     page.keyboard.press("1")
     expect(page.locator("#value-1")).to_be_checked()
     assert outlined(page)
@@ -41,7 +41,7 @@ def test_what_has_the_focus_is_seen_and_what_is_chosen_as_well(new_page, accessi
         "border-color", page.evaluate(BORDER), timeout=5_000
     )
     accessible(page)
-    at_work(page, "/studies/pictures/annotate/")
+    open_item(page, "/studies/pictures/annotate/")
     page.get_by_role("checkbox", name="hat", exact=True).check()
     drag(page, 0.2, 0.2, 0.6, 0.6)
     box = page.locator("[data-box]")

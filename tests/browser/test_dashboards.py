@@ -132,14 +132,14 @@ def test_a_row_brings_out_its_boxes_by_mouse_and_by_keyboard(new_page, study, le
     at_rest(page, urls(study)[2])
     boxes = page.locator("details[open] g.box")
     row = page.locator("details[open] tr[data-row]").nth(1)
-    expect(boxes.nth(1)).not_to_have_class("box box-s is-lit")
+    expect(boxes.nth(1)).not_to_have_class("box box-s is-highlighted")
     row.hover()
-    expect(boxes.nth(1)).to_have_class("box box-s is-lit")
+    expect(boxes.nth(1)).to_have_class("box box-s is-highlighted")
     expect(boxes.nth(0)).to_have_css("opacity", "0.15")
     page.mouse.move(0, 0)
     expect(boxes.nth(1)).to_have_class("box box-s")
     row.get_by_role("link").focus()
-    expect(boxes.nth(1)).to_have_class("box box-s is-lit")
+    expect(boxes.nth(1)).to_have_class("box box-s is-highlighted")
 
 
 def test_a_link_to_an_image_opens_it(new_page, study, lead):

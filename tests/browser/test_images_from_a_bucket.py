@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from annotation.images import files as image_files
 from annotation.models import Response, TaskKind
 from tests import factories
-from tests.browser.desk import at_work, drag, painted, png, saved
+from tests.browser.annotation_page import drag, open_item, png, wait_for_item, wait_until_saved
 from tests.visage_app.storage import s3_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -45,15 +45,15 @@ def test_they_are_fetched_in_advance_and_each_of_them_once(new_page, bucket):
 
     page, fetched = new_page(amal), Counter()
     page.on("requestfinished", lambda one: fetched.update([urlsplit(one.url)._replace(query="").geturl()]))
-    at_work(page, PAGE)
+    open_item(page, PAGE)
     for _ in range(3):
-        painted(page)
+        wait_for_item(page)
         image = page.locator(".boxes-image")
         expect(image).to_have_js_property("naturalWidth", 400)
         page.get_by_role("checkbox", name="hat", exact=True).check()
         drag(page, 0.25, 0.2, 0.75, 0.6)
-        page.get_by_role("button", name="Send and go on").click()
-        saved(page)
+        page.get_by_role("button", name="Submit and continue").click()
+        wait_until_saved(page)
 
     assert Response.objects.count() == 3
     from_bucket = {url: times for url, times in fetched.items() if url.startswith(bucket.endpoint)}

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from annotation.models import Enrolment, EnrolmentStatus, Response, Slot, SlotState, StudyStatus
 from annotation.participation.services import invitations
 from tests import factories
-from tests.browser.desk import painted
+from tests.browser.annotation_page import wait_for_item
 from tests.browser.test_annotate import tab_to
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -76,9 +76,9 @@ def test_somebody_from_a_platform_does_the_work_and_gets_the_code(new_page, stud
     page.get_by_role("button", name="I have read this and agree").click()
     page.get_by_role("link", name="Go on without").click()
     expect(title(page)).to_contain_text("sombrero")
-    painted(page)
+    wait_for_item(page)
     page.get_by_text("Strongly agree").click()
-    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("button", name="Submit and continue").click()
     expect(title(page)).to_have_text("Enough for today")
     expect(page.get_by_text("C1AB2", exact=True)).to_be_visible()
     back = page.get_by_role("link", name="Hand in and go back to the platform")

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from annotation.models import Box, Judgement, Task, TaskKind
 from tests import factories
-from tests.browser.desk import painted
+from tests.browser.annotation_page import wait_for_item
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -71,7 +71,7 @@ def test_work_in_arabic_is_saved_under_the_same_values(new_page, amal):
     page = new_page(amal)
     page.goto("/studies/words/annotate/")
     in_arabic(page)
-    painted(page)
+    wait_for_item(page)
     page.keyboard.press("1")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("kind")
@@ -83,7 +83,7 @@ def test_letters_of_an_arabic_keyboard_do_what_the_keys_in_their_places_do(new_p
     page = new_page(amal)
     page.goto("/studies/words/annotate/")
     in_arabic(page)
-    painted(page)
+    wait_for_item(page)
     for letter, code, opened in (("س", "KeyS", "#skip"), ("؟", "Slash", "#keys")):
         page.locator("main").dispatch_event("keydown", {"key": letter, "code": code, "bubbles": True})
         expect(page.locator(opened)).to_be_visible()
@@ -122,7 +122,7 @@ def test_what_somebody_types_runs_as_its_own_script_does(new_page, amal):
     page = new_page(amal)
     page.goto("/studies/words/annotate/")
     in_arabic(page)
-    painted(page)
+    wait_for_item(page)
     page.keyboard.press("5")
     # where a field's letters stand cannot be asked for: this alone decides it
     expect(page.locator("#item textarea")).to_have_css("unicode-bidi", "plaintext")

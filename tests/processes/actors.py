@@ -57,7 +57,7 @@ def set_up(units: str, people: str, strata: str) -> None:
     print(json.dumps(ids))
 
 
-def seat(enrolment_ids: str) -> None:
+def log_in_annotators(enrolment_ids: str) -> None:
     """Give each of them an account, a consent and a session; prints the sessions' keys."""
     keys = []
     for enrolment in (

@@ -31,8 +31,8 @@ from annotation.exports.services import jobs as export_jobs  # noqa: E402
 from annotation.models import ExportJob, Image  # noqa: E402
 from tests import factories  # noqa: E402
 from tests.generation.uploads.bundles import encoded, table, zipped  # noqa: E402
+from tests.processes.annotators import AnnotatorPool  # noqa: E402
 from tests.processes.conftest import Installation  # noqa: E402
-from tests.processes.desks import Office  # noqa: E402
 from tests.processes.servers import Postgres, Web, answers  # noqa: E402
 from tests.waiting import wait_for  # noqa: E402
 
@@ -67,17 +67,17 @@ def database(folder: str, sessions: str) -> dict[str, object]:
         (place / each.name).write_bytes(each.read_bytes())
     server = Web(dict(os.environ), workers=1)
     try:
-        office = Office(json.loads(sessions), server.port)
-        office.until(20)
+        pool = AnnotatorPool(json.loads(sessions), server.port)
+        pool.wait_for_answers(20)
         ballast = fill(place)
-        wait_for(lambda: office.failures()["answers 500"] >= 10, "no answers found the disk full")
+        wait_for(lambda: pool.failures()["answers 500"] >= 10, "no answers found the disk full")
         ballast.unlink()
-        office.at_end()
+        pool.wait_until_done()
     finally:
         server.kill()
     counted = Installation(dict(os.environ)).act("count")
-    office.check_kept(counted)
-    return {"failures": office.failures(), "answers": counted["responses"]}
+    pool.check_kept(counted)
+    return {"failures": pool.failures(), "answers": counted["responses"]}
 
 
 def postgresql(folder: str, units: str, people: str) -> dict[str, object]:
@@ -92,10 +92,10 @@ def postgresql(folder: str, units: str, people: str) -> dict[str, object]:
     accounts = own.act("set_up", units, people, "any|any|any")
     server = Web(env, workers=1)
     try:
-        office = Office(own.act("seat", json.dumps(accounts)), server.port)
-        office.until(20)
+        pool = AnnotatorPool(own.act("log_in_annotators", json.dumps(accounts)), server.port)
+        pool.wait_for_answers(20)
         ballast = fill(place)
-        wait_for(lambda: office.failures()["answers 500"] >= 10, "no answers found the disk full")
+        wait_for(lambda: pool.failures()["answers 500"] >= 10, "no answers found the disk full")
         tables = server.asked("/readyz")[0]
 
         def ended() -> bool:
@@ -109,16 +109,16 @@ def postgresql(folder: str, units: str, people: str) -> dict[str, object]:
         ballast.unlink()
         database.start()
         wait_for(lambda: server.asked("/readyz")[0] == 200, "it is not ready again")
-        office.at_end()
+        pool.wait_until_done()
         counted = own.act("count")
     finally:
         server.kill()
         if answers(database.port):
             database.crash()
-    office.check_kept(counted)
+    pool.check_kept(counted)
     return {
         "ready": [tables, without],
-        "failures": office.failures(),
+        "failures": pool.failures(),
         "answers": counted["responses"],
     }
 

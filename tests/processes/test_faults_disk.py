@@ -52,7 +52,7 @@ def test_a_full_disk_under_sqlite_costs_no_answer(installation: Installation, sm
     if "DATABASE_URL" in installation.env:
         pytest.skip("NOT SQLITE: the disk of PostgreSQL is not this test's")
     people = installation.act("set_up", UNITS, PEOPLE, "any|any|any")
-    sessions = installation.act("seat", json.dumps(people))
+    sessions = installation.act("log_in_annotators", json.dumps(people))
     var = Path(installation.env["VAR_DIR"])
     var.rename(f"{var}.old")
     seen = small_disk("database", var, json.dumps(sessions))
@@ -72,7 +72,7 @@ def test_a_full_disk_of_postgresql_costs_no_answer(installation: Installation):
         Path(folder).chmod(0o755)
         seen = small("postgresql", Path(folder) / "disk", UNITS, PEOPLE)
     assert seen["ready"] == [200, 503], "while a table cannot grow all is read, without a server nothing is"
-    # an answer of 4xx, which the page would give up, ends the annotator (desks.py)
+    # an answer of 4xx, which the page would give up, ends the annotator (annotators.py)
     assert seen["failures"]["answers 500"] >= 10
     assert seen["answers"] == UNITS * 3
 

@@ -18,8 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 import redis
 
+from tests.processes.annotators import AnnotatorPool
 from tests.processes.conftest import ROOT, Installation
-from tests.processes.desks import Office
 from tests.processes.servers import Postgres, Redis, Web, broker, migrated_postgres, postgres
 from tests.processes.test_generation_restarts import served
 from tests.waiting import wait_for
@@ -34,11 +34,11 @@ UNITS, PEOPLE = 40, 6
 ALL = UNITS * 3
 
 
-def seats(installation: Installation) -> list[str]:
+def annotator_sessions(installation: Installation) -> list[str]:
     """The study, and the sessions of those who are to work in it."""
     installation.env["DJANGO_SETTINGS_MODULE"] = "visage_app.settings"
     enrolments = installation.act("set_up", UNITS, PEOPLE, "any|any|any")
-    return installation.act("seat", json.dumps(enrolments))
+    return installation.act("log_in_annotators", json.dumps(enrolments))
 
 
 @pytest.fixture
@@ -62,42 +62,42 @@ def readiness(server: Web) -> tuple[int, dict[str, str]]:
 
 @SERVED
 def test_postgresql_that_crashes_under_annotators_costs_no_answer(served, postgres: Postgres, web):
-    sessions = seats(served)
+    sessions = annotator_sessions(served)
     server = web(served)
     assert readiness(server)[0] == 200
-    office = Office(sessions, server.port)
+    pool = AnnotatorPool(sessions, server.port)
     for answered in (10, 50):
-        office.until(answered)
+        pool.wait_for_answers(answered)
         postgres.crash()
         status, checks = readiness(server)
         assert (status, checks["database"]) == (503, "failed")
         assert server.asked("/healthz")[0] == 200, "a process that waits for its database is alive"
-        failed = office.failures().total()
-        wait_for(lambda before=failed: office.failures().total() > before, "no request failed")
+        failed = pool.failures().total()
+        wait_for(lambda before=failed: pool.failures().total() > before, "no request failed")
         postgres.start()
         wait_for(lambda: readiness(server)[0] == 200, "it is not ready again")
-    office.at_end()
-    assert office.acknowledged() >= ALL
-    office.check_kept(served.act("count"))
+    pool.wait_until_done()
+    assert pool.acknowledged() >= ALL
+    pool.check_kept(served.act("count"))
 
 
 @SERVED
 def test_a_broker_that_is_emptied_and_killed_stops_no_annotator_and_no_score(served, broker: Redis, web):
     """Scores that are asked for meanwhile are computed once it is back, without hands."""
-    sessions = seats(served)
+    sessions = annotator_sessions(served)
     lead = served.act("admit")
     server = web(served)
-    office = Office(sessions, server.port)
-    office.until(10)
+    pool = AnnotatorPool(sessions, server.port)
+    pool.wait_for_answers(10)
     redis.Redis.from_url(broker.url).flushall()
     broker.kill()
     status, checks = readiness(server)
     assert (status, checks["broker"], checks["database"]) == (503, "failed", "ok")
     asked = "/studies/load/scores/fresh/?of=visual_nature:corrected"
     assert server.asked(asked, lead)[0] == 200
-    office.at_end()
-    assert office.failures().total() == 0, "answers need no broker"
-    office.check_kept(served.act("count"))
+    pool.wait_until_done()
+    assert pool.failures().total() == 0, "answers need no broker"
+    pool.check_kept(served.act("count"))
     broker.start()
     wait_for(lambda: readiness(server)[0] == 200, "it is not ready again")
     commands = (
@@ -117,16 +117,16 @@ def test_a_broker_that_is_emptied_and_killed_stops_no_annotator_and_no_score(ser
 
 
 def test_a_web_server_that_is_killed_again_and_again_costs_no_answer(installation: Installation, web):
-    sessions = seats(installation)
+    sessions = annotator_sessions(installation)
     server = web(installation)
-    office = Office(sessions, server.port)
+    pool = AnnotatorPool(sessions, server.port)
     for answered in (10, 40, 70):
-        office.until(answered)
+        pool.wait_for_answers(answered)
         server.kill()
         server.start()
-    office.at_end()
-    assert office.failures()["answers 0"] > 0, "nobody was answering: nothing was tested"
-    office.check_kept(installation.act("count"))
+    pool.wait_until_done()
+    assert pool.failures()["answers 0"] > 0, "nobody was answering: nothing was tested"
+    pool.check_kept(installation.act("count"))
 
 
 def test_clocks_that_jump_and_servers_that_disagree_about_the_time_cost_no_answer(
@@ -134,23 +134,23 @@ def test_clocks_that_jump_and_servers_that_disagree_about_the_time_cost_no_answe
 ):
     """Two web servers, the clock of one of which jumps an hour ahead, then two back: to it all leases have
     run out, then none ever will."""
-    sessions = seats(installation)
+    sessions = annotator_sessions(installation)
     skew = tmp_path / "skew"
     skew.write_text("0")
     right = web(installation, workers=1)
     installation.env["CLOCK_SKEW"] = str(skew)
     wrong = web(installation, wsgi="tests.processes.skewed", workers=1)
-    office = Office(sessions, right.port, wrong.port)
+    pool = AnnotatorPool(sessions, right.port, wrong.port)
     for answered, seconds in ((10, 3660), (40, -3660), (70, 7300)):
-        office.until(answered)
+        pool.wait_for_answers(answered)
         skew.with_suffix(".new").write_text(str(seconds))
         skew.with_suffix(".new").replace(skew)
         installation.act("expire")
-    office.at_end()
-    assert office.failures() == Counter(), "somebody was sent away"
+    pool.wait_until_done()
+    assert pool.failures() == Counter(), "somebody was sent away"
     times = installation.act("times")
     assert max(times) > 3600, "nobody's answer bears a wrong time: nothing was tested"
-    office.check_kept(installation.act("count"))
+    pool.check_kept(installation.act("count"))
 
 
 class _Proxy(BaseHTTPRequestHandler):
@@ -207,11 +207,11 @@ def proxy() -> Iterator[socketserver.BaseServer]:
 
 def test_an_answer_that_was_taken_although_the_proxy_says_504_is_there_once(installation, web, proxy):
     """The page sends it again: after the server took it, and while it is still at it."""
-    sessions = seats(installation)
+    sessions = annotator_sessions(installation)
     proxy.behind = web(installation).port
-    office = Office(sessions, proxy.server_port)
-    office.at_end()
-    assert office.failures()["answers 504"] > ALL / 4
-    office.check_kept(installation.act("count"))
-    outcomes = Counter(said for person in office.people for said in person.acknowledged.values())
+    pool = AnnotatorPool(sessions, proxy.server_port)
+    pool.wait_until_done()
+    assert pool.failures()["answers 504"] > ALL / 4
+    pool.check_kept(installation.act("count"))
+    outcomes = Counter(said for person in pool.people for said in person.acknowledged.values())
     assert outcomes["repeat"] > ALL / 8, "no answer was sent twice"

@@ -245,9 +245,9 @@ def test_every_usual_wording_is_there_with_its_places_and_as_it_is_documented(la
 
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_the_page_at_work_hands_translated_words_to_its_scripts(language):
-    english = page_texts.messages() | page_texts.board() | page_texts.reasons()
+    english = page_texts.messages() | page_texts.box_editor() | page_texts.reasons()
     with override(language):
-        theirs = page_texts.messages() | page_texts.board() | page_texts.reasons()
+        theirs = page_texts.messages() | page_texts.box_editor() | page_texts.reasons()
         labels = page_texts.labels()[TaskKind.OFFENSIVENESS]
     assert theirs.keys() == english.keys()
     assert [name for name in english if theirs[name] == english[name] and name != "zoom"] == []
@@ -266,7 +266,7 @@ def test_what_the_services_refuse_is_said_in_the_language_of_the_page(language, 
     option = unit.options.get()
     said = answer_rules.Answer(option_id=option.pk, value=3, position=1)
     with override(language), pytest.raises(answer_rules.AnswerRefused, match=words):
-        answer_rules.checked(unit=unit, options=[option], answers=[said])
+        answer_rules.validate(unit=unit, options=[option], answers=[said])
 
 
 @pytest.mark.parametrize(("language", "direction"), [("en", "ltr"), ("es", "ltr"), ("ar", "rtl")])

@@ -68,7 +68,7 @@ def merge(*, kept: Annotator, duplicate: Annotator, by: User, now: datetime | No
         second = merging_plan.second_of(kept, duplicate, pair)
         plan = merging_plan.plan_of(kept, duplicate, pair, second)
         for enrolment in (each for here in pair.values() for each in here):
-            slots.release_all(enrolment=enrolment)
+            slots.release_leases(enrolment=enrolment)
         _make_surplus(second, pair)
         Slot.objects.filter(annotator=duplicate).update(annotator=kept)
         Response.objects.filter(annotator=duplicate).update(annotator=kept)

@@ -1,4 +1,4 @@
-"""What an answer may be: the rules of the four kinds of task (PROTOCOL §2-§5). Reads, never writes."""
+"""Validates answers by the rules of the four kinds of task (PROTOCOL §2-§5). Reads, never writes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Corners = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Answer:
-    """What is said of one option. `position` is where it was shown, from 1; boxes are
-    (x0, y0, x1, y1) in pixels of the natural image, in any order of corners; `whole_image` says that the
-    attribute is visible in the image as a whole."""
+    """The answer to one option. `position` is where it was shown, from 1; boxes are (x0, y0, x1, y1) in
+    pixels of the natural image, corners in any order; `whole_image`: the attribute is visible in the image as
+    a whole."""
 
     option_id: int
     value: int
@@ -28,19 +28,19 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """An answer that passed, with its boxes clipped to the image."""
+class ValidAnswer:
+    """An answer that passed the rules, with its boxes clipped to the image."""
 
     answer: Answer
     boxes: Sequence[Corners]
 
 
 class AnswerRefused(ValueError):
-    """An answer that cannot be taken. The message says why and what to do, in words for the annotator."""
+    """The answer breaks a rule. The message tells the annotator why and what to do."""
 
 
-def checked(*, unit: Unit, options: Sequence[Option], answers: Sequence[Answer]) -> list[Judged]:
-    """The answers with their boxes clipped; raises AnswerRefused if they cannot be an answer to `unit`."""
+def validate(*, unit: Unit, options: Sequence[Option], answers: Sequence[Answer]) -> list[ValidAnswer]:
+    """The answers with their boxes clipped; raises AnswerRefused if they break a rule of the unit's task."""
     by_id = {option.pk: option for option in options}
     if sorted(answer.option_id for answer in answers) != sorted(by_id):
         raise AnswerRefused(
@@ -57,17 +57,17 @@ def checked(*, unit: Unit, options: Sequence[Option], answers: Sequence[Answer])
         except ValueError as error:
             raise AnswerRefused(str(error)) from error
         if label.needs_justification and not answer.justification.strip():
-            words = _("You chose '{label}'. Please write in a few words why.")
-            raise AnswerRefused(words.format(label=_(label.name)))
-    judged = [Judged(answer, _boxes(answer, image=unit.image)) for answer in answers]
+            message = _("You chose '{label}'. Please write in a few words why.")
+            raise AnswerRefused(message.format(label=_(label.name)))
+    valid = [ValidAnswer(answer, _clipped_boxes(answer, image=unit.image)) for answer in answers]
     if kind == TaskKind.DEPICTION:
-        _check_selection(by_id, judged)
-    return judged
+        _check_selection(by_id, valid)
+    return valid
 
 
-def correct(*, unit: Unit, options: Sequence[Option], answers: Sequence[Answer]) -> bool | None:
-    """Whether a training, gold or attention item was answered as expected; None for data, and where
-    nothing is expected. Options without an expectation may be answered either way."""
+def is_correct(*, unit: Unit, options: Sequence[Option], answers: Sequence[Answer]) -> bool | None:
+    """Whether a training, gold or attention item was answered as expected; None for data, and for items
+    without an expected answer. Options without one may be answered either way."""
     expected = {option.pk: option.expected for option in options if option.expected is not None}
     if unit.purpose == Purpose.DATA or not expected:
         return None
@@ -82,28 +82,29 @@ def clip(corners: Corners, *, width: int, height: int) -> Corners | None:
     return inside if inside[0] < inside[2] and inside[1] < inside[3] else None
 
 
-def _check_selection(by_id: Mapping[int, Option], judged: Sequence[Judged]) -> None:
-    """PROTOCOL §5: none of the above excludes the rest, and what is selected is shown where."""
-    chosen = [one for one in judged if one.answer.value == 1]
-    nothing = [one for one in chosen if by_id[one.answer.option_id].role == OptionRole.NONE_OF_ABOVE]
-    if not chosen:
+def _check_selection(by_id: Mapping[int, Option], answers: Sequence[ValidAnswer]) -> None:
+    """PROTOCOL §5: none of the above excludes the rest, and each selected attribute needs a box or
+    `whole_image`."""
+    selected = [valid for valid in answers if valid.answer.value == 1]
+    none = [valid for valid in selected if by_id[valid.answer.option_id].role == OptionRole.NONE_OF_ABOVE]
+    if not selected:
         raise AnswerRefused(_("Nothing is chosen. If nothing applies, choose 'None of the above'."))
-    if nothing and len(chosen) > 1:
+    if none and len(selected) > 1:
         raise AnswerRefused(_("'None of the above' cannot be chosen together with something else."))
-    for one in chosen:
-        option = by_id[one.answer.option_id]
+    for valid in selected:
+        option = by_id[valid.answer.option_id]
         if option.role == OptionRole.NONE_OF_ABOVE:
             continue
-        if not one.boxes and not one.answer.whole_image:
+        if not valid.boxes and not valid.answer.whole_image:
             text = option.attribute.text if option.attribute else ""
-            words = _(
+            message = _(
                 "'{attribute}': draw a box around what shows it, "
                 "or say that it is visible in the image as a whole."
             )
-            raise AnswerRefused(words.format(attribute=text))
+            raise AnswerRefused(message.format(attribute=text))
 
 
-def _boxes(answer: Answer, *, image: Image | None) -> list[Corners]:
+def _clipped_boxes(answer: Answer, *, image: Image | None) -> list[Corners]:
     if not answer.boxes and not answer.whole_image:
         return []
     if image is None or answer.value != 1:

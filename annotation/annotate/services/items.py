@@ -1,4 +1,4 @@
-"""What an annotator is given next: training first, then data with checks mixed in (DESIGN §4, §5)."""
+"""Selects an annotator's next items: training first, then data with checks mixed in (DESIGN §4, §5)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ State = Literal["items", "done", "paused", "closed", "blocked", "screened_out", 
 
 @dataclass(frozen=True)
 class Item:
-    """One unit in somebody's hands. Its purpose is for the server; a page shows training as training and
-    hides what is gold."""
+    """A unit assigned to an annotator. `purpose` stays on the server: pages show training items as such, and
+    never which items are gold."""
 
     unit_id: int
     client_key: UUID
@@ -39,39 +39,38 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Work:
-    """`items` are in the order in which they should be answered; empty unless `state` is *items*. `held`:
-    the keys of everything in their hands, which may be more than was asked for."""
+class NextItems:
+    """`items` are in the order in which to answer them; empty unless `state` is *items*. `assigned_keys`: the
+    keys of all items assigned to the annotator, which may be more than they asked for."""
 
     state: State
     items: list[Item] = field(default_factory=list)
-    held: list[UUID] = field(default_factory=list)
+    assigned_keys: list[UUID] = field(default_factory=list)
 
 
 def next_items(
     *, enrolment: Enrolment, wanted: int = 1, sweep: bool = True, now: datetime | None = None
-) -> Work:
+) -> NextItems:
     """Up to `wanted` items for `enrolment`, the same ones again until they are answered or skipped.
 
-    Consent is the caller's to check. Somebody in training whose training items are all answered is
-    qualified or screened out here, by the study's `training_pass`. `sweep`: as for `slots.lease`; without it,
-    *done* is not sure.
+    The caller checks consent. An annotator who has answered all training items is qualified or screened out
+    here, by the study's `training_pass`. `sweep`: as for `slots.lease`; without it, *done* is not certain.
     """
     now = now or timezone.now()
     study = enrolment.study
-    stopped = _stopped(enrolment, study)
-    if stopped is not None:
-        return Work(state=stopped)
+    stop_reason = _stop_reason(enrolment, study)
+    if stop_reason is not None:
+        return NextItems(state=stop_reason)
     if enrolment.status == EnrolmentStatus.TRAINING:
         training = _checks(enrolment, [Purpose.TRAINING])
         if training:
-            return _given(training, wanted=wanted)
+            return _first(training, wanted=wanted)
         if not _qualify(enrolment):
-            return Work(state="screened_out")
+            return NextItems(state="screened_out")
     if study.session_cap is None:
-        return _given(_in_hand(enrolment, study, wanted=wanted, sweep=sweep, now=now), wanted=wanted)
+        return _first(_assigned(enrolment, study, wanted=wanted, sweep=sweep, now=now), wanted=wanted)
     with enrolment_lock.transaction_of(enrolment):
-        # An answer may be on its way in: how much room the cap leaves is only sure once it is counted.
+        # Lock first: another request may be saving an answer, which uses up room under the cap.
         begun, used = (
             Enrolment.objects.select_for_update(no_key=True)
             .values_list("session_started_at", "session_units")
@@ -79,19 +78,20 @@ def next_items(
         )
         room = study.session_cap - (used if begun is not None and now - begun <= SESSION else 0)
         if room <= 0:
-            return Work(state="cap")
-        # what they hold beyond it is not for this session
-        held = _in_hand(enrolment, study, wanted=min(wanted, room), sweep=sweep, now=now)[:room]
-        return _given(held, wanted=wanted)
+            return NextItems(state="cap")
+        # Items beyond the cap are not for this session.
+        assigned = _assigned(enrolment, study, wanted=min(wanted, room), sweep=sweep, now=now)[:room]
+        return _first(assigned, wanted=wanted)
 
 
-def _given(held: list[Item], *, wanted: int) -> Work:
-    if not held:
-        return Work(state="done")
-    return Work(state="items", items=held[:wanted], held=[item.client_key for item in held])
+def _first(assigned: list[Item], *, wanted: int) -> NextItems:
+    if not assigned:
+        return NextItems(state="done")
+    keys = [item.client_key for item in assigned]
+    return NextItems(state="items", items=assigned[:wanted], assigned_keys=keys)
 
 
-def _in_hand(enrolment: Enrolment, study: Study, *, wanted: int, sweep: bool, now: datetime) -> list[Item]:
+def _assigned(enrolment: Enrolment, study: Study, *, wanted: int, sweep: bool, now: datetime) -> list[Item]:
     due = _checks(enrolment, [Purpose.GOLD, Purpose.ATTENTION])[:1] if _check_is_due(enrolment, study) else []
     leased = slots.lease(enrolment=enrolment, wanted=max(1, wanted - len(due)), sweep=sweep, now=now)
     data = [
@@ -102,10 +102,10 @@ def _in_hand(enrolment: Enrolment, study: Study, *, wanted: int, sweep: bool, no
     return due + data
 
 
-def _stopped(enrolment: Enrolment, study: Study) -> State | None:
+def _stop_reason(enrolment: Enrolment, study: Study) -> State | None:
     by_enrolment: dict[str, State] = {
         EnrolmentStatus.BLOCKED: "blocked",
-        EnrolmentStatus.FINISHED: "done",  # they stopped of their own accord (services/withdrawals.py)
+        EnrolmentStatus.FINISHED: "done",  # they stopped themselves (services/withdrawals.py)
         EnrolmentStatus.SCREENED_OUT: "screened_out",
         EnrolmentStatus.WITHDRAWN: "withdrawn",
     }
@@ -122,9 +122,9 @@ def _check_is_due(enrolment: Enrolment, study: Study) -> bool:
 
 
 def _checks(enrolment: Enrolment, purposes: list[str]) -> list[Item]:
-    """The checks that the annotator has not met yet. Everybody meets gold items in an order of their own,
-    so that nobody can tell others which they are."""
-    found = list(_unmet_units(enrolment).filter(purpose__in=purposes).order_by("task", "position"))
+    """The checks that the annotator has not answered yet. Everybody gets gold items in a different order, so
+    nobody can tell others which they are."""
+    units = _open_checks(enrolment).filter(purpose__in=purposes).order_by("task", "position")
     items = [
         Item(
             unit_id=unit.pk,
@@ -133,14 +133,14 @@ def _checks(enrolment: Enrolment, purposes: list[str]) -> list[Item]:
             ),
             purpose=unit.purpose,
         )
-        for unit in found
+        for unit in units
     ]
     if Purpose.TRAINING in purposes:
         return items
     return sorted(items, key=lambda item: item.client_key.int)
 
 
-def _unmet_units(enrolment: Enrolment) -> QuerySet[Unit]:
+def _open_checks(enrolment: Enrolment) -> QuerySet[Unit]:
     mine = {"unit": OuterRef("pk"), "annotator": enrolment.annotator_id}
     return Unit.objects.filter(
         ~Exists(Response.objects.filter(**mine)),
@@ -150,7 +150,7 @@ def _unmet_units(enrolment: Enrolment) -> QuerySet[Unit]:
 
 
 def training_share(*, enrolment: Enrolment) -> float | None:
-    """The share of training items that were answered as expected; None if there was none to answer."""
+    """The share of training items answered as expected, 0 to 1; None without training items."""
     judgements = Judgement.objects.filter(
         response__annotator=enrolment.annotator_id,
         response__unit__task__study=enrolment.study_id,
@@ -158,14 +158,14 @@ def training_share(*, enrolment: Enrolment) -> float | None:
         response__withdrawn_at__isnull=True,
         option__expected__isnull=False,
     ).values_list("response_id", "value", "option__expected")
-    right: dict[int, bool] = {}
+    correct: dict[int, bool] = {}
     for response, value, expected in judgements:
-        right[response] = right.get(response, True) and value in (expected or [])
-    return sum(right.values()) / len(right) if right else None
+        correct[response] = correct.get(response, True) and value in (expected or [])
+    return sum(correct.values()) / len(correct) if correct else None
 
 
 def _qualify(enrolment: Enrolment) -> bool:
-    """Decide about somebody who has finished training; whether they may go on."""
+    """Qualify or screen out an annotator who has finished training; whether they passed."""
     share, needed = training_share(enrolment=enrolment), enrolment.study.training_pass
     passed = share is None or needed is None or share >= needed
     status = EnrolmentStatus.QUALIFIED if passed else EnrolmentStatus.SCREENED_OUT

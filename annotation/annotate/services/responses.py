@@ -1,14 +1,14 @@
-"""Taking in what annotators say (DESIGN §3, §4, §5).
+"""Stores answers, corrections and skips (DESIGN §3, §4, §5).
 
-An answer is kept once, however often it is sent: its key is the lease it answers. An answer that comes
-after its lease was returned takes a slot of the unit that is still open, or is kept as a surplus. A
-change of mind is a new revision. Training, gold and attention items have no slots: everybody meets them.
+An answer is stored once, however often it is sent: its key is the key of its lease. An answer that comes
+after its lease was returned fills a slot of the unit that is still open, or is stored as a surplus. A
+correction is a new revision. Training, gold and attention items have no slots: everybody answers them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -23,7 +23,7 @@ from annotation.annotate.services import saving
 from annotation.annotate.services.answer_rules import Answer, AnswerRefused
 from annotation.assignment import lease_keys
 from annotation.assignment.services import enrolment_lock, slots
-from annotation.core.prepared import Given, Prepared
+from annotation.core.prepared import Param, Prepared
 from annotation.models import (
     Enrolment,
     EnrolmentStatus,
@@ -42,15 +42,15 @@ from annotation.models import (
 Outcome = Literal["filled", "surplus", "repeat", "check", "revised"]
 
 _ENROLMENT: Prepared[Any] = Prepared(
-    Enrolment.objects.filter(pk=Given("pk"))
+    Enrolment.objects.filter(pk=Param("pk"))
     .select_for_update(no_key=True)
     .values("annotator_id", "status", "position", "strata", *saving.COUNTERS)
 )
-_KNOWN = Response.objects.filter(client_key=Given("client_key")).values("pk")
+_EARLIER = Response.objects.filter(client_key=Param("client_key")).values("pk")
 _OPTIONS = Prepared(
-    Option.objects.filter(unit=Given("unit"), unit__task__study=Given("study"))
+    Option.objects.filter(unit=Param("unit"), unit__task__study=Param("study"))
     .select_related("unit__task", "unit__image")
-    .annotate(known=Subquery(_KNOWN))
+    .annotate(earlier=Subquery(_EARLIER))
     .only(
         "role",
         "expected",
@@ -68,8 +68,8 @@ _OPTIONS = Prepared(
 
 @dataclass(frozen=True)
 class Submitted:
-    """`outcome`: *filled* a slot; *surplus*: kept, but its slot had gone to somebody else; *repeat*:
-    this very answer was here already; *check*: a training, gold or attention item; *revised* an earlier
+    """`outcome`: *filled* a slot; *surplus*: stored, but its slot had gone to somebody else; *repeat*:
+    this answer had been stored already; *check*: a training, gold or attention item; *revised* an earlier
     answer. `correct` and `feedback` are for training items only: nobody learns which items are gold."""
 
     response: Response
@@ -77,9 +77,14 @@ class Submitted:
     correct: bool | None = None
     feedback: str = ""
 
+    @property
+    def public_outcome(self) -> str:
+        """`outcome` as annotators may see it: it does not reveal which items are checks."""
+        return "kept" if self.outcome in {"filled", "check", "revised"} else self.outcome
 
-class NotYours(AnswerRefused):
-    """The unit was never given to this annotator under this key."""
+
+class NotAssigned(AnswerRefused):
+    """The unit was never assigned to this annotator under this key."""
 
 
 def submit(
@@ -94,29 +99,30 @@ def submit(
     language: str = "",
     now: datetime | None = None,
 ) -> Submitted:
-    """Keep one annotator's answer to one unit. `enrolment` is then as it is in the database, this answer
+    """Store an annotator's answer to a unit. Afterwards `enrolment` is as in the database, with this answer
     counted.
 
     Raises
     ------
-    NotYours
-        if the unit was not given to this annotator under `client_key`.
+    NotAssigned
+        if the unit was not assigned to this annotator under `client_key`.
     AnswerRefused
-        if it cannot be an answer to the unit (services/answer_rules.py), or if the annotator has withdrawn.
-        Nothing is written then.
+        if the answer breaks a rule (services/answer_rules.py), or if the annotator has withdrawn.
+
+    Nothing is written if it raises.
     """
     now = now or timezone.now()
     _check_key(client_key, enrolment=enrolment, unit_id=unit_id)
     with enrolment_lock.transaction_of(enrolment):
         _lock(enrolment)
-        unit, options, known = _asked(enrolment, unit_id=unit_id, client_key=client_key)
-        if known is not None:
-            return _repeated(known)
-        judged = rules.checked(unit=unit, options=options, answers=answers)
+        unit, options, earlier = _load_unit(enrolment, unit_id=unit_id, client_key=client_key)
+        if earlier is not None:
+            return _repeat(earlier)
+        valid = rules.validate(unit=unit, options=options, answers=answers)
         is_data = unit.purpose == Purpose.DATA
-        slot = saving.place(enrolment=enrolment, unit=unit) if is_data else None
+        slot = saving.choose_slot(enrolment=enrolment, unit=unit) if is_data else None
         response = saving.write(
-            judged,
+            valid,
             unit=unit,
             enrolment=enrolment,
             slot_id=slot.pk if slot else None,
@@ -129,8 +135,7 @@ def submit(
         )
         if is_data:
             return Submitted(response=response, outcome="filled" if slot else "surplus")
-        right = rules.correct(unit=unit, options=options, answers=answers)
-        return _checked(response, unit=unit, right=right)
+        return _check_result(response, unit=unit, options=options, answers=answers)
 
 
 def revise(
@@ -145,27 +150,27 @@ def revise(
     language: str = "",
     now: datetime | None = None,
 ) -> Submitted:
-    """Keep a change of mind: a new revision of one's own answer, under the key of `correction_key`.
+    """Store a correction: a new revision of the annotator's answer, under the key of `correction_key`.
 
-    The earlier revision stays, no longer current. Raises as `submit`, and AnswerRefused once the study is
-    closed or if there is no answer of one's own to correct.
+    The earlier revision stays, no longer current. Raises as `submit`, and AnswerRefused if the study is
+    closed or the annotator has no answer to correct.
     """
     now = now or timezone.now()
     _check_key(client_key, enrolment=enrolment, unit_id=unit_id)
     with transaction.atomic():
         _lock(enrolment)
-        unit, options, known = _asked(enrolment, unit_id=unit_id, client_key=client_key)
-        if known is not None:
-            return Submitted(response=known, outcome="repeat")
+        unit, options, repeated = _load_unit(enrolment, unit_id=unit_id, client_key=client_key)
+        if repeated is not None:
+            return Submitted(response=repeated, outcome="repeat")
         earlier = current_answer(enrolment=enrolment, unit_id=unit_id)
         if earlier is None or correction_key(enrolment=enrolment, earlier=earlier) != client_key:
-            raise AnswerRefused(_("This answer was changed elsewhere meanwhile. Please open it again."))
+            raise AnswerRefused(_("This answer has been changed in another window. Please open it again."))
         if Study.objects.filter(pk=enrolment.study_id, status=StudyStatus.CLOSED).exists():
             raise AnswerRefused(_("The study is closed: its answers can no longer be changed."))
-        judged = rules.checked(unit=unit, options=options, answers=answers)
+        valid = rules.validate(unit=unit, options=options, answers=answers)
         Response.objects.filter(pk=earlier.pk).update(current=False)
         response = saving.write(
-            judged,
+            valid,
             unit=unit,
             enrolment=enrolment,
             slot_id=earlier.slot_id,
@@ -189,9 +194,9 @@ def skip(
     note: str = "",
     now: datetime | None = None,
 ) -> Skip:
-    """Pass over a unit, with a reason. Its slot goes back to the queue for somebody else; the annotator
-    is not asked again. Skipping twice is the same as once. Raises NotYours as `submit`, and AnswerRefused
-    for an unknown reason or if the unit was answered meanwhile."""
+    """Skip a unit, with a reason. Its slot goes back to the queue for somebody else; the annotator does not
+    get the unit again. Skipping twice is the same as once. Raises NotAssigned as `submit`, and AnswerRefused
+    for an unknown reason or if the unit has been answered."""
     now = now or timezone.now()
     _check_key(client_key, enrolment=enrolment, unit_id=unit_id)
     if reason not in SkipReason.values:
@@ -199,21 +204,21 @@ def skip(
     with transaction.atomic():
         _lock(enrolment)
         mine = {"unit_id": unit_id, "annotator_id": enrolment.annotator_id}
-        known = Skip.objects.filter(**mine).first()
-        if known is not None:
-            return known
+        earlier = Skip.objects.filter(**mine).first()
+        if earlier is not None:
+            return earlier
         if Response.objects.filter(**mine).exists():
             raise AnswerRefused(_("You have answered this item already."))
-        _asked(enrolment, unit_id=unit_id, client_key=client_key)
-        held = Slot.objects.filter(**mine, state=SlotState.LEASED).first()
-        made = Skip.objects.create(**mine, client_key=client_key, reason=reason, note=note[:2000], at=now)
-        if held is not None:
-            slots.return_slot(slot_id=held.pk)
-        return made
+        _load_unit(enrolment, unit_id=unit_id, client_key=client_key)
+        leased = Slot.objects.filter(**mine, state=SlotState.LEASED).first()
+        skipped = Skip.objects.create(**mine, client_key=client_key, reason=reason, note=note[:2000], at=now)
+        if leased is not None:
+            slots.return_slot(slot_id=leased.pk)
+        return skipped
 
 
 def current_answer(*, enrolment: Enrolment, unit_id: int) -> Response | None:
-    """The annotator's own current answer to a unit, unless it was training."""
+    """The annotator's current answer to a unit, unless it was training."""
     return (
         Response.objects.filter(
             unit=unit_id,
@@ -228,7 +233,7 @@ def current_answer(*, enrolment: Enrolment, unit_id: int) -> Response | None:
 
 
 def correction_key(*, enrolment: Enrolment, earlier: Response) -> UUID:
-    """The key under which the next revision of `earlier` is sent; the same until there is one."""
+    """The key for the next revision of `earlier`; always the same until that revision exists."""
     return lease_keys.fixed(
         annotator_id=enrolment.annotator_id,
         unit_id=earlier.unit_id,
@@ -238,60 +243,52 @@ def correction_key(*, enrolment: Enrolment, earlier: Response) -> UUID:
 
 def _check_key(client_key: UUID, *, enrolment: Enrolment, unit_id: int) -> None:
     if not lease_keys.was_issued(client_key, annotator_id=enrolment.annotator_id, unit_id=unit_id):
-        raise NotYours(
-            _("This item was not given to you. Please open the study again to get your next item.")
+        raise NotAssigned(
+            _("This item was not assigned to you. Please open the study again to get your next item.")
         )
 
 
 def _lock(enrolment: Enrolment) -> None:
-    """Make the enrolment what it is now, locked: an annotator's own requests queue here, so that a double
-    click finds the first one's row."""
-    if not enrolment_lock.is_held(enrolment):
-        found = _ENROLMENT.first(pk=enrolment.pk)
-        if found is None:  # erased, or merged with another meanwhile
+    """Lock the enrolment and read it again. An annotator's requests queue here, so a double click finds the
+    row of the first one."""
+    if not enrolment_lock.is_locked(enrolment):
+        row = _ENROLMENT.first(pk=enrolment.pk)
+        if row is None:  # erased, or merged with another meanwhile
             raise AnswerRefused(_("Your place in this study has changed. Please open the study again."))
-        vars(enrolment).update(found)
+        vars(enrolment).update(row)
     if enrolment.status == EnrolmentStatus.WITHDRAWN:
-        raise AnswerRefused(_("You have withdrawn from this study. Nothing more is kept of you."))
+        raise AnswerRefused(_("You have withdrawn from this study. No more answers are saved."))
 
 
-def _asked(
+def _load_unit(
     enrolment: Enrolment, *, unit_id: int, client_key: UUID
 ) -> tuple[Unit, Sequence[Option], Response | None]:
-    """What is answered: the unit, its options, and the response that came under this key before."""
+    """The unit, its options, and the earlier response under this key, if any."""
     options = _OPTIONS.all(unit=unit_id, study=enrolment.study_id, client_key=client_key)
     if not options:
-        raise NotYours(_("This item belongs to another study. Please open that one again."))
-    known = options[0].known
-    # almost always a first time: the row itself is only read when there is one
-    earlier = None if known is None else Response.objects.select_related("unit").get(pk=known)
+        raise NotAssigned(_("This item belongs to another study. Please open that one again."))
+    earlier_id = options[0].earlier
+    # Almost always None, so the row itself has a query of its own.
+    earlier = None if earlier_id is None else Response.objects.select_related("unit").get(pk=earlier_id)
     return options[0].unit, options, earlier
 
 
-def _repeated(known: Response) -> Submitted:
-    if known.unit.purpose == Purpose.TRAINING:
-        said = {judgement.option_id: judgement.value for judgement in known.judgements.all()}
-        options = list(known.unit.options.all())
-        answers = [Answer(option_id=pk, value=value, position=1) for pk, value in said.items()]
-        right = rules.correct(unit=known.unit, options=options, answers=answers)
-        return Submitted(response=known, outcome="repeat", correct=right, feedback=known.unit.feedback)
-    return Submitted(response=known, outcome="repeat")
+def _repeat(earlier: Response) -> Submitted:
+    if earlier.unit.purpose != Purpose.TRAINING:
+        return Submitted(response=earlier, outcome="repeat")
+    options = list(earlier.unit.options.all())
+    answers = [
+        Answer(option_id=judgement.option_id, value=judgement.value, position=1)
+        for judgement in earlier.judgements.all()
+    ]
+    result = _check_result(earlier, unit=earlier.unit, options=options, answers=answers)
+    return replace(result, outcome="repeat")
 
 
-def _checked(response: Response, *, unit: Unit, right: bool | None) -> Submitted:
-    if unit.purpose == Purpose.TRAINING:
-        return Submitted(response=response, outcome="check", correct=right, feedback=unit.feedback)
-    return Submitted(response=response, outcome="check")
-
-
-__all__ = [
-    "Answer",
-    "AnswerRefused",
-    "NotYours",
-    "Submitted",
-    "correction_key",
-    "current_answer",
-    "revise",
-    "skip",
-    "submit",
-]
+def _check_result(
+    response: Response, *, unit: Unit, options: Sequence[Option], answers: Sequence[Answer]
+) -> Submitted:
+    if unit.purpose != Purpose.TRAINING:
+        return Submitted(response=response, outcome="check")
+    correct = rules.is_correct(unit=unit, options=options, answers=answers)
+    return Submitted(response=response, outcome="check", correct=correct, feedback=unit.feedback)

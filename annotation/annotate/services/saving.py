@@ -1,6 +1,6 @@
-"""Writing an answer down: the response, its judgements and boxes, the slot it fills, the counters.
+"""Saves an answer: the response, its judgements and boxes, the slot it fills, the counters.
 
-Called by annotate/services/responses.py, inside its transaction and with the enrolment locked.
+annotate/services/responses.py calls this inside its transaction, with the enrolment locked.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from uuid import UUID
 
 from django.db import DEFAULT_DB_ALIAS
 
-from annotation.annotate.services.answer_rules import Corners, Judged
+from annotation.annotate.services.answer_rules import Corners, ValidAnswer
 from annotation.assignment.services import slots
-from annotation.core.prepared import Given, Prepared, PreparedInsert, PreparedUpdate
+from annotation.core.prepared import Param, Prepared, PreparedInsert, PreparedUpdate
 from annotation.core.prepared_together import KeyOf, Together
 from annotation.models import (
     Box,
@@ -31,7 +31,7 @@ from annotation.models import (
 from annotation.participation.sessions import SESSION
 
 
-class Place(NamedTuple):
+class LockedSlot(NamedTuple):
     """A slot as it was when it was locked; `number` is its index in the unit."""
 
     pk: int
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 _SLOTS_OF_UNIT = Prepared(
-    Slot.objects.filter(unit=Given("unit"))
+    Slot.objects.filter(unit=Param("unit"))
     .select_for_update(no_key=True)
     .order_by("pk")
     .values_list("pk", "index", "state", "stratum", "annotator", "leased_at")
@@ -51,12 +51,12 @@ _SLOTS_OF_UNIT = Prepared(
 _RESPONSE = PreparedInsert(Response)
 COUNTERS = ("session_started_at", "session_units", "session_active_ms", "answered", "golds")
 _COUNT = PreparedUpdate(
-    Enrolment.objects.filter(pk=Given("pk")), **{counter: Given(counter) for counter in COUNTERS}
+    Enrolment.objects.filter(pk=Param("pk")), **{counter: Param(counter) for counter in COUNTERS}
 )
 
 
 def write(
-    judged: Sequence[Judged],
+    answers: Sequence[ValidAnswer],
     *,
     unit: Unit,
     enrolment: Enrolment,
@@ -69,8 +69,8 @@ def write(
     language: str,
     revision: int = 1,
 ) -> Response:
-    """Keep one answer that passed the rules, and count it in `enrolment`. It fills the slot that `place`
-    chose, unless it is a revision."""
+    """Write one answer, and count it in `enrolment`. It fills the slot from `choose_slot`, unless it is a
+    revision."""
     response = Response(
         unit=unit,
         slot_id=slot_id,
@@ -78,7 +78,7 @@ def write(
         client_key=client_key,
         task_version=unit.task.version,
         revision=revision,
-        # A browser's clock can be wrong: an answer never starts after it ends.
+        # A browser's clock can be wrong: an answer must not start after it ends.
         started_at=min(started_at, submitted_at) if started_at else None,
         submitted_at=submitted_at,
         active_ms=None if active_ms is None else max(0, active_ms),
@@ -86,41 +86,41 @@ def write(
         language=language,
     )
     fills = slot_id is not None and revision == 1
-    parts = _parts(len(judged), fills=fills, counts=revision == 1)
+    statements = _statements(len(answers), fills=fills, counts=revision == 1)
     counters = _counters(enrolment, unit=unit, active_ms=active_ms, now=submitted_at)
-    done = parts.run(
+    results = statements.run(
         slot=slot_id,
         annotator=enrolment.annotator_id,
         **_RESPONSE.values(vars(response)),
-        **_judgements(len(judged)).values(*(vars(one.answer) for one in judged)),
+        **_judgements(len(answers)).values(*(vars(valid.answer) for valid in answers)),
         pk=enrolment.pk,
         **counters,
     )
-    if fills and not done["filled"]:  # it is locked: nobody can have taken it
+    if fills and not results["filled"]:  # it is locked, so nobody can have taken it
         raise RuntimeError(f"Slot {slot_id} was chosen for an answer and could not be filled.")
     if revision == 1:
         vars(enrolment).update(counters)
-    [response.pk] = done["response"]
+    [response.pk] = results["response"]
     response._state.adding, response._state.db = False, DEFAULT_DB_ALIAS
-    drawn = [
+    boxes = [
         Box(judgement_id=pk, **_corners(box), **_size(unit))
-        for pk, one in zip(done["judgements"], judged, strict=True)
-        for box in one.boxes
+        for pk, valid in zip(results["judgements"], answers, strict=True)
+        for box in valid.boxes
     ]
-    if drawn:
-        Box.objects.bulk_create(drawn)
+    if boxes:
+        Box.objects.bulk_create(boxes)
     return response
 
 
 @cache
-def _parts(judgements: int, *, fills: bool, counts: bool) -> Together:
-    """What an answer of so many judgements changes."""
-    parts: dict[str, Any] = {"response": _RESPONSE, "judgements": _judgements(judgements)}
+def _statements(judgements: int, *, fills: bool, counts: bool) -> Together:
+    """The statements that write an answer of so many judgements."""
+    statements: dict[str, Any] = {"response": _RESPONSE, "judgements": _judgements(judgements)}
     if fills:
-        parts["filled"] = slots.FILL
+        statements["filled"] = slots.FILL
     if counts:
-        parts["counted"] = _COUNT
-    return Together(**parts)
+        statements["counted"] = _COUNT
+    return Together(**statements)
 
 
 @cache
@@ -133,30 +133,29 @@ def _corners(box: Corners) -> dict[str, float]:
 
 
 def _size(unit: Unit) -> dict[str, int]:
-    assert unit.image is not None  # boxes were refused otherwise
+    assert unit.image is not None  # the rules refuse boxes otherwise
     return {"image_width": unit.image.width, "image_height": unit.image.height}
 
 
-def place(*, enrolment: Enrolment, unit: Unit) -> Place | None:
-    """The slot that an answer fills, locked: the one the annotator holds, else an open one of the same unit
+def choose_slot(*, enrolment: Enrolment, unit: Unit) -> LockedSlot | None:
+    """The slot that an answer fills, locked: the annotator's leased one, else an open one of the same unit
     that the annotator may take; None if there is none left."""
-    # All slots of the unit, in one fixed order, before any is chosen: two late answers to one unit that
-    # each hold a slot which the other wants would wait for each other for ever.
-    of_unit = [Place(*row) for row in _SLOTS_OF_UNIT.all(unit=unit.pk)]
+    # Lock all slots of the unit in one fixed order first. Otherwise two late answers to one unit could each
+    # lock a slot that the other wants: a deadlock.
+    of_unit = [LockedSlot(*row) for row in _SLOTS_OF_UNIT.all(unit=unit.pk)]
     me = enrolment.annotator_id
     mine = next((slot for slot in of_unit if slot.annotator_id == me), None)
     if mine is not None:
-        # Theirs under whatever key: the lease may have run out and been given to them anew meanwhile.
-        leased = mine.state == SlotState.LEASED
-        return mine if leased else None
+        # Whatever its key: the lease may have expired and the slot been leased to them again.
+        return mine if mine.state == SlotState.LEASED else None
     texts = slots.matching_strata(enrolment=enrolment)
     free = (slot for slot in of_unit if slot.state == SlotState.OPEN and slot.stratum in texts)
     return min(free, key=lambda slot: slot.number, default=None)
 
 
 def _counters(enrolment: Enrolment, *, unit: Unit, active_ms: int | None, now: datetime) -> dict[str, Any]:
-    """The counters that pages read instead of counting, after one more answer. Nobody else changes them
-    meanwhile: the enrolment is locked."""
+    """The enrolment's counters after one more answer. Pages read them instead of counting. The enrolment is
+    locked, so nobody else changes them."""
     is_data = unit.purpose == Purpose.DATA
     began, units, active = enrolment.session_started_at, enrolment.session_units, enrolment.session_active_ms
     if began is None or now - began > SESSION:

@@ -1,8 +1,7 @@
-"""The page at work talks to the server here: items, answers, skips, one's own last answers, corrections.
+"""JSON endpoints of the annotation page: items, answers, skips, last answers, corrections.
 
-JSON in and out, described in docs/annotating.md. Refusals are JSON too, {"error", "field"}: the page tells
-by that what it must not send again. An answer is taken in any state of the study, from whoever it was
-given out to: work done is not thrown away.
+docs/annotating.md describes them. Refusals are JSON too, {"error", "field"}: the page then knows not to send
+that again. An answer to an assigned item is accepted in any state of the study: no work is lost.
 """
 
 from __future__ import annotations
@@ -23,203 +22,209 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.annotate import queries
+from annotation.annotate.limits import MAX_ITEMS
 from annotation.annotate.queries import JSON
 from annotation.annotate.services import items, responses
-from annotation.annotate.views import bodies
-from annotation.annotate.views.bodies import Refused
+from annotation.annotate.views import request_body
+from annotation.annotate.views.request_body import RequestRefused
 from annotation.assignment import queries as assignment_queries
-from annotation.assignment.queries import Seat
+from annotation.assignment.queries import Membership
 from annotation.assignment.services import enrolment_lock
 from annotation.core.requests import LoggedIn
 from annotation.participation.queries import enrolments
 
-AT_HAND = 3
-"""Items that the page keeps: the one on the screen and two that are ready."""
-MOST_AT_HAND = 12
-"""With those whose answers are still under way."""
+PREFETCHED = 3
+"""Items that the page keeps: the one on the screen and the next two."""
 
-Told = JSON | Callable[[], JSON]
-"""What the page is told, or how to put that together: from what is only read, once the place is let go of."""
-Door = Callable[[LoggedIn, Seat], Told]
-Place = Callable[..., AbstractContextManager[Seat | None]]
+Payload = JSON | Callable[[], JSON]
+"""A reply, or a function that builds it from reads alone, to call after the enrolment is unlocked."""
+Endpoint = Callable[[LoggedIn, Membership], Payload]
+FindMembership = Callable[..., AbstractContextManager[Membership | None]]
 
 
 @contextmanager
-def _found(**who: Any) -> Iterator[Seat | None]:
-    yield assignment_queries.seat(**who)
+def _unlocked_membership(**who: Any) -> Iterator[Membership | None]:
+    yield assignment_queries.membership(**who)
 
 
-def door(*, method: str, place: Place = _found) -> Callable[[Door], Callable[..., HttpResponse]]:
-    """A JSON view of somebody who takes part in the study; `place` finds them there."""
+def json_endpoint(
+    *, method: str, find: FindMembership = _unlocked_membership
+) -> Callable[[Endpoint], Callable[..., HttpResponse]]:
+    """Make a JSON view for annotators of the study; `find` reads their membership."""
 
-    def made(answer: Door) -> Callable[..., HttpResponse]:
+    def decorate(endpoint: Endpoint) -> Callable[..., HttpResponse]:
         @login_required
         @never_cache
         @require_http_methods([method])
-        @wraps(answer)
+        @wraps(endpoint)
         def view(request: HttpRequest, name: str) -> HttpResponse:
             assert isinstance(request.user.pk, int)
             try:
-                # as long as the client takes to send it, and before anything is locked
+                # Read the body before anything is locked: a slow client may take long to send it.
                 request.body  # noqa: B018
-                with place(user=request.user, study_name=name) as seat:
-                    if seat is None:
-                        raise Refused(_("You do not take part in this study."), status=404)
-                    told = answer(request, seat)  # type: ignore[arg-type]
-                return JsonResponse(told() if callable(told) else told)
-            except Refused as refused:
-                said = {"error": str(refused), "field": refused.field}
-                return JsonResponse(said, status=refused.status)
+                with find(user=request.user, study_name=name) as membership:
+                    if membership is None:
+                        raise RequestRefused(_("You do not take part in this study."), status=404)
+                    payload = endpoint(request, membership)  # type: ignore[arg-type]
+                return JsonResponse(payload() if callable(payload) else payload)
+            except RequestRefused as refused:
+                error = {"error": str(refused), "field": refused.field}
+                return JsonResponse(error, status=refused.status)
 
         return view
 
-    return made
+    return decorate
 
 
-@door(method="POST", place=partial(enrolment_lock.held, for_leases=True))
-def next_items(request: LoggedIn, seat: Seat) -> Told:
-    """What to show next: items that the page does not have yet."""
-    return given_out(seat=seat, asked=_asked_for(bodies.read(request)))
+@json_endpoint(method="POST", find=partial(enrolment_lock.locked_membership, for_leases=True))
+def next_items(request: LoggedIn, membership: Membership) -> Payload:
+    """The next items, without those that the page has already."""
+    return assign_items(membership=membership, requested=_requested_items(request_body.parse(request)))
 
 
-@door(method="POST", place=enrolment_lock.held)
-def answers(request: LoggedIn, seat: Seat) -> Told:
-    """One answer; sending it again is the same as sending it once.
+@json_endpoint(method="POST", find=enrolment_lock.locked_membership)
+def answers(request: LoggedIn, membership: Membership) -> Payload:
+    """Store one answer; sending it again is the same as sending it once.
 
-    What to show next comes with the reply, as `next`, if the body asks for it under that name: as a request
-    of its own it would cost as much again. It is left out where it takes more than a look to say that nothing
-    is left. If it fails, so does the answer: whoever sends that again must not ask again.
+    If the body asks for `next`, the reply brings the next items under that name, which saves a request. It
+    is left out if nothing seems to be left: only `items/` can say that for certain. If reading the next items
+    fails, the answer is not stored either, so the page must send it again without `next`.
     """
-    body = bodies.read(request)
-    told = _taken(responses.submit, seat, body)
-    asked = _asked_for_with(body)
-    if asked is None:
-        return told
-    following = given_out(seat=seat, asked=asked, sweep=False)
+    body = request_body.parse(request)
+    result = _store_answer(responses.submit, membership, body)
+    requested = _requested_next(body)
+    if requested is None:
+        return result
+    describe_next = assign_items(membership=membership, requested=requested, sweep=False)
 
     def with_next() -> JSON:
-        given = following()
-        return told if given["state"] == "done" else {**told, "next": given}
+        following = describe_next()
+        return result if following["state"] == "done" else {**result, "next": following}
 
     return with_next
 
 
-@door(method="POST")
-def corrections(request: LoggedIn, seat: Seat) -> JSON:
-    """A change of mind about an answer of one's own."""
-    _refuse_if_blocked(seat)
-    return _taken(responses.revise, seat, bodies.read(request))
+@json_endpoint(method="POST")
+def corrections(request: LoggedIn, membership: Membership) -> JSON:
+    """Correct one of the annotator's own answers."""
+    _refuse_if_blocked(membership)
+    return _store_answer(responses.revise, membership, request_body.parse(request))
 
 
-@door(method="POST")
-def skips(request: LoggedIn, seat: Seat) -> JSON:
-    """Pass over an item."""
-    _refuse_if_blocked(seat)
-    body = bodies.read(request)
-    with bodies.refusals():
+@json_endpoint(method="POST")
+def skips(request: LoggedIn, membership: Membership) -> JSON:
+    """Skip an item."""
+    _refuse_if_blocked(membership)
+    body = request_body.parse(request)
+    with request_body.refusals():
         responses.skip(
-            enrolment=seat.enrolment,
-            unit_id=bodies.whole(body, "unit", least=1),
-            client_key=bodies.key(body, "client_key"),
-            reason=bodies.text(body, "reason", most=20),
-            note=bodies.text(body, "note", most=2000),
+            enrolment=membership.enrolment,
+            unit_id=request_body.integer(body, "unit", minimum=1),
+            client_key=request_body.uuid(body, "client_key"),
+            reason=request_body.text(body, "reason", maximum=20),
+            note=request_body.text(body, "note", maximum=2000),
         )
     return {"outcome": "skipped"}
 
 
-@door(method="GET")
-def last(request: LoggedIn, seat: Seat) -> JSON:
-    """One's own last answers, each with the key under which a correction is sent."""
-    own = queries.last_answers(enrolment=seat.enrolment)
+@json_endpoint(method="GET")
+def last(request: LoggedIn, membership: Membership) -> JSON:
+    """The annotator's last answers, each with the key for a correction."""
+    enrolment = membership.enrolment
+    last_answers = queries.last_answers(enrolment=enrolment)
     keys: dict[int, UUID] = {
-        answer.response.unit_id: responses.correction_key(enrolment=seat.enrolment, earlier=answer.response)
-        for answer in own
+        answer.response.unit_id: responses.correction_key(enrolment=enrolment, earlier=answer.response)
+        for answer in last_answers
     }
-    units = queries.described(study_id=seat.enrolment.study_id, keys=keys, language=get_language() or "")
-    told = []
-    for answer, unit in zip(own, units, strict=True):
-        for option in unit["options"]:  # as they were shown when it was answered
-            option["position"] = answer.said[option["id"]].pop("position")
+    units = queries.units_as_json(study_id=enrolment.study_id, keys=keys, language=get_language() or "")
+    payload = []
+    for answer, unit in zip(last_answers, units, strict=True):
+        for option in unit["options"]:  # in the order in which they were shown for that answer
+            option["position"] = answer.judgements[option["id"]].pop("position")
         unit["options"].sort(key=lambda option: option["position"])
         submitted = answer.response.submitted_at
-        told.append({"item": unit, "said": answer.said, "at": submitted.isoformat() if submitted else ""})
-    return {"answers": told}
+        submitted_at = submitted.isoformat() if submitted else ""
+        payload.append({"item": unit, "judgements": answer.judgements, "submitted_at": submitted_at})
+    return {"answers": payload}
 
 
-@door(method="GET")
-def token(request: LoggedIn, seat: Seat) -> JSON:
-    """The token that a page needs once somebody has logged in again, and who that was."""
-    return {"token": get_token(request), "desk": seat.enrolment.pk}
+@json_endpoint(method="GET")
+def token(request: LoggedIn, membership: Membership) -> JSON:
+    """The CSRF token for a page whose user has logged in again, and the enrolment it is for."""
+    # `desk`: for pages that were open before an upgrade.
+    pk = membership.enrolment.pk
+    return {"token": get_token(request), "enrolment": pk, "desk": pk}
 
 
 @dataclass(frozen=True)
-class Wish:
+class ItemRequest:
     """`wanted` items in all, of which the page has those with the keys `have`."""
 
     have: frozenset[UUID] = frozenset()
-    wanted: int = AT_HAND
+    wanted: int = PREFETCHED
 
 
-def _asked_for(body: Mapping[str, Any]) -> Wish:
-    have = frozenset(bodies.keys(body, "have"))
-    wanted = min(bodies.whole(body, "wanted", default=AT_HAND, most=1000), MOST_AT_HAND)
-    return Wish(have=have, wanted=max(1, wanted))
+def _requested_items(body: Mapping[str, Any]) -> ItemRequest:
+    have = frozenset(request_body.uuids(body, "have"))
+    wanted = min(request_body.integer(body, "wanted", default=PREFETCHED, maximum=1000), MAX_ITEMS)
+    return ItemRequest(have=have, wanted=max(1, wanted))
 
 
-def _asked_for_with(body: Mapping[str, Any]) -> Wish | None:
-    """What an answer asks for next. Nonsense there loses no answer."""
-    asked = body.get("next")
+def _requested_next(body: Mapping[str, Any]) -> ItemRequest | None:
+    """The items that an answer asks for. An invalid request there must not cost the answer."""
+    requested = body.get("next")
     try:
-        return _asked_for(asked) if isinstance(asked, dict) else None
-    except Refused:
+        return _requested_items(requested) if isinstance(requested, dict) else None
+    except RequestRefused:
         return None
 
 
-def given_out(*, seat: Seat, asked: Wish | None = None, sweep: bool = True) -> Callable[[], JSON]:
-    """What the page at work is given: `held` names everything that is in this annotator's hands, `items`
-    describes those of it that it does not have. `sweep`: see annotate/services/items.py.
+def assign_items(
+    *, membership: Membership, requested: ItemRequest | None = None, sweep: bool = True
+) -> Callable[[], JSON]:
+    """Assign items to the annotator now, and return a function that describes them.
 
-    It is given out at once, and described by what is returned.
+    In the reply, `held` lists the keys of all their items, and `items` describes those that the page does not
+    have. `sweep`: see annotate/services/items.py.
     """
-    enrolment, asked = seat.enrolment, asked or Wish()
-    told: JSON = {
+    enrolment, requested = membership.enrolment, requested or ItemRequest()
+    reply: JSON = {
         "state": "",
         "held": [],
         "items": [],
-        "progress": {"answered": enrolments.rated(enrolment=enrolment)},
+        "progress": {"answered": enrolments.answered_items(enrolment=enrolment)},
     }
-    if not seat.consented or seat.leads:
-        told["state"] = "no_consent" if not seat.consented else "blocked"
-        return lambda: told
-    given = items.next_items(enrolment=enrolment, wanted=asked.wanted, sweep=sweep)
-    fresh = [item for item in given.items if item.client_key not in asked.have]
-    told |= {"state": given.state, "held": [str(key) for key in given.held]}
-    keys = {item.unit_id: item.client_key for item in fresh}
-    training = [item.unit_id for item in fresh if item.purpose == "training"]
-    described = partial(queries.described, study_id=enrolment.study_id, keys=keys, training=training)
-    return lambda: {**told, "items": described(language=get_language() or "")}
+    if not membership.consented or membership.leads:
+        reply["state"] = "no_consent" if not membership.consented else "blocked"
+        return lambda: reply
+    assigned = items.next_items(enrolment=enrolment, wanted=requested.wanted, sweep=sweep)
+    new = [item for item in assigned.items if item.client_key not in requested.have]
+    reply |= {"state": assigned.state, "held": [str(key) for key in assigned.assigned_keys]}
+    keys = {item.unit_id: item.client_key for item in new}
+    training = [item.unit_id for item in new if item.purpose == "training"]
+    describe = partial(queries.units_as_json, study_id=enrolment.study_id, keys=keys, training=training)
+    return lambda: {**reply, "items": describe(language=get_language() or "")}
 
 
-def _refuse_if_blocked(seat: Seat) -> None:
-    """For what somebody who was blocked may not do; an answer to what they had in hand is still taken."""
-    if seat.blocked:
-        raise Refused(_("You cannot give answers in this study any more."), status=403)
+def _refuse_if_blocked(membership: Membership) -> None:
+    """For what a blocked annotator may not do. Answers to items assigned before are still accepted."""
+    if membership.blocked:
+        raise RequestRefused(_("You can no longer give answers in this study."), status=403)
 
 
-def _taken(take: Callable[..., responses.Submitted], seat: Seat, body: Mapping[str, Any]) -> JSON:
-    with bodies.refusals():
-        submitted = take(
-            enrolment=seat.enrolment,
-            unit_id=bodies.whole(body, "unit", least=1),
-            client_key=bodies.key(body, "client_key"),
-            answers=bodies.answers(body),
-            **bodies.times(body),
-            language=bodies.text(body, "language", most=10),
+def _store_answer(
+    store: Callable[..., responses.Submitted], membership: Membership, body: Mapping[str, Any]
+) -> JSON:
+    with request_body.refusals():
+        submitted = store(
+            enrolment=membership.enrolment,
+            unit_id=request_body.integer(body, "unit", minimum=1),
+            client_key=request_body.uuid(body, "client_key"),
+            answers=request_body.answers(body),
+            **request_body.times(body),
+            language=request_body.text(body, "language", maximum=10),
         )
-    told: JSON = {
-        # That something was a check is not told: nobody learns which items are gold.
-        "outcome": "kept" if submitted.outcome in {"filled", "check", "revised"} else submitted.outcome
-    }
+    result: JSON = {"outcome": submitted.public_outcome}
     if submitted.correct is not None or submitted.feedback:
-        told |= {"correct": submitted.correct, "feedback": submitted.feedback}
-    return told
+        result |= {"correct": submitted.correct, "feedback": submitted.feedback}
+    return result

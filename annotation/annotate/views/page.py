@@ -1,7 +1,7 @@
-"""The page on which annotators judge one item after another (DESIGN §5).
+"""The page on which annotators answer one item after another (DESIGN §5).
 
-It comes with the first items in it, as JSON, and goes on through the doors of views/endpoints.py. Without
-scripts the rating tasks work as a plain form, one item a page.
+It contains the first items as JSON and fetches the next ones from views/endpoints.py. Without scripts, rating
+tasks work as a plain form, one item per page.
 """
 
 from __future__ import annotations
@@ -24,34 +24,35 @@ from annotation.annotate import queries
 from annotation.annotate import texts as page_texts
 from annotation.annotate.forms import RatingForm
 from annotation.annotate.services import responses
+from annotation.annotate.services.answer_rules import Answer, AnswerRefused
 from annotation.annotate.views import endpoints
 from annotation.assignment import lease_keys
 from annotation.assignment import queries as assignment_queries
-from annotation.assignment.queries import Seat
+from annotation.assignment.queries import Membership
 from annotation.assignment.services import slots
 from annotation.core import scales
 from annotation.core.requests import LoggedIn
 from annotation.models import EnrolmentStatus, SkipReason, TaskKind
 from annotation.participation.queries import care, enrolments
 
-# Fetched with the page, in one round of requests; tests hold the lists to the folders.
-_WORK = (
+# Preloaded with the page, in one round of requests. A test compares the lists with the folders.
+_PAGE_MODULES = (
+    "annotation-page",
     "api",
     "clock",
-    "desk",
     "dialogs",
     "dom",
+    "item-queue",
     "journal",
     "keys",
-    "prefetch",
+    "paint-guard",
     "rating",
     "sender",
-    "sight",
     "start",
     "status",
 )
-_DRAWING = ("depiction", "option-row")
-_BOARD = (
+_DEPICTION_MODULES = ("depiction", "option-row")
+_BOX_MODULES = (
     "board",
     "collection",
     "dom",
@@ -63,91 +64,92 @@ _BOARD = (
     "pointer",
     "tools",
 )
-_DOORS = ("items", "answers", "skips", "last", "corrections", "token")
+_ENDPOINTS = ("items", "answers", "skips", "last", "corrections", "token")
 
 
 @login_required
 @never_cache
 @require_http_methods(["GET", "POST"])
 def annotate(request: LoggedIn, name: str) -> HttpResponse:
-    """GET shows the items in hand, or the next ones; POST takes the answer of a plain form and comes back."""
-    seat = assignment_queries.seat(user=request.user, study_name=name)
+    """GET shows the assigned items; POST stores the answer of a plain form and redirects to GET."""
+    membership = assignment_queries.membership(user=request.user, study_name=name)
     if request.method == "POST":
-        if seat is None:
-            raise Http404  # a stranger: nothing was given to them
-        if seat.enrolment.status == EnrolmentStatus.WITHDRAWN:
+        if membership is None:
+            raise Http404
+        if membership.enrolment.status == EnrolmentStatus.WITHDRAWN:
             return redirect("withdraw", name=name)
-        # Also while a new consent text waits to be agreed to, or after they were blocked: the item was given
-        # out before, and what follows is not (annotate/views/endpoints.py does the same).
-        return _take(request, seat)
-    if seat is None or not seat.consented:
-        # Asks for consent, or answers 404 where there is nothing to consent to.
+        # Also if they have not agreed to a new consent text yet, or are blocked: the item was assigned before
+        # that, and no new one will be (annotate/views/endpoints.py does the same).
+        return _store_answer(request, membership)
+    if membership is None or not membership.consented:
+        # That page asks for consent, or answers 404 if there is nothing to consent to.
         return redirect("consent", name=name)
-    if seat.leads:
+    if membership.leads:
         return redirect("study", name=name)
-    given = endpoints.given_out(seat=seat)()
-    if not given["items"]:
-        return redirect("thanks", name=name)  # says why there is nothing (participation/views/care.py)
-    return _page(request, seat, given, started_at=timezone.now().isoformat())
+    assigned = endpoints.assign_items(membership=membership)()
+    if not assigned["items"]:
+        return redirect("thanks", name=name)  # says why there are none (participation/views/care.py)
+    return _page(request, membership, assigned, started_at=timezone.now().isoformat())
 
 
 @login_required
 @require_POST
 def stop(request: LoggedIn, name: str) -> HttpResponse:
-    """Give the items in hand back, so that nobody waits for them, and go home."""
-    seat = assignment_queries.seat(user=request.user, study_name=name)
-    if seat is None:
+    """Release the assigned items for others, and go to the home page."""
+    membership = assignment_queries.membership(user=request.user, study_name=name)
+    if membership is None:
         raise Http404
-    slots.release_all(enrolment=seat.enrolment)
+    slots.release_leases(enrolment=membership.enrolment)
     messages.success(request, _("Everything you rated is saved. Come back whenever you like."))
     return redirect("home")
 
 
-def _take(request: LoggedIn, seat: Seat) -> HttpResponse:
-    """Take the answer of a plain form. Studies that were paused or closed meanwhile still take it: the
-    item was given out, and work done is not thrown away."""
+def _store_answer(request: LoggedIn, membership: Membership) -> HttpResponse:
+    """Store the answer of a plain form, also if the study was paused or closed meanwhile: the item was
+    assigned, and no work is lost."""
     form = RatingForm(request.POST)
     form.full_clean()
     unit_id, client_key = form.cleaned_data.get("unit"), form.cleaned_data.get("client_key")
     if unit_id is None or client_key is None:
         raise Http404
-    enrolment = seat.enrolment
+    enrolment = membership.enrolment
     if not lease_keys.was_issued(client_key, annotator_id=enrolment.annotator_id, unit_id=unit_id):
         raise PermissionDenied
-    shown = queries.described(
+    units = queries.units_as_json(
         study_id=enrolment.study_id, keys={unit_id: client_key}, language=get_language() or ""
     )
-    if not shown:
+    if not units:
         raise PermissionDenied
-    if shown[0]["kind"] == TaskKind.DEPICTION:
-        raise Http404  # no plain form was shown for an image
+    [unit] = units
+    if unit["kind"] == TaskKind.DEPICTION:
+        raise Http404  # images have no plain form
     errors = {field: texts[0] for field, texts in form.errors.items()}
     if not errors:
-        said = form.cleaned_data
-        # The box is only seen beside a label that needs it; what was typed before a change of mind is
-        # not what they meant to send.
-        needs_reason = _needs_justification(shown[0]["kind"], said["value"])
+        data = form.cleaned_data
+        # The reason's text box is visible only with a label that needs it. Text typed before the annotator
+        # changed to another label is not meant to be sent.
+        needs_reason = _needs_justification(unit["kind"], data["value"])
         try:
             submitted = responses.submit(
                 enrolment=enrolment,
                 unit_id=unit_id,
                 client_key=client_key,
                 answers=[
-                    responses.Answer(
-                        option_id=shown[0]["options"][0]["id"],
-                        value=said["value"],
+                    Answer(
+                        option_id=unit["options"][0]["id"],
+                        value=data["value"],
                         position=1,
-                        justification=said["justification"] if needs_reason else "",
+                        justification=data["justification"] if needs_reason else "",
                     )
                 ],
-                started_at=said["started_at"],
-                active_ms=said["active_ms"],
-                language=shown[0]["language"],
+                started_at=data["started_at"],
+                active_ms=data["active_ms"],
+                language=unit["language"],
             )
-        except responses.NotYours as error:
+        except responses.NotAssigned as error:
             raise PermissionDenied from error
-        except responses.AnswerRefused as refusal:
-            missing = needs_reason and not said["justification"]
+        except AnswerRefused as refusal:
+            missing = needs_reason and not data["justification"]
             errors = {"justification" if missing else "value": str(refusal)}
         else:
             if submitted.outcome == "surplus":
@@ -155,13 +157,13 @@ def _take(request: LoggedIn, seat: Seat) -> HttpResponse:
             if submitted.feedback:
                 messages.info(request, submitted.feedback)
             next_item = redirect("annotate", name=enrolment.study.name)
-            next_item.status_code = 303  # a reload of the next page asks for it and does not send again
+            next_item.status_code = 303  # so that reloading the next page does not send the answer again
             return next_item
-    given = {"state": "items", "items": shown, "progress": {}}
+    assigned = {"state": "items", "items": units, "progress": {}}
     return _page(
         request,
-        seat,
-        given,
+        membership,
+        assigned,
         started_at=request.POST.get("started_at", ""),
         status=422,
         errors=errors,
@@ -175,11 +177,11 @@ def _needs_justification(kind: str, value: int) -> bool:
 
 
 def _page(
-    request: LoggedIn, seat: Seat, given: queries.JSON, *, status: int = 200, **more: Any
+    request: LoggedIn, membership: Membership, assigned: queries.JSON, *, status: int = 200, **more: Any
 ) -> HttpResponse:
-    study, first = seat.enrolment.study, given["items"][0]
+    study, first = membership.enrolment.study, assigned["items"][0]
     labels = page_texts.labels()
-    progress = enrolments.progress(enrolment=seat.enrolment)
+    progress = enrolments.progress(enrolment=membership.enrolment)
     tasks = list(study.tasks.all())
     draws = any(task.kind == TaskKind.DEPICTION for task in tasks)
     context = {
@@ -190,17 +192,17 @@ def _page(
         "progress": progress,
         "guides": care.guides(tasks=tasks, language=get_language() or ""),
         "reasons": [(value, page_texts.reasons()[value]) for value in SkipReason.values],
-        "work": given,
+        "assigned": assigned,
         "scripts": scripts(draws=draws),
         "config": {
-            "desk": seat.enrolment.pk,
-            "urls": {door: reverse(f"work_{door}", args=[study.name]) for door in _DOORS}
+            "enrolment": membership.enrolment.pk,
+            "urls": {endpoint: reverse(f"work_{endpoint}", args=[study.name]) for endpoint in _ENDPOINTS}
             | {name: reverse(name, args=[study.name]) for name in ("annotate", "stop")}
             | {"login": f"{reverse('login')}?next={reverse('annotate', args=[study.name])}"},
             "labels": labels,
             "notes": {kind: str(note) for kind, note in page_texts.NOTES.items()},
             "messages": page_texts.messages(),
-            "board": page_texts.board() if draws else {},
+            "box_editor": page_texts.box_editor() if draws else {},
             "draws": draws,
             "break_after": study.break_after,
             "blurred": study.blur_images,
@@ -213,10 +215,10 @@ def _page(
 
 
 def scripts(*, draws: bool) -> list[str]:
-    """The modules that the page needs, as paths of static files."""
+    """The static paths of the modules that the page needs; `draws`: with the box editor."""
     paths = ["annotation/annotate-images.js" if draws else "annotation/annotate.js"]
-    paths += ["annotation/history.js", *(f"annotation/annotate/{name}.js" for name in _WORK)]
+    paths += ["annotation/history.js", *(f"annotation/annotate/{name}.js" for name in _PAGE_MODULES)]
     if draws:
-        paths += [f"annotation/annotate/{name}.js" for name in _DRAWING]
-        paths += ["annotation/boxes.js", *(f"annotation/boxes/{name}.js" for name in _BOARD)]
+        paths += [f"annotation/annotate/{name}.js" for name in _DEPICTION_MODULES]
+        paths += ["annotation/boxes.js", *(f"annotation/boxes/{name}.js" for name in _BOX_MODULES)]
     return paths

@@ -53,13 +53,13 @@ class ConsentView(Working):
     @extend_schema(operation_id="consent_read", responses=ConsentSerializer, tags=TAGS)
     def get(self, request: Request, name: str) -> Response:
         """The text to be shown, in every language that it is written in, with its content warning."""
-        study, seat = place(request, name)
+        study, membership = place(request, name)
         told = {
             "study": study.name,
             "title": text_here(study, "title").text,
             "description": text_here(study, "description").text,
             "languages": languages_here(study, "title", "description"),
-            "agreed": seat is not None and seat.consented,
+            "agreed": membership is not None and membership.consented,
             "texts": care.consent_texts(study=study),
         }
         return Response(ConsentSerializer(told).data)
@@ -76,9 +76,11 @@ class ConsentView(Working):
     def post(self, request: Request, name: str) -> Response:
         """Record that the person behind this account has read the text and agrees; it enrols them. Only
         they can: a program sends this when they said so."""
-        study, seat = place(request, name)
+        study, membership = place(request, name)
         body = self.body(AgreeBody)
-        if study.status != StudyStatus.OPEN or (seat is not None and seat.enrolment.status in _ENDED):
+        if study.status != StudyStatus.OPEN or (
+            membership is not None and membership.enrolment.status in _ENDED
+        ):
             state = "closed" if study.status != StudyStatus.OPEN else "blocked"
             raise Conflict("Nobody can agree to take part in this study now.", state=state)
         if not policies.may_annotate(request.user, study):
@@ -98,9 +100,9 @@ class ConsentView(Working):
     def delete(self, request: Request, name: str) -> Response:
         """Record that somebody who was let in does not agree: they are forgotten, with an account that was
         made for this visit alone. Who has agreed before withdraws instead."""
-        _study, seat = place(request, name)
-        if seat is not None and seat.consented:
+        _study, membership = place(request, name)
+        if membership is not None and membership.consented:
             raise Conflict("They have agreed to take part. They can stop, or withdraw.", state="agreed")
-        if seat is not None:
-            annotators.decline(annotator=seat.enrolment.annotator, study=seat.enrolment.study)
+        if membership is not None:
+            annotators.decline(annotator=membership.enrolment.annotator, study=membership.enrolment.study)
         return Response(status=204)

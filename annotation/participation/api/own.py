@@ -17,7 +17,7 @@ from annotation import policies
 from annotation.api.errors import Conflict, Refused
 from annotation.api.resource import Body
 from annotation.assignment import queries
-from annotation.assignment.queries import Seat
+from annotation.assignment.queries import Membership
 from annotation.models import EnrolmentStatus, Study, StudyStatus
 from annotation.participation import profile_fields
 from annotation.participation.enrolment_resource import TAGS, Working, no_consent
@@ -154,7 +154,7 @@ class Stop(Working):
     @extend_schema(operation_id="part_stop", request=None, responses=OwnPartSerializer, tags=TAGS)
     def post(self, request: Request, name: str) -> Response:
         """End somebody's part. What they answered stays; what they hold goes to others."""
-        enrolment = _seat(request, name).enrolment
+        enrolment = _membership(request, name).enrolment
         withdrawals.stop(annotator=enrolment.annotator, study=enrolment.study)
         return _part(request, name)
 
@@ -165,7 +165,7 @@ class ComeBack(Working):
     @extend_schema(operation_id="part_come_back", request=None, responses=OwnPartSerializer, tags=TAGS)
     def post(self, request: Request, name: str) -> Response:
         """Let somebody who had stopped take part again; nothing changes for anybody else."""
-        enrolment = _seat(request, name).enrolment
+        enrolment = _membership(request, name).enrolment
         withdrawals.come_back(annotator=enrolment.annotator, study=enrolment.study)
         return _part(request, name)
 
@@ -176,33 +176,33 @@ class Withdraw(Working):
     @extend_schema(operation_id="part_withdraw", request=WithdrawBody, responses=OwnPartSerializer, tags=TAGS)
     def post(self, request: Request, name: str) -> Response:
         """Take somebody's answers out of the data, for good. Doing it twice is doing it once."""
-        enrolment = _seat(request, name).enrolment
+        enrolment = _membership(request, name).enrolment
         if not self.body(WithdrawBody)["sure"]:
             raise Refused("sure: withdrawing cannot be undone. Ask the person, and send true.")
         withdrawals.withdraw(annotator=enrolment.annotator, study=enrolment.study, by=None)
         return _part(request, name)
 
 
-def _seat(request: Request, name: str) -> Seat:
+def _membership(request: Request, name: str) -> Membership:
     """Their part; open to everybody who ever took part, whatever has become of them or of the study."""
-    seat = queries.seat(user=request.user, study_name=name)
-    if seat is None:
+    membership = queries.membership(user=request.user, study_name=name)
+    if membership is None:
         raise Http404
-    return seat
+    return membership
 
 
 def _part(request: Request, name: str) -> Response:
-    seat = _seat(request, name)
-    enrolment = seat.enrolment
+    membership = _membership(request, name)
+    enrolment = membership.enrolment
     withdrawn = enrolment.status == EnrolmentStatus.WITHDRAWN
-    done = enrolment.status not in _ENDED and seat.consented and crowd.is_done(enrolment=enrolment)
+    done = enrolment.status not in _ENDED and membership.consented and crowd.is_done(enrolment=enrolment)
     # the code is for finished work, or work that cannot be finished
     over = done or enrolment.status in _ENDED or enrolment.study.status != StudyStatus.OPEN
     completion = crowd.completion(enrolment=enrolment) if over and not withdrawn else None
     said = {
         "study": enrolment.study.name,
         "status": enrolment.status,
-        "agreed": seat.consented,
+        "agreed": membership.consented,
         "answers": care.answers_given(enrolment=enrolment),
         "done": done,
         "completion_code": completion.code if completion else "",
@@ -213,17 +213,17 @@ def _part(request: Request, name: str) -> Response:
 
 def _at_work(request: Request, name: str) -> Study:
     """The study, if the account has agreed to take part and still does."""
-    seat = queries.seat(user=request.user, study_name=name)
-    if seat is None:
+    membership = queries.membership(user=request.user, study_name=name)
+    if membership is None:
         study = Study.objects.filter(name=name).first()
         if study is None or not policies.may_annotate(request.user, study):
             raise Http404
         raise no_consent(name)
-    if seat.enrolment.status in _ENDED:
-        raise Conflict("They have left the study, or were shut out of it.", state=seat.enrolment.status)
-    if not seat.consented:
+    if membership.enrolment.status in _ENDED:
+        raise Conflict("They have left the study, or were shut out of it.", state=membership.enrolment.status)
+    if not membership.consented:
         raise no_consent(name)
-    found: Study = seat.enrolment.study
+    found: Study = membership.enrolment.study
     return found
 
 

@@ -1,5 +1,5 @@
-"""What the annotator's pages read. Nothing here writes, and none of it grows with the size of a study
-more than an index look-up does."""
+"""Queries of the annotators' pages. Nothing here writes. The cost grows with a study's size no more than that
+of an index look-up."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far somebody is in a study. `rated` counts every answer of theirs, also those to gold items and
-    attention checks and those kept as a surplus; `total` is the study's units with the checks that are mixed
-    in. Practice items are in neither."""
+    """An annotator's progress in a study. `rated` counts all their answers, those to gold items and attention
+    checks and surplus answers included; `total` is the study's units with the checks that are mixed in.
+    Practice items are in neither."""
 
     rated: int
     total: int
 
 
-# Withdrawn is not among them: of a study that somebody withdrew from nothing is shown.
+# Not withdrawn: a study that somebody withdrew from is not shown at all.
 _ENDED = frozenset({EnrolmentStatus.BLOCKED, EnrolmentStatus.FINISHED, EnrolmentStatus.SCREENED_OUT})
 
 
 @dataclass(frozen=True)
 class StudyCard:
-    """A study as the first page shows it to an annotator. `ended`: their own part in it has."""
+    """A study on an annotator's home page. `ended`: they can give no more answers in it."""
 
     study: Study
     progress: Progress
@@ -54,11 +54,11 @@ class StudyCard:
 
 
 def study_cards(user: User) -> list[StudyCard]:
-    """The studies that `user` can take part in, or has taken part in: those open come first."""
+    """The studies that `user` can take part in, or has taken part in, open ones first."""
     studies = list(policies.studies_open_to(user).order_by("title"))
-    mine = Enrolment.objects.filter(annotator__user=user, study__in=studies)
-    started = {enrolment.study_id: rated(enrolment=enrolment) for enrolment in mine}
-    ended = {enrolment.study_id for enrolment in mine if enrolment.status in _ENDED}
+    enrolments = Enrolment.objects.filter(annotator__user=user, study__in=studies)
+    started = {enrolment.study_id: answered_items(enrolment=enrolment) for enrolment in enrolments}
+    ended = {enrolment.study_id for enrolment in enrolments if enrolment.status in _ENDED}
     totals = _totals(Task.objects.filter(study__in=studies))
     cards = [
         StudyCard(
@@ -72,49 +72,45 @@ def study_cards(user: User) -> list[StudyCard]:
     return sorted(cards, key=lambda card: not card.is_open)
 
 
-def studies_led(user: User) -> QuerySet[Study]:
-    return policies.studies_led_by(user).order_by("title")
-
-
 def progress(*, enrolment: Enrolment) -> Progress:
-    """How far an annotator is in a study."""
-    return _progress(rated(enrolment=enrolment), of=total_units(study_id=enrolment.study_id))
+    """An annotator's progress in a study."""
+    return _progress(answered_items(enrolment=enrolment), of=total_units(study_id=enrolment.study_id))
 
 
-def rated(*, enrolment: Enrolment) -> int:
-    """How many items somebody has answered: a number that stood still would betray the checks."""
+def answered_items(*, enrolment: Enrolment) -> int:
+    """The number of items answered, checks included: a number that did not change would reveal them."""
     return enrolment.answered + enrolment.golds
 
 
-def _progress(done: int, *, of: int) -> Progress:
-    return Progress(rated=min(done, of), total=of)
+def _progress(answered: int, *, of: int) -> Progress:
+    return Progress(rated=min(answered, of), total=of)
 
 
 def total_units(*, study_id: int) -> int:
-    """How many items a study has for each annotator, with the checks they will meet."""
+    """The number of items of a study for each annotator, with the checks that they will get."""
     return _totals(Task.objects.filter(study=study_id)).get(study_id, 0)
 
 
 def profile_answers(*, user: User) -> QuerySet[ProfileAnswer]:
-    """What an account has said of itself; empty if it never did."""
+    """The profile answers of an account."""
     return ProfileAnswer.objects.filter(annotator__user=user)
 
 
-def anything_left(*, study: Study) -> bool:
-    """Whether a study still waits for answers, from whomever."""
+def has_unfilled_slots(*, study: Study) -> bool:
+    """Whether a study still needs answers, from anybody."""
     return study.slots.exclude(state=SlotState.FILLED).exists()
 
 
 def _totals(tasks: QuerySet[Task]) -> dict[int, int]:
-    """Study -> number of units, the checks that come with them included. Positions count from 1 without
-    gaps, so the last one of a task is its number of units: one index look-up a task instead of counting a
+    """Study -> number of units, with the checks that are mixed in. Positions count from 1 without gaps, so
+    the last position of a task is its number of units: one index look-up per task instead of counting a
     million rows."""
     of_task = Unit.objects.filter(task=OuterRef("pk"))
-    # check items stand behind the data, a few of them
+    # The few check items come after the data.
     last = of_task.filter(purpose=Purpose.DATA).order_by("-position").values("position")[:1]
     checks = (
         of_task.filter(purpose__in=[Purpose.GOLD, Purpose.ATTENTION])
-        .exclude(purpose=Purpose.DATA)  # said for SQLite, which finds the index of the few by it
+        .exclude(purpose=Purpose.DATA)  # lets SQLite use the partial index of the few checks
         .order_by()
         .values("task")
         .annotate(number=Count("pk"))
@@ -128,5 +124,5 @@ def _totals(tasks: QuerySet[Task]) -> dict[int, int]:
         rates[study_id] = rate
         units[study_id] = units.get(study_id, 0) + (number or 0)
         mixed_in[study_id] = mixed_in.get(study_id, 0) + (of_checks or 0)
-    # one check for each 1 / gold_rate units, as long as there are any (annotate/services/items.py)
+    # One check per 1 / gold_rate units, as long as there are any (annotate/services/items.py).
     return {pk: units[pk] + min(mixed_in[pk], int(units[pk] * rates[pk])) for pk in units}

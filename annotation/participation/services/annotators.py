@@ -185,7 +185,7 @@ def save_profile(
         changed = before != dict(annotator.profile_answers.values_list("field", "value"))
         if changed:
             for enrolment in annotator.enrolments.all():
-                slots.release_all(enrolment=enrolment)
+                slots.release_leases(enrolment=enrolment)
             slots.restart_queue(annotator=annotator)
         return changed
 

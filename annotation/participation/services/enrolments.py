@@ -44,7 +44,7 @@ def block(*, enrolment: Enrolment, by: User) -> bool:
             raise EnrolmentRefused(_("They have left the study already; there is nothing to block."))
         was = held.status
         _move(enrolment, held, to=EnrolmentStatus.BLOCKED)
-        released = slots.release_all(enrolment=held)
+        released = slots.release_leases(enrolment=held)
         _record("annotator blocked", held, by=by, was=was, answered=held.answered, released=released)
         return True
 
@@ -64,7 +64,7 @@ def release(*, enrolment: Enrolment, by: User) -> int:
     """Return to the queue what `enrolment` holds; how many items. An answer that still comes is kept."""
     with transaction.atomic():
         held = _locked(enrolment)
-        released = slots.release_all(enrolment=held)
+        released = slots.release_leases(enrolment=held)
         if released:
             _record("open work released", held, by=by, released=released)
         return released

@@ -82,7 +82,7 @@ def withdraw(
         if enrolment.status == EnrolmentStatus.WITHDRAWN and not said.exists():
             return Withdrawn(repeat=True)
         profile_deleted = _forget_profile(annotator, study)
-        leases = slots.release_all(enrolment=enrolment)
+        leases = slots.release_leases(enrolment=enrolment)
         Judgement.objects.filter(response__in=said).exclude(justification="").update(justification="")
         responses = said.update(withdrawn_at=now, current=False, slot=None)
         filled = Slot.objects.filter(study=study, annotator=annotator, state=SlotState.FILLED)
@@ -130,7 +130,7 @@ def stop(*, annotator: Annotator, study: Study) -> bool:
     """
     with transaction.atomic():
         enrolment = _locked(annotator=annotator, study=study)
-        slots.release_all(enrolment=enrolment)
+        slots.release_leases(enrolment=enrolment)
         ended = (EnrolmentStatus.FINISHED, EnrolmentStatus.BLOCKED, *_GONE)
         if enrolment.status in ended:
             return False

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.assignment import queries
-from annotation.assignment.queries import Seat
+from annotation.assignment.queries import Membership
 from annotation.core.requests import LoggedIn
 from annotation.models import Enrolment, EnrolmentStatus, StudyStatus
 from annotation.participation.forms.annotator import WithdrawForm
@@ -27,7 +27,7 @@ from annotation.participation.sessions import SESSION
 @require_safe
 def thanks(request: LoggedIn, name: str) -> HttpResponse:
     """The page that says why there is nothing to do at the moment, and how to hand the work in."""
-    enrolment = _seat(request, name).enrolment
+    enrolment = _membership(request, name).enrolment
     study = enrolment.study
     page: dict[str, Any] = {
         "study": study,
@@ -50,7 +50,7 @@ def thanks(request: LoggedIn, name: str) -> HttpResponse:
         hours = max(1, round((rested_at - timezone.now()) / timedelta(hours=1)))
         return render(request, "annotation/participation/cap.html", {**page, "hours": hours})
     done = crowd.is_done(enrolment=enrolment)
-    page |= {"done": done, "left": enrolments.anything_left(study=study)}
+    page |= {"done": done, "left": enrolments.has_unfilled_slots(study=study)}
     if done and not progress.rated:
         return render(request, "annotation/participation/full.html", page)
     if not done:
@@ -65,7 +65,7 @@ def thanks(request: LoggedIn, name: str) -> HttpResponse:
 def withdraw(request: LoggedIn, name: str) -> HttpResponse:
     """What leaving means, and leaving: only stopping, or taking one's answers out of the data as well.
     It is open to everybody who ever took part, whatever has become of them or of the study."""
-    enrolment = _seat(request, name).enrolment
+    enrolment = _membership(request, name).enrolment
     study, annotator = enrolment.study, enrolment.annotator
     if enrolment.status == EnrolmentStatus.WITHDRAWN:
         return _withdrawn(request, enrolment)
@@ -94,16 +94,16 @@ def withdraw(request: LoggedIn, name: str) -> HttpResponse:
 @require_POST
 def come_back(request: LoggedIn, name: str) -> HttpResponse:
     """Take part again after having stopped."""
-    enrolment = _seat(request, name).enrolment
+    enrolment = _membership(request, name).enrolment
     withdrawals.come_back(annotator=enrolment.annotator, study=enrolment.study)
     return redirect("annotate", name=name)
 
 
-def _seat(request: LoggedIn, name: str) -> Seat:
-    seat = queries.seat(user=request.user, study_name=name)
-    if seat is None:
+def _membership(request: LoggedIn, name: str) -> Membership:
+    membership = queries.membership(user=request.user, study_name=name)
+    if membership is None:
         raise Http404
-    return seat
+    return membership
 
 
 def _withdrawn(request: LoggedIn, enrolment: Enrolment) -> HttpResponse:

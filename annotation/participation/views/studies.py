@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import policies
 from annotation.assignment import queries
-from annotation.assignment.queries import Seat
+from annotation.assignment.queries import Membership
 from annotation.core.requests import LoggedIn
 from annotation.models import EnrolmentStatus, Study, StudyStatus
 from annotation.participation.forms.annotator import ProfileForm
@@ -38,8 +38,8 @@ _ENDED = frozenset(
 @require_safe
 def study(request: LoggedIn, name: str) -> HttpResponse:
     found = get_object_or_404(Study, name=name)
-    seat = queries.seat(user=request.user, study_name=name)
-    if seat is not None and seat.enrolment.status == EnrolmentStatus.WITHDRAWN:
+    membership = queries.membership(user=request.user, study_name=name)
+    if membership is not None and membership.enrolment.status == EnrolmentStatus.WITHDRAWN:
         return redirect("withdraw", name=name)
     led = policies.leads(request.user, found)
     if not led and not policies.studies_open_to(request.user).filter(pk=found.pk).exists():
@@ -52,9 +52,9 @@ def study(request: LoggedIn, name: str) -> HttpResponse:
             "study": found,
             "led": led,
             "may_annotate": policies.may_annotate(request.user, found),
-            "seat": seat,
-            "ended": seat is not None and seat.enrolment.status in _ENDED,
-            "progress": enrolments.progress(enrolment=seat.enrolment) if seat else None,
+            "membership": membership,
+            "ended": membership is not None and membership.enrolment.status in _ENDED,
+            "progress": enrolments.progress(enrolment=membership.enrolment) if membership else None,
             "total": total,
             "minutes": max(1, round(total * _SECONDS_AN_ITEM / 60)),
             "guides": care.guides(tasks=found.tasks.all(), language=get_language() or ""),
@@ -67,14 +67,14 @@ def study(request: LoggedIn, name: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def consent(request: LoggedIn, name: str) -> HttpResponse:
     found = get_object_or_404(Study, name=name)
-    seat = queries.seat(user=request.user, study_name=name)
+    membership = queries.membership(user=request.user, study_name=name)
     if request.method == "POST" and "decline" in request.POST:
-        return _decline(request, seat) if seat else redirect("home")
-    if seat is not None and (found.status != StudyStatus.OPEN or seat.enrolment.status in _ENDED):
+        return _decline(request, membership) if membership else redirect("home")
+    if membership is not None and (found.status != StudyStatus.OPEN or membership.enrolment.status in _ENDED):
         return redirect("thanks", name=name)
     if not policies.may_annotate(request.user, found):
         raise Http404
-    again = seat is not None and seat.enrolment.status != EnrolmentStatus.INVITED
+    again = membership is not None and membership.enrolment.status != EnrolmentStatus.INVITED
     texts = care.consent_texts(study=found)
     text = care.in_language(texts, request.GET.get("language", "") or get_language() or "")
     if text is None:
@@ -99,7 +99,7 @@ def consent(request: LoggedIn, name: str) -> HttpResponse:
             "study": found,
             "text": text,
             "others": [other for other in texts if other != text],
-            "seat": seat,
+            "membership": membership,
             "again": again,
         },
     )
@@ -112,12 +112,12 @@ def profile(request: LoggedIn, name: str | None = None) -> HttpResponse:
     """The voluntary profile: on the way into a study, or on its own."""
     found = None
     if name is not None:
-        seat = queries.seat(user=request.user, study_name=name)
-        if seat is None or not seat.consented:
+        membership = queries.membership(user=request.user, study_name=name)
+        if membership is None or not membership.consented:
             return redirect("consent", name=name)
-        if seat.enrolment.status in _ENDED:
+        if membership.enrolment.status in _ENDED:
             return redirect("thanks", name=name)
-        found = seat.enrolment.study
+        found = membership.enrolment.study
     questions = care.profile_questions(user=request.user, study=found, language=get_language() or "")
     if request.method == "POST":
         form = ProfileForm(request.POST, questions=questions)
@@ -144,9 +144,9 @@ def profile(request: LoggedIn, name: str | None = None) -> HttpResponse:
     )
 
 
-def _decline(request: LoggedIn, seat: Seat) -> HttpResponse:
+def _decline(request: LoggedIn, membership: Membership) -> HttpResponse:
     """Somebody who was let in and does not agree: nothing of them is kept."""
-    found, crowd = seat.enrolment.study, bool(seat.enrolment.crowd_participant)
-    if annotators.decline(annotator=seat.enrolment.annotator, study=found):
+    found, crowd = membership.enrolment.study, bool(membership.enrolment.crowd_participant)
+    if annotators.decline(annotator=membership.enrolment.annotator, study=found):
         auth.logout(request)
     return render(request, "annotation/participation/declined.html", {"study": found, "crowd": crowd})

@@ -1,67 +1,67 @@
-/* The doors to the server. An answer is one of
-   {state: "ok", data}            taken
-   {state: "refused", http, data} understood, and not taken: sending it again would not help
-   {state: "login"}               the session is over
-   {state: "stranger"}            somebody else is logged in now
-   {state: "lost"}                the network or the server failed: to be tried again */
+/* Requests to the server's endpoints. A reply is one of
+   {state: "ok", data}            accepted
+   {state: "refused", http, data} refused: sending it again would not help
+   {state: "login"}               the session has ended
+   {state: "other_user"}          somebody else is logged in now
+   {state: "failed"}              the network or the server failed: try again */
 
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 
 export class Api {
   #urls;
   #token;
-  #desk;
+  #enrolment;
 
-  constructor({ urls, token, desk }) {
+  constructor({ urls, token, enrolment }) {
     this.#urls = urls;
     this.#token = token;
-    this.#desk = desk;
+    this.#enrolment = enrolment;
   }
 
-  get(door) {
-    return this.#ask(door, { method: "GET" });
+  get(endpoint) {
+    return this.#request(endpoint, { method: "GET" });
   }
 
-  async post(door, body) {
-    const first = await this.#send(door, body);
+  async post(endpoint, body) {
+    const first = await this.#send(endpoint, body);
     if (first.state !== "token") return first;
-    /* The token changes with every login; another tab may have logged in again. */
+    /* The token changes with every login, and another tab may have logged in again. */
     const fresh = await this.get("token");
-    if (fresh.state !== "ok") return fresh.state === "refused" ? { state: "lost" } : fresh;
-    if (fresh.data.desk !== this.#desk) return { state: "stranger" };
+    if (fresh.state !== "ok") return fresh.state === "refused" ? { state: "failed" } : fresh;
+    if (fresh.data.enrolment !== this.#enrolment) return { state: "other_user" };
     this.#token = fresh.data.token;
-    const second = await this.#send(door, body);
-    return second.state === "token" ? { state: "lost" } : second;
+    const second = await this.#send(endpoint, body);
+    return second.state === "token" ? { state: "failed" } : second;
   }
 
-  #send(door, body) {
-    return this.#ask(door, {
+  #send(endpoint, body) {
+    return this.#request(endpoint, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-CSRFToken": this.#token },
       body: JSON.stringify(body),
     });
   }
 
-  async #ask(door, options) {
+  async #request(endpoint, options) {
     let response;
     let data = null;
     try {
-      response = await fetch(this.#urls[door], {
+      response = await fetch(this.#urls[endpoint], {
         ...options,
         credentials: "same-origin",
         redirect: "manual",
         cache: "no-store",
-        signal: AbortSignal.timeout(PATIENCE_MS),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
       });
       if (response.type === "opaqueredirect") return { state: "login" };
       if (response.headers.get("Content-Type")?.startsWith("application/json")) data = await response.json();
     } catch {
-      return { state: "lost" };
+      return { state: "failed" };
     }
     if (response.ok && data) return { state: "ok", data };
-    /* Refusals of this program are JSON; a 403 that is not comes from the check of the token. */
+    /* This program's refusals are JSON; a 403 that is not comes from the CSRF check. */
     if (response.status === 403 && !data) return { state: "token" };
-    if (response.status >= 500 || [408, 425, 429].includes(response.status)) return { state: "lost" };
+    if (response.status >= 500 || [408, 425, 429].includes(response.status)) return { state: "failed" };
     return { state: "refused", http: response.status, data: data ?? {} };
   }
 }

@@ -1,43 +1,43 @@
-/* Time at work on one item. The gaps between signs of life count as active, unless nobody moved for half
-   a minute or the page was out of sight: those gaps count as idle. Milliseconds. */
+/* Active and idle time on one item, in milliseconds. Gaps between activity events count as active. Gaps of half a
+   minute or more, and time with the page hidden, count as idle. */
 
 const IDLE_MS = 30_000;
 const BREAK_MS = 5 * 60_000;
-const SIGNS = ["keydown", "pointerdown", "pointermove", "scroll", "input"];
+const ACTIVITY_EVENTS = ["keydown", "pointerdown", "pointermove", "scroll", "input"];
 
 export class Clock {
   #last = performance.now();
   #active = 0;
   #idle = 0;
   startedAt = new Date().toISOString();
-  /* Active time since the page opened or since the last break, whatever the item. */
+  /* Active time since the page opened or since the last break, over all items. */
   sinceBreak = 0;
 
   constructor() {
-    for (const sign of SIGNS) addEventListener(sign, () => this.tick(), { passive: true });
+    for (const type of ACTIVITY_EVENTS) addEventListener(type, () => this.tick(), { passive: true });
     document.addEventListener("visibilitychange", () => this.tick(!document.hidden));
   }
 
-  /* Book the gap since the last sign of life. `away`: it was spent out of sight. */
-  tick(away = false) {
+  /* Count the time since the last activity. `hidden`: the page was not visible. */
+  tick(hidden = false) {
     const now = performance.now();
     const gap = now - this.#last;
     this.#last = now;
-    if (away || gap >= IDLE_MS) {
+    if (hidden || gap >= IDLE_MS) {
       this.#idle += gap;
-      if (gap >= BREAK_MS) this.sinceBreak = 0; // that was one
+      if (gap >= BREAK_MS) this.sinceBreak = 0; // that was a break
     } else {
       this.#active += gap;
       this.sinceBreak += gap;
     }
   }
 
-  /* Begin an item, or go on with one whose draft was kept. */
-  begin(kept = null) {
+  /* Start an item, or continue one from the times of its draft. */
+  begin(draft = null) {
     this.tick();
-    this.#active = kept?.active_ms ?? 0;
-    this.#idle = kept?.idle_ms ?? 0;
-    this.startedAt = kept?.started_at ?? new Date().toISOString();
+    this.#active = draft?.active_ms ?? 0;
+    this.#idle = draft?.idle_ms ?? 0;
+    this.startedAt = draft?.started_at ?? new Date().toISOString();
   }
 
   read() {

@@ -1,10 +1,9 @@
-/* One page of a depiction task: the image with its boxes, and the options in the order recorded for this
-   annotator. A chosen attribute needs a box, or to be visible in the image as a whole; none of the above
-   excludes the rest. */
+/* One page of a depiction task: the image with its boxes, and the options in this annotator's order. A chosen
+   attribute needs a box, or must be visible in the image as a whole; none of the above excludes the rest. */
 
 import { BoxEditor } from "../boxes.js";
-import { bringUp, el, failure, fill, statement } from "./dom.js";
-import { digit, latin } from "./keys.js";
+import { el, errorMessage, fill, focusInView, statement } from "./dom.js";
+import { digit, latinKey } from "./keys.js";
 import { OptionRow } from "./option-row.js";
 
 export class DepictionView {
@@ -15,13 +14,13 @@ export class DepictionView {
   #list;
   #error = null;
   #active = null;
-  #changed;
+  #onchange;
 
   /* `draft`: {selected: [ids], whole: [ids], boxes: [{id, option, x0, y0, x1, y1}]} or null. */
   constructor(root, { item, config, draft, onchange }) {
     this.#item = item;
     this.#messages = config.messages;
-    this.#changed = onchange;
+    this.#onchange = onchange;
     this.heading = statement(item, config.language);
     const board = el("div", { class: "board", "data-canvas": "" });
     this.#rows = item.options.map((option, index) => {
@@ -54,14 +53,14 @@ export class DepictionView {
       height,
       alt: this.#messages.image,
       boxes: draft?.boxes ?? [],
-      noted: { selected: draft?.selected ?? [], whole: draft?.whole ?? [] },
+      extra: { selected: draft?.selected ?? [], whole: draft?.whole ?? [] },
       options: this.#rows.filter((row) => !row.none).map((row) => ({ id: row.id, label: row.text, number: row.position })),
       blurred: config.blurred,
-      messages: config.board,
+      messages: config.box_editor,
       onchange: (boxes, reason) => this.#changedTo(reason),
       onhover: (option) => this.#mark(option),
     });
-    this.#follow();
+    this.#syncRows();
     const last = this.#rows.findLast((row) => row.chosen && !row.none);
     if (last) this.activate(last);
   }
@@ -81,25 +80,25 @@ export class DepictionView {
     };
   }
 
-  /* A row was chosen or let go. Letting go of an attribute takes its boxes along; undo brings them back. */
+  /* A row was chosen or cleared. Clearing an attribute removes its boxes; undo restores them. */
   toggled(row) {
-    const apart = row.chosen ? this.#rows.filter((one) => one.chosen && one !== row && (one.none || row.none)) : [row];
-    for (const other of apart) {
+    const cleared = row.chosen ? this.#rows.filter((one) => one.chosen && one !== row && (one.none || row.none)) : [row];
+    for (const other of cleared) {
       other.choose(false);
       other.setWhole(false);
     }
-    this.#note(apart);
+    this.#commit(cleared);
     this.activate(row);
   }
 
-  /* One step of the history, which Ctrl+Z takes back: what is chosen now, without the boxes of rows `apart`. */
-  #note(apart = []) {
-    if (!this.#editor) return this.#fresh();
-    const gone = apart.flatMap((row) => this.#editor.boxesOf(row.id));
-    this.#editor.note(this.#choices(), gone.map((box) => box.id));
+  /* Add an undo step: the current choices, without the boxes of the rows `cleared`. */
+  #commit(cleared = []) {
+    if (!this.#editor) return this.#changedDraft();
+    const removed = cleared.flatMap((row) => this.#editor.boxesOf(row.id));
+    this.#editor.commit(this.#choices(), removed.map((box) => box.id));
   }
 
-  /* From now on, boxes are drawn for this attribute. */
+  /* Draw boxes for this attribute from now on. */
   activate(row) {
     if (row.none || !row.chosen) return;
     this.#active = row;
@@ -119,13 +118,13 @@ export class DepictionView {
     }
   }
 
-  /* An option brings its boxes out, and a box its option. */
+  /* Pointing at an option highlights its boxes, and pointing at a box its option. */
   highlight(row) {
     this.#editor?.highlight(row?.id ?? null);
   }
 
   #mark(option) {
-    for (const row of this.#rows) row.element.classList.toggle("is-pointed", row.id === option);
+    for (const row of this.#rows) row.element.classList.toggle("is-highlighted", row.id === option);
   }
 
   removeBox(id) {
@@ -133,22 +132,22 @@ export class DepictionView {
   }
 
   wholeChanged() {
-    this.#note();
+    this.#commit();
   }
 
-  /* The words are for those who cannot see which options a step back chose or let go. */
+  /* Returns text for screen readers: which options are chosen after undo or redo. */
   #changedTo(reason) {
-    this.#follow();
+    this.#syncRows();
     if (this.#active ? !this.#active.chosen : this.#rows.some((row) => row.chosen && !row.none)) this.#activateNext();
-    this.#fresh();
+    this.#changedDraft();
     if (reason !== "undo" && reason !== "redo") return "";
     const names = this.#rows.filter((row) => row.chosen).map((row) => row.text);
     return names.length ? fill(this.#messages.chosen_now, { names: names.join(", ") }) : this.#messages.nothing_chosen;
   }
 
-  /* The rows show what the history has. */
-  #follow() {
-    const { selected, whole } = this.#editor.noted;
+  /* Make the rows show the editor's state. */
+  #syncRows() {
+    const { selected, whole } = this.#editor.extra;
     for (const row of this.#rows) {
       row.choose(selected.includes(row.id));
       row.setWhole(whole.includes(row.id));
@@ -156,34 +155,34 @@ export class DepictionView {
     }
   }
 
-  #fresh() {
+  #changedDraft() {
     this.#error?.remove();
-    this.#changed();
+    this.#onchange();
   }
 
-  /* What stands between the annotator and the image, in words; null once it can be seen. */
-  #hidden() {
+  /* The message why the image cannot be seen; null if it can. */
+  #notVisible() {
     if (!this.#editor) return this.#messages.image_missing;
     if (this.#editor.concealed) return this.#messages.image_blurred;
     return this.#editor.loaded ? null : this.#messages.image_coming;
   }
 
   answers() {
-    const hidden = this.#hidden();
-    if (hidden) {
-      this.fail(hidden);
+    const problem = this.#notVisible();
+    if (problem) {
+      this.fail(problem);
       return null;
     }
     if (!this.answerable) {
       this.fail(this.#messages.choose_option);
       return null;
     }
-    const bare = this.#rows.find(
+    const unsupported = this.#rows.find(
       (row) => row.chosen && !row.none && !row.whole && !this.#editor?.boxesOf(row.id).length,
     );
-    if (bare) {
-      this.activate(bare);
-      this.fail(fill(this.#messages.needs_box, { attribute: bare.text }), bare);
+    if (unsupported) {
+      this.activate(unsupported);
+      this.fail(fill(this.#messages.needs_box, { attribute: unsupported.text }), unsupported);
       return null;
     }
     return this.#rows.map((row) => ({
@@ -197,15 +196,14 @@ export class DepictionView {
 
   fail(text, row = null) {
     this.#error?.remove();
-    this.#error = failure("error-value", text);
-    const at = typeof row === "object" && row ? row : null;
-    if (at) at.element.before(this.#error);
+    this.#error = errorMessage("error-value", text);
+    if (row) row.element.before(this.#error);
     else this.#list.prepend(this.#error);
-    bringUp((at ?? this.#rows[0]).input);
+    focusInView((row ?? this.#rows[0]).input);
   }
 
   press(event) {
-    const key = latin(event);
+    const key = latinKey(event);
     if (event.ctrlKey || event.metaKey) return this.#editor?.handleKey(event) ?? false;
     const row = this.#rows.find((one) => one.key === digit(event));
     if (row) {
@@ -215,12 +213,12 @@ export class DepictionView {
       return true;
     }
     if (event.shiftKey && /^[a-z]$/i.test(key)) return false;
-    if (key === "a") return this.#quiet(() => this.#activateNext());
-    if (key === "w") return this.#quiet(() => this.#active?.toggleWhole());
+    if (key === "a") return this.#handled(() => this.#activateNext());
+    if (key === "w") return this.#handled(() => this.#active?.toggleWhole());
     return this.#editor?.handleKey(event) ?? false;
   }
 
-  #quiet(action) {
+  #handled(action) {
     action();
     return true;
   }

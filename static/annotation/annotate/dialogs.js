@@ -1,126 +1,126 @@
-/* The dialogs: keys, skipping with a reason, one's last answers, a break. */
+/* The dialogs: keys, skip, last answers, break. */
 
 import { el, fill } from "./dom.js";
 
 const byId = (id) => document.getElementById(id);
 
-export function prepare({ desk, api, config, clock, journal }) {
+export function setUpDialogs({ page, api, config, clock, journal }) {
   for (const dialog of document.querySelectorAll("dialog")) {
-    for (const closer of dialog.querySelectorAll("[data-close]")) {
-      closer.addEventListener("click", () => dialog.close());
+    for (const button of dialog.querySelectorAll("[data-close]")) {
+      button.addEventListener("click", () => dialog.close());
     }
   }
-  const skip = () => openSkip(desk, config.messages);
-  const last = () => openLast({ desk, api, words: config.messages, labels: config.labels });
+  const skip = () => openSkip(page, config.messages);
+  const last = () => openLast({ page, api, messages: config.messages, labels: config.labels });
   const help = () => byId("keys").showModal();
-  offer("[data-open-skip]", skip);
-  offer("[data-open-last]", last);
+  enableButton("[data-open-skip]", skip);
+  enableButton("[data-open-last]", last);
   offerBreaks({ config, clock, journal });
   return { skip, last, help };
 }
 
-/* The buttons are hidden without scripts; shown, they say that they work. */
-export function offer(selector, action) {
+/* Buttons that need scripts are hidden until they work. */
+export function enableButton(selector, action) {
   const button = document.querySelector(selector);
   button.hidden = false;
   button.addEventListener("click", action);
 }
 
-function openSkip(desk, words) {
-  if (!desk.canSkip) return;
+function openSkip(page, messages) {
+  if (!page.canSkip) return;
   const dialog = byId("skip");
   const form = dialog.querySelector("form");
   const error = dialog.querySelector("[data-error]");
-  const { item } = desk;
+  const { item } = page;
   form.reset();
   error.hidden = true;
   form.onsubmit = (event) => {
     event.preventDefault();
     const reason = form.elements.reason.value;
     if (!reason) {
-      error.textContent = words.choose_reason;
+      error.textContent = messages.choose_reason;
       error.hidden = false;
       form.elements.reason[0].focus();
       return;
     }
     dialog.close();
-    /* Answered in another window while the dialog was open: what lies under it now was not meant. */
-    if (desk.item === item) desk.skip({ reason, note: form.elements.note.value.trim() });
+    /* If the item was answered in another window meanwhile, the skip was not meant for the next one. */
+    if (page.item === item) page.skip({ reason, note: form.elements.note.value.trim() });
   };
   dialog.showModal();
   form.elements.reason[0].focus();
 }
 
-async function openLast({ desk, api, words, labels }) {
+async function openLast({ page, api, messages, labels }) {
   const dialog = byId("last");
   const list = dialog.querySelector("[data-list]");
   const empty = dialog.querySelector("[data-empty]");
   list.replaceChildren();
   empty.hidden = false;
-  empty.textContent = words.waiting;
+  empty.textContent = messages.waiting;
   dialog.showModal();
-  const reply = (await desk.flush()) ? await api.get("last") : { state: "lost" };
+  const reply = (await page.flush()) ? await api.get("last") : { state: "failed" };
   if (reply.state !== "ok") {
-    empty.textContent = words.last_offline;
+    empty.textContent = messages.last_offline;
     return;
   }
   const { answers } = reply.data;
   empty.hidden = answers.length > 0;
-  empty.textContent = words.no_answers;
+  empty.textContent = messages.no_answers;
   list.append(
     ...answers.map((answer) => {
       const correct = () => {
         dialog.close();
-        desk.correct(answer);
+        page.correct(answer);
       };
       const about = answer.item.statement.map(([, text]) => text).join("");
       return el(
         "li",
         {},
         el("p", {}, about),
-        el("p", {}, el("strong", {}, summary(answer, labels, words))),
-        el("button", { type: "button", class: "button button-quiet", "aria-label": `${words.correct}: ${about}`, onclick: correct }, words.correct),
+        el("p", {}, el("strong", {}, summary(answer, labels, messages))),
+        el("button", { type: "button", class: "button button-quiet", "aria-label": `${messages.correct}: ${about}`, onclick: correct }, messages.correct),
       );
     }),
   );
   list.querySelector("button")?.focus();
 }
 
-function summary({ item, said }, labels, words) {
+function summary({ item, judgements }, labels, messages) {
   if (!item.image) {
-    const { value, justification } = said[item.options[0].id];
+    const { value, justification } = judgements[item.options[0].id];
     const name = labels[item.kind].find((label) => label.value === value)?.name ?? value;
     return justification ? `${name}: ${justification}` : name;
   }
-  const chosen = item.options.filter((option) => said[option.id].value === 1);
+  const chosen = item.options.filter((option) => judgements[option.id].value === 1);
   return chosen
     .map((option) => {
-      const boxes = said[option.id].boxes.length;
-      const name = option.none ? words.none : option.text;
-      return boxes ? `${name} (${fill(words.boxes, { n: boxes })})` : name;
+      const boxes = judgements[option.id].boxes.length;
+      const name = option.none ? messages.none : option.text;
+      return boxes ? `${name} (${fill(messages.boxes, { n: boxes })})` : name;
     })
     .join(", ");
 }
 
-/* A break is offered after so many minutes of work, also when the page was opened anew in between. */
+/* Offer a break after `break_after` minutes of work, also across reloads of the page. */
 function offerBreaks({ config, clock, journal }) {
   if (!config.break_after) return;
   const dialog = byId("break");
-  const kept = journal.draft("since-break");
-  if (kept && Date.now() - kept.at < 5 * 60_000) clock.sinceBreak = kept.ms;
-  const rested = () => {
+  const saved = journal.draft("since-break");
+  if (saved && Date.now() - saved.at < 5 * 60_000) clock.sinceBreak = saved.ms;
+  const resetBreak = () => {
     clock.sinceBreak = 0;
-    journal.keepDraft("since-break", { ms: 0 });
+    journal.saveDraft("since-break", { ms: 0 });
   };
-  dialog.addEventListener("close", rested);
+  dialog.addEventListener("close", resetBreak);
   dialog.querySelector("[data-take-break]").addEventListener("click", () => {
-    rested();
+    resetBreak();
     byId("stop").requestSubmit();
   });
   setInterval(() => {
-    journal.keepDraft("since-break", { ms: clock.sinceBreak });
+    journal.saveDraft("since-break", { ms: clock.sinceBreak });
     if (clock.sinceBreak < config.break_after * 60_000 || document.querySelector("dialog[open]")) return;
-    rested();
+    resetBreak();
     dialog.showModal();
   }, 10_000);
 }

@@ -1,4 +1,4 @@
-/* Elements and texts. Text only ever enters the page as text. */
+/* Elements and texts. Text is only inserted as text, never as HTML. */
 
 export function el(name, properties = {}, ...children) {
   const element = document.createElement(name);
@@ -16,13 +16,13 @@ export function fill(text, values = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 }
 
-/* Focus, with the whole field above the bar that sticks to the window's foot. */
-export function bringUp(element) {
+/* Focus the element, and scroll its whole field above the sticky bar at the bottom. */
+export function focusInView(element) {
   element.focus({ preventScroll: true });
   (element.closest(".field, .choice") ?? element).scrollIntoView({ block: "nearest" });
 }
 
-/* The statement: its parts are [kind, text], and what is judged stands out. */
+/* The statement as a heading. Its parts are [kind, text]; attribute and identity are emphasised. */
 export function statement(item, pageLanguage) {
   const heading = el("h1", { class: "statement", tabindex: "-1" });
   if (item.language && item.language !== pageLanguage) heading.lang = item.language;
@@ -30,6 +30,6 @@ export function statement(item, pageLanguage) {
   return heading;
 }
 
-export function failure(id, text) {
+export function errorMessage(id, text) {
   return el("p", { class: "errors", id, role: "alert" }, text);
 }

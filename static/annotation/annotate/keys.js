@@ -1,29 +1,29 @@
-/* Which key asks for what, wherever the focus is. No key acts while somebody writes, but for those that
-   send; what the drawing board has taken for itself is left to it. */
+/* Keyboard shortcuts, wherever the focus is. While somebody types, only the keys that send work. Keys that the box
+   editor has handled are ignored. */
 
-/* The digit of a key, NaN for others; on keyboards where digits need Shift (French), the key counts too. */
+/* The digit of a key, or NaN. On keyboards where digits need Shift (French), the key's place counts too. */
 export function digit(event) {
   if (/^\d$/.test(event.key)) return Number(event.key);
   return event.shiftKey ? NaN : Number(/^Digit(\d)$/.exec(event.code)?.[1] ?? NaN);
 }
 
-/* The Latin key: a keyboard of another script (Arabic, Greek, Russian) has its letters in the same places. */
-export function latin({ key, code }) {
+/* The key on a Latin keyboard: other scripts (Arabic, Greek, Russian) have their letters in the same places. */
+export function latinKey({ key, code }) {
   if (key.length !== 1 || key < "\u0080") return key;
   return key === "؟" ? "?" : (/^Key([A-Z])$/.exec(code)?.[1].toLowerCase() ?? key);
 }
 
-function isWriting(target) {
+function isTyping(target) {
   return target.matches?.("textarea, select, input:not([type=radio], [type=checkbox])") ?? false;
 }
 
-/* `actions`: send(), help(), skip(), last() and press(event), which says whether the key meant something to
-   the item; `sees(event)` says whether the item was on the screen when the key was pressed, `answerable()`
-   whether Enter may send. */
+/* `actions`: send(), help(), skip(), last(), and press(event), which returns whether the item used the key.
+   `accepts(event)`: whether the item was on the screen when the key was pressed; `answerable()`: whether Enter
+   may send. */
 export function listen(actions) {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.altKey) return;
-    if (document.querySelector("dialog[open]") || !actions.sees(event)) return;
+    if (document.querySelector("dialog[open]") || !actions.accepts(event)) return;
     if (act(event, actions)) event.preventDefault();
   });
 }
@@ -31,25 +31,25 @@ export function listen(actions) {
 function act(event, actions) {
   const chord = event.ctrlKey || event.metaKey;
   const { target } = event;
-  const key = latin(event);
-  /* A key held down sends one item, not the next ones too. */
+  const key = latinKey(event);
+  /* A key held down sends one item only. */
   const send = () => event.repeat || actions.send();
-  if (key === "Enter" && chord) return done(send);
-  if (key === "F1") return done(actions.help);
-  if (isWriting(target)) return false;
+  if (key === "Enter" && chord) return run(send);
+  if (key === "F1") return run(actions.help);
+  if (isTyping(target)) return false;
   if (key === "Enter") {
     if (target.closest?.("a, button, summary, [data-canvas]") || !actions.answerable()) return false;
-    return done(send);
+    return run(send);
   }
-  if (key === "?") return done(actions.help);
+  if (key === "?") return run(actions.help);
   if (actions.press(event)) return true;
   if (chord || event.shiftKey) return false;
-  if (key === "s") return done(actions.skip);
-  if (key === "b") return done(actions.last);
+  if (key === "s") return run(actions.skip);
+  if (key === "b") return run(actions.last);
   return false;
 }
 
-function done(action) {
+function run(action) {
   action();
   return true;
 }

@@ -1,5 +1,5 @@
-/* One option of a depiction page: a checkbox, and once chosen what supports it: its boxes, or the image as
-   a whole. Pointing at it, or coming to it by keyboard, brings its boxes out. */
+/* One option of a depiction page: a checkbox and, once chosen, its boxes or "visible in the image as a whole".
+   Pointing at it or focusing it highlights its boxes. */
 
 import { el, fill } from "./dom.js";
 
@@ -24,7 +24,7 @@ export class OptionRow {
       id: `option-${this.position}`,
       "aria-keyshortcuts": key,
       onchange: () => {
-        this.#open();
+        this.#toggleMore();
         view.toggled(this);
       },
     });
@@ -53,11 +53,11 @@ export class OptionRow {
   }
 
   #addMore() {
-    const named = `option-${this.position}`;
+    const describedBy = `option-${this.position}`;
     this.#whole = el("input", {
       type: "checkbox",
       "aria-keyshortcuts": "w",
-      "aria-describedby": named,
+      "aria-describedby": describedBy,
       onchange: () => this.#view.wholeChanged(),
     });
     this.#draw = el(
@@ -94,10 +94,10 @@ export class OptionRow {
   choose(chosen) {
     if (!chosen && this.#more?.contains(document.activeElement)) this.input.focus({ preventScroll: true });
     this.input.checked = chosen;
-    this.#open();
+    this.#toggleMore();
   }
 
-  #open() {
+  #toggleMore() {
     if (this.#more) this.#more.hidden = !this.chosen;
   }
 
@@ -117,7 +117,7 @@ export class OptionRow {
   }
 
   setBoxes(boxes) {
-    const held = [...(this.#boxes?.children ?? [])].findIndex((one) => one.contains(document.activeElement));
+    const focused = [...(this.#boxes?.children ?? [])].findIndex((item) => item.contains(document.activeElement));
     this.#boxes?.replaceChildren(
       ...boxes.map((box, index) =>
         el(
@@ -136,7 +136,7 @@ export class OptionRow {
         ),
       ),
     );
-    // whoever removes one box after another keeps their place
-    if (held >= 0) (this.#boxes.children[Math.min(held, boxes.length - 1)]?.firstChild ?? this.#draw).focus();
+    // keep the focus for removing one box after another
+    if (focused >= 0) (this.#boxes.children[Math.min(focused, boxes.length - 1)]?.firstChild ?? this.#draw).focus();
   }
 }

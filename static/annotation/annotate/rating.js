@@ -1,8 +1,8 @@
-/* One item of a rating task: a statement, labels with digits, and a reason where a label needs one. */
+/* One item of a rating task: a statement, labels with digits, and a reason if the label needs one. */
 
-import { bringUp, el, failure, fill, statement } from "./dom.js";
+import { el, errorMessage, fill, focusInView, statement } from "./dom.js";
 import { History } from "../history.js";
-import { digit, latin } from "./keys.js";
+import { digit, latinKey } from "./keys.js";
 
 export class RatingView {
   #item;
@@ -53,9 +53,9 @@ export class RatingView {
     );
     root.replaceChildren(this.#fieldset, this.#field);
     if (draft) this.#restore(draft);
-    this.#history = new History(this.#place);
+    this.#history = new History(this.#chosenIndex);
     root.oninput = () => {
-      if (this.#place !== this.#history.present) this.#history.commit(this.#place);
+      if (this.#chosenIndex !== this.#history.present) this.#history.commit(this.#chosenIndex);
       this.#clear();
       onchange();
     };
@@ -80,13 +80,13 @@ export class RatingView {
     );
   }
 
-  /* Of the chosen label; -1 if there is none. */
-  get #place() {
+  /* The index of the chosen label, or -1. */
+  get #chosenIndex() {
     return this.#radios.findIndex((radio) => radio.checked);
   }
 
   get #chosen() {
-    return this.#labels[this.#place] ?? null;
+    return this.#labels[this.#chosenIndex] ?? null;
   }
 
   get answerable() {
@@ -99,11 +99,11 @@ export class RatingView {
 
   #restore({ value, justification }) {
     this.#reason.value = justification ?? "";
-    const place = this.#labels.findIndex((label) => label.value === value);
-    if (place >= 0) this.#radios[place].checked = true;
+    const index = this.#labels.findIndex((label) => label.value === value);
+    if (index >= 0) this.#radios[index].checked = true;
   }
 
-  /* What is said of each option, or null once the page has shown what is missing. */
+  /* The judgement of each option, or null after showing what is missing. */
   answers() {
     this.#clear();
     const label = this.#chosen;
@@ -120,18 +120,18 @@ export class RatingView {
     return [{ option: option.id, value: label.value, position: option.position, justification }];
   }
 
-  fail(text, where = "value") {
+  fail(text, field = "value") {
     this.#clear();
-    if (where === "reason") {
-      this.#errors.reason = failure("error-justification", text);
+    if (field === "reason") {
+      this.#errors.reason = errorMessage("error-justification", text);
       this.#field.append(this.#errors.reason);
       this.#reason.setAttribute("aria-invalid", "true");
-      bringUp(this.#reason);
+      focusInView(this.#reason);
     } else {
-      this.#errors.value = failure("error-value", text);
+      this.#errors.value = errorMessage("error-value", text);
       this.#fieldset.querySelector(".choices").before(this.#errors.value);
       this.#fieldset.setAttribute("aria-describedby", "error-value");
-      bringUp(this.#radios.find((radio) => radio.checked) ?? this.#radios[0]);
+      focusInView(this.#radios.find((radio) => radio.checked) ?? this.#radios[0]);
     }
   }
 
@@ -143,24 +143,24 @@ export class RatingView {
   }
 
   press(event) {
-    if (event.ctrlKey || event.metaKey) return this.#travel(latin(event).toLowerCase(), event.shiftKey);
+    if (event.ctrlKey || event.metaKey) return this.#undoOrRedo(latinKey(event).toLowerCase(), event.shiftKey);
     const radio = this.#radios[digit(event) - 1];
     if (!radio) return false;
     radio.checked = true;
     radio.dispatchEvent(new Event("input", { bubbles: true }));
-    bringUp(this.#chosen.needs_reason ? this.#reason : radio);
+    focusInView(this.#chosen.needs_reason ? this.#reason : radio);
     return true;
   }
 
-  /* Ctrl+Z takes back a choice, Ctrl+Shift+Z and Ctrl+Y make it again. */
-  #travel(key, shifted) {
+  /* Ctrl+Z undoes a choice, Ctrl+Shift+Z and Ctrl+Y redo it. */
+  #undoOrRedo(key, shifted) {
     if (key !== "z" && (key !== "y" || shifted)) return false;
     if (!(key === "y" || shifted ? this.#history.redo() : this.#history.undo())) return true;
-    const place = this.#history.present;
-    this.#radios.forEach((radio, index) => (radio.checked = index === place));
-    const at = this.#radios[place] ?? this.#radios[0];
-    at.dispatchEvent(new Event("input", { bubbles: true }));
-    bringUp(at);
+    const chosenIndex = this.#history.present;
+    this.#radios.forEach((radio, index) => (radio.checked = index === chosenIndex));
+    const radio = this.#radios[chosenIndex] ?? this.#radios[0];
+    radio.dispatchEvent(new Event("input", { bubbles: true }));
+    focusInView(radio);
     return true;
   }
 

@@ -1,4 +1,4 @@
-/* Sends the journal's entries one by one, oldest first, and again until the server has acknowledged them.
+/* Sends the journal's entries one by one, oldest first, until the server has acknowledged each.
    Events: "state" {state, waiting}, "acknowledged" {entry, reply}, "refused" {entry, http, reply}. */
 
 const FIRST_WAIT_MS = 1_000;
@@ -7,7 +7,7 @@ const LONGEST_WAIT_MS = 30_000;
 export class Sender extends EventTarget {
   #journal;
   #api;
-  #shelf;
+  #queue;
   #lock;
   #timer = 0;
   #wait = FIRST_WAIT_MS;
@@ -15,24 +15,24 @@ export class Sender extends EventTarget {
   #again = false;
   state = "saved";
 
-  /* `lock`: a name, so that two tabs with one journal do not send the same entry at once. */
-  constructor({ journal, api, shelf, lock }) {
+  /* `lock`: a name, so that two tabs with one journal do not send the same entry at the same time. */
+  constructor({ journal, api, queue, lock }) {
     super();
     this.#journal = journal;
     this.#api = api;
-    this.#shelf = shelf;
+    this.#queue = queue;
     this.#lock = lock;
-    addEventListener("online", () => this.hurry());
-    document.addEventListener("visibilitychange", () => document.hidden || this.hurry());
+    addEventListener("online", () => this.retryNow());
+    document.addEventListener("visibilitychange", () => document.hidden || this.retryNow());
   }
 
-  /* Try now, and forget how long the last failure made us wait. */
-  hurry() {
+  /* Try now, and reset the waiting time. */
+  retryNow() {
     this.#wait = FIRST_WAIT_MS;
     return this.flush();
   }
 
-  /* Send what is there; done when all of it is acknowledged, or when that has to wait. */
+  /* Send all entries; resolves when all are acknowledged, or when sending has to wait. */
   flush() {
     this.#again = true;
     this.#running ??= this.#run();
@@ -48,49 +48,49 @@ export class Sender extends EventTarget {
         else await this.#send();
       }
     } finally {
-      this.#running = null; // in the same step as the last look at `again`: nobody's wish falls between
+      this.#running = null; // in the same step as the last check of `#again`, so that no flush is missed
     }
   }
 
   async #send() {
     let entries = await this.#journal.pending();
     while (entries.length) {
-      this.#tell(this.state === "saved" ? "sending" : this.state, entries.length);
+      this.#setState(this.state === "saved" ? "sending" : this.state, entries.length);
       const entry = entries[0];
       const reply = await this.#post(entry, entries.length === 1);
       if (reply.state === "ok") {
         await this.#journal.finish(entry.client_key);
         this.#wait = FIRST_WAIT_MS;
-        this.#happened("acknowledged", { entry, reply: reply.data });
+        this.#emit("acknowledged", { entry, reply: reply.data });
       } else if (reply.state === "refused") {
         await this.#journal.remove(entry.client_key);
-        this.#happened("refused", { entry, http: reply.http, reply: reply.data });
+        this.#emit("refused", { entry, http: reply.http, reply: reply.data });
       } else {
         await this.#journal.update({ ...entry, attempts: entry.attempts + 1 });
-        this.#tell(reply.state === "lost" ? "offline" : reply.state, entries.length);
+        this.#setState(reply.state === "failed" ? "offline" : reply.state, entries.length);
         this.#timer = setTimeout(() => this.flush(), this.#wait);
         this.#wait = Math.min(LONGEST_WAIT_MS, this.#wait * 2);
         return;
       }
       entries = await this.#journal.pending();
     }
-    this.#tell("saved", 0);
+    this.#setState("saved", 0);
   }
 
-  /* The last answer that waits brings the next item, if it is sent for the first time: should the server fail
-     at the item, the answer must get there without. */
+  /* The last waiting answer also asks for the next item, but only on its first attempt: if the server fails to
+     give an item, the answer is sent again without asking. */
   #post(entry, last) {
     const send = (next) => this.#api.post(entry.door, next ? { ...entry.body, next } : entry.body);
-    const alone = !last || entry.attempts || entry.door !== "answers";
-    return alone ? send(null) : this.#shelf.along(entry.client_key, send);
+    const withoutNext = !last || entry.attempts || entry.door !== "answers";
+    return withoutNext ? send(null) : this.#queue.sendWithNext(entry.client_key, send);
   }
 
-  #tell(state, waiting) {
+  #setState(state, waiting) {
     this.state = state;
-    this.#happened("state", { state, waiting });
+    this.#emit("state", { state, waiting });
   }
 
-  #happened(name, detail) {
+  #emit(name, detail) {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   }
 }

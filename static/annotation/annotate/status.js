@@ -1,9 +1,9 @@
-/* What the page says of itself: saved, sending, offline; notices; how far one is. */
+/* The page's status (saved, sending, offline), notices and progress. */
 
 import { fill } from "./dom.js";
 
 export class Status {
-  #words;
+  #messages;
   #total;
   #text = document.querySelector("[data-state-text]");
   #box = document.querySelector("[data-state]");
@@ -12,53 +12,53 @@ export class Status {
   #notice = document.querySelector("[data-notice]");
   #bar = document.querySelector(".annotate-progress progress");
   #progress = document.querySelector("[data-progress]");
-  #was = "saved";
+  #lastState = "saved";
 
   constructor({ messages, total }) {
-    this.#words = messages;
+    this.#messages = messages;
     this.#total = total;
   }
 
-  /* `state` as the sender has it; `waiting` is the number of answers that are kept here. */
+  /* `state`: the sender's; `waiting`: the number of answers not sent yet. */
   show({ state, waiting }) {
     this.#box.dataset.state = state;
-    this.#text.textContent = fill(this.#words[state], { n: waiting });
-    const away = state !== "saved" && state !== "sending";
-    this.#login.hidden = state !== "login" && state !== "stranger";
-    /* Only a change for better or worse is said aloud: "saved" after each answer would only disturb. */
-    if (away && state !== this.#was) this.say(this.#text.textContent);
-    if (!away && this.#was !== "saved") this.say(this.#words.back_online);
-    if (state !== "sending") this.#was = state;
+    this.#text.textContent = fill(this.#messages[state], { n: waiting });
+    const trouble = state !== "saved" && state !== "sending";
+    this.#login.hidden = state !== "login" && state !== "other_user";
+    /* Screen readers announce only changes between trouble and normal: "saved" after each answer would disturb. */
+    if (trouble && state !== this.#lastState) this.announce(this.#text.textContent);
+    if (!trouble && this.#lastState !== "saved") this.announce(this.#messages.back_online);
+    if (state !== "sending") this.#lastState = state;
   }
 
-  say(text) {
+  announce(text) {
     this.#announcer.textContent = text;
   }
 
-  /* A sentence above the item, until the next answer. */
+  /* Show a notice above the item until the next answer. */
   notice(text) {
     this.#notice.textContent = text;
     this.#notice.hidden = false;
   }
 
-  quiet() {
+  clearNotice() {
     this.#notice.hidden = true;
     this.#notice.textContent = "";
   }
 
-  /* Stays: what is wrong with this browser. */
+  /* Show a warning that stays. */
   warn(text) {
     const warning = document.querySelector("[data-warning]");
     warning.textContent = text;
     warning.hidden = false;
   }
 
-  progress(done) {
-    const answered = Math.min(done, this.#total);
+  progress(answered) {
+    const shown = Math.min(answered, this.#total);
     const number = new Intl.NumberFormat(document.documentElement.lang);
-    this.#bar.value = answered;
-    this.#progress.textContent = fill(this.#words.progress, {
-      answered: number.format(answered),
+    this.#bar.value = shown;
+    this.#progress.textContent = fill(this.#messages.progress, {
+      answered: number.format(shown),
       total: number.format(this.#total),
     });
   }

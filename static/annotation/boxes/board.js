@@ -1,5 +1,5 @@
-/* The state of the editor and what can be done to it, by whichever door it came: pointer, key, tool or page.
-   Every change of the boxes ends in #changed: one painting, one notice to the page. */
+/* The editor's state and all actions on it, whether by pointer, key, tool or page. Every change of the boxes ends
+   in #changed, which paints once and notifies the page once. */
 
 import { Collection } from "./collection.js";
 import { between, sameShape } from "./geometry.js";
@@ -9,34 +9,34 @@ export class Board {
   mode = "select";
   active = null; // the option that boxes are drawn for
   selected = null; // the id of a box
-  cross = { x: 0, y: 0 }; // where the keyboard draws
+  cross = { x: 0, y: 0 }; // the keyboard's drawing position
   concealed = false;
   spaceHeld = false;
   collection = new Collection();
   #byKeyboard = false;
   #draft = null; // {anchor, corner} of a box being drawn; points that may lie outside the image
-  #preview = null; // a box as it would become, while the pointer still holds it
-  #lit = null;
+  #preview = null; // a box that the pointer is moving or resizing
+  #highlighted = null;
   #hovered = null;
 
-  /* `tell`: {say(name, values, more), describe(facts), changed(boxes, reason), hovered(option), updated()};
-     what `changed` returns is said as well. */
-  constructor(frame, tell) {
+  /* `callbacks`: {announce(name, values, more), describe(facts), changed(boxes, reason), hovered(option), updated()}.
+     The text that `changed` returns is announced as well. */
+  constructor(frame, callbacks) {
     this.frame = frame;
-    this.tell = tell;
+    this.callbacks = callbacks;
     this.painter = new Painter(frame.layer);
   }
 
-  load({ boxes, options, noted, concealed = false }) {
-    this.collection = new Collection(boxes, options, noted);
+  load({ boxes, options, extra, concealed = false }) {
+    this.collection = new Collection(boxes, options, extra);
     const { width, height } = this.frame.size;
     Object.assign(this, { selected: null, active: null, mode: "select", concealed });
     this.cross = { x: Math.round(width / 2), y: Math.round(height / 2) };
-    this.#draft = this.#preview = this.#lit = null;
+    this.#draft = this.#preview = this.#highlighted = null;
     this.paint();
   }
 
-  /* ---- looking ---- */
+  /* ---- reading ---- */
 
   get boxes() {
     return this.collection.boxes;
@@ -58,20 +58,20 @@ export class Board {
     return this.collection.facts(box, this.frame.size);
   }
 
-  /* Nobody works on what they cannot see. */
+  /* Boxes can only be edited on a visible image. */
   canWork() {
-    if (this.concealed) this.say("stillBlurred");
-    else if (this.frame.failed) this.say("failed");
+    if (this.concealed) this.announce("stillBlurred");
+    else if (this.frame.failed) this.announce("failed");
     return !this.concealed && this.frame.loaded;
   }
 
   canDraw() {
-    if (this.active === null) this.say("noOption");
+    if (this.active === null) this.announce("noOption");
     return this.active !== null;
   }
 
-  say(name, values, more) {
-    this.tell.say(name, values, more);
+  announce(name, values, more) {
+    this.callbacks.announce(name, values, more);
   }
 
   /* ---- modes, selection ---- */
@@ -80,9 +80,9 @@ export class Board {
     this.#draft = null;
     this.mode = mode;
     this.paint();
-    if (mode === "draw" && this.canDraw()) this.say("armed", { label: this.collection.label(this.active) });
-    if (mode === "select") this.say("selecting");
-    if (mode === "pan") this.say("panning");
+    if (mode === "draw" && this.canDraw()) this.announce("armed", { label: this.collection.label(this.active) });
+    if (mode === "select") this.announce("selecting");
+    if (mode === "pan") this.announce("panning");
   }
 
   setActive(option) {
@@ -97,28 +97,28 @@ export class Board {
     this.paint();
     if (quiet || before === this.selected) return;
     const box = this.selectedBox();
-    if (!box) return this.say("deselected");
+    if (!box) return this.announce("deselected");
     this.frame.keepInView({ x: box.x0, y: box.y0 });
-    this.say("box", this.facts(box));
+    this.announce("box", this.facts(box));
   }
 
   highlight(option) {
-    this.#lit = option;
+    this.#highlighted = option;
     this.paint();
   }
 
   hover(option) {
     if (option === this.#hovered) return;
     this.#hovered = option;
-    this.tell.hovered(option);
+    this.callbacks.hovered(option);
   }
 
-  /* Esc: what is begun is given up; else the selection; false if there was neither. */
+  /* Esc: cancel the current action, else the selection; false if there was neither. */
   cancel() {
     if (this.#draft || this.#preview) {
       this.#draft = this.#preview = null;
       this.paint();
-      this.say("cancelled");
+      this.announce("cancelled");
       return true;
     }
     if (this.selected === null) return false;
@@ -148,27 +148,27 @@ export class Board {
     this.paint();
   }
 
-  /* The first corner was set by a click or a key; the second will follow. */
+  /* The first corner was set by a click or a key; wait for the second. */
   awaitCorner() {
     const { anchor } = this.#draft;
     this.beginDraft(anchor);
-    this.say("corner", { x: Math.round(anchor.x), y: Math.round(anchor.y) });
+    this.announce("corner", { x: Math.round(anchor.x), y: Math.round(anchor.y) });
   }
 
-  /* `least`: the shortest side, in image pixels, that is not taken for an accident. */
-  finishDraft(least) {
+  /* `minimum`: the shortest side of a box, in image pixels; anything smaller is an accident. */
+  finishDraft(minimum) {
     const { anchor, corner } = this.#draft;
     const shape = between(anchor, corner, this.frame.size);
     this.#draft = null;
-    if (!shape || shape.x1 - shape.x0 < least || shape.y1 - shape.y0 < least) {
+    if (!shape || shape.x1 - shape.x0 < minimum || shape.y1 - shape.y0 < minimum) {
       this.paint();
-      this.say("tooSmall");
+      this.announce("tooSmall");
       return;
     }
     const box = this.collection.add(this.active, shape);
     this.selected = box.id;
     this.#changed("draw");
-    this.say("box", this.facts(box));
+    this.announce("box", this.facts(box));
   }
 
   moveCross(point) {
@@ -176,7 +176,7 @@ export class Board {
     if (this.#draft) {
       this.sizeDraft(point);
       const { anchor } = this.#draft;
-      this.say("sizing", {
+      this.announce("sizing", {
         left: Math.min(anchor.x, point.x),
         top: Math.min(anchor.y, point.y),
         width: Math.abs(anchor.x - point.x),
@@ -185,7 +185,7 @@ export class Board {
     } else {
       this.paint();
       const { width, height } = this.frame.size;
-      this.say("cross", { ...point, imageWidth: width, imageHeight: height });
+      this.announce("cross", { ...point, imageWidth: width, imageHeight: height });
     }
   }
 
@@ -203,10 +203,10 @@ export class Board {
     this.paint();
   }
 
-  /* One press of an arrow key; `held` presses belong to the same step. */
-  nudge(box, reason, held) {
+  /* One press of an arrow key; `repeated` presses belong to the same undo step. */
+  nudge(box, reason, repeated) {
     this.selected = box.id;
-    if (!held) this.collection.close();
+    if (!repeated) this.collection.close();
     this.#reshape(box, reason, `${reason} ${box.id}`);
   }
 
@@ -215,33 +215,33 @@ export class Board {
     if (!box || box.option === option) return;
     this.collection.replace({ ...box, option });
     this.#changed("assign");
-    this.say("assigned", { label: this.collection.label(option) });
+    this.announce("assigned", { label: this.collection.label(option) });
   }
 
-  /* What the page `noted` beside the boxes is kept in the same step. */
-  remove(ids, noted) {
-    const gone = new Set(ids);
+  /* Remove boxes; the page's `extra` state changes in the same undo step. */
+  remove(ids, extra) {
+    const removed = new Set(ids);
     const focused = this.focusedBox();
-    if (!this.collection.remove(gone, noted)) return;
-    if (focused && gone.has(focused.id)) this.focus();
-    if (gone.has(this.selected)) this.selected = null;
+    if (!this.collection.remove(removed, extra)) return;
+    if (focused && removed.has(focused.id)) this.focus();
+    if (removed.has(this.selected)) this.selected = null;
     this.#changed("remove");
-    if (gone.size) this.say("removed", { count: this.boxes.length });
+    if (removed.size) this.announce("removed", { count: this.boxes.length });
   }
 
   undo() {
     if (this.#draft || this.#preview) this.cancel();
-    else this.#travel("undo", "undone", "nothingToUndo");
+    else this.#undoOrRedo("undo", "undone", "nothingToUndo");
   }
 
   redo() {
-    this.#travel("redo", "redone", "nothingToRedo");
+    this.#undoOrRedo("redo", "redone", "nothingToRedo");
   }
 
-  #travel(way, done, nothing) {
-    if (!this.collection[way]()) return this.say(nothing);
+  #undoOrRedo(direction, done, nothing) {
+    if (!this.collection[direction]()) return this.announce(nothing);
     if (!this.selectedBox()) this.selected = null;
-    this.say(done, { count: this.boxes.length }, this.#changed(way));
+    this.announce(done, { count: this.boxes.length }, this.#changed(direction));
   }
 
   #reshape(box, reason, key) {
@@ -249,15 +249,15 @@ export class Board {
       this.collection.replace(box, key);
       this.#changed(reason);
     }
-    this.say("box", this.facts(box));
+    this.announce("box", this.facts(box));
   }
 
   #changed(reason) {
     this.paint();
-    return this.tell.changed(this.collection.copy(), reason);
+    return this.callbacks.changed(this.collection.copy(), reason);
   }
 
-  /* ---- showing ---- */
+  /* ---- painting ---- */
 
   paint() {
     const draft = this.#draft && between(this.#draft.anchor, this.#draft.corner, this.frame.size);
@@ -266,15 +266,15 @@ export class Board {
       boxes: this.boxes.map((box) => (box.id === this.#preview?.id ? this.#preview : box)),
       selected: this.selected,
       active: this.active,
-      lit: this.#lit,
+      highlighted: this.#highlighted,
       mode: this.mode,
       scale: this.frame.scale,
       size: this.frame.size,
       draft,
       cross: this.mode === "draw" && this.#byKeyboard ? this.cross : begun,
       numberOf: (option) => this.collection.number(option),
-      describe: (box) => this.tell.describe(this.facts(box)),
+      describe: (box) => this.callbacks.describe(this.facts(box)),
     });
-    this.tell.updated();
+    this.callbacks.updated();
   }
 }

@@ -1,26 +1,26 @@
-/* The boxes of one image with their history, and the options (attributes) that they belong to. What the page
-   around keeps beside them, `noted`, has its place in the same history. */
+/* The boxes of one image with their undo history, and the options (attributes) that they belong to. `extra`, the
+   state of the page around, is in the same history. */
 
 import { History } from "../history.js";
 
-export const own = ({ id, option, x0, y0, x1, y1 }) => ({ id, option, x0, y0, x1, y1 });
+export const copyBox = ({ id, option, x0, y0, x1, y1 }) => ({ id, option, x0, y0, x1, y1 });
 
 export class Collection {
   #history;
   #options = new Map();
-  #made = 0;
+  #lastNumber = 0;
 
-  /* `options`: [{id, label, number}]; of an option that is not named, its id is shown. */
-  constructor(boxes = [], options = [], noted = null) {
-    this.#history = new History({ boxes: boxes.map(own), noted });
+  /* `options`: [{id, label, number}]. An option without a label is shown by its id. */
+  constructor(boxes = [], options = [], extra = null) {
+    this.#history = new History({ boxes: boxes.map(copyBox), extra });
     for (const { id, label, number } of options) this.name(id, label, number);
     for (const { id, option } of boxes) {
       this.name(option);
-      this.#made = Math.max(this.#made, Number(/^box-(\d+)$/.exec(id)?.[1] ?? 0));
+      this.#lastNumber = Math.max(this.#lastNumber, Number(/^box-(\d+)$/.exec(id)?.[1] ?? 0));
     }
   }
 
-  /* Numbers not given are given in the order of appearance. */
+  /* Options without a number are numbered in order of appearance. */
   name(option, label, number) {
     const known = this.#options.get(option);
     this.#options.set(option, {
@@ -41,8 +41,8 @@ export class Collection {
     return this.#history.present.boxes;
   }
 
-  get noted() {
-    return this.#history.present.noted;
+  get extra() {
+    return this.#history.present.extra;
   }
 
   get canUndo() {
@@ -54,7 +54,7 @@ export class Collection {
   }
 
   copy() {
-    return this.boxes.map(own);
+    return this.boxes.map(copyBox);
   }
 
   find(id) {
@@ -65,7 +65,7 @@ export class Collection {
     return this.boxes.filter((box) => box.option === option);
   }
 
-  /* Words and numbers of a box, for the message "box". */
+  /* The values for the message "box". */
   facts(box, { width, height }) {
     return {
       n: this.of(box.option).findIndex((each) => each.id === box.id) + 1,
@@ -80,30 +80,30 @@ export class Collection {
   }
 
   add(option, shape) {
-    this.#made += 1;
-    const box = own({ id: `box-${this.#made}`, option, ...shape });
+    this.#lastNumber += 1;
+    const box = copyBox({ id: `box-${this.#lastNumber}`, option, ...shape });
     this.#commit([...this.boxes, box]);
     return box;
   }
 
-  /* Changes with the same `key`, one after the other, are one step of the history. */
+  /* Consecutive changes with the same `key` are one undo step. */
   replace(box, key = null) {
     this.#commit(
-      this.boxes.map((each) => (each.id === box.id ? own(box) : each)),
+      this.boxes.map((each) => (each.id === box.id ? copyBox(box) : each)),
       { key },
     );
   }
 
-  /* Ends a step that could have gone on. */
+  /* Start a new undo step with the next change. */
   close() {
     this.#history.close();
   }
 
-  /* Removes boxes and notes something else in one step. True if there was anything to do. */
-  remove(ids, noted = this.noted) {
+  /* Remove boxes and set `extra` in one step. True if anything changed. */
+  remove(ids, extra = this.extra) {
     const left = this.boxes.filter((box) => !ids.has(box.id));
-    if (left.length === this.boxes.length && noted === this.noted) return false;
-    this.#commit(left, { noted });
+    if (left.length === this.boxes.length && extra === this.extra) return false;
+    this.#commit(left, { extra });
     return true;
   }
 
@@ -115,7 +115,7 @@ export class Collection {
     return this.#history.redo();
   }
 
-  #commit(boxes, { key = null, noted = this.noted } = {}) {
-    this.#history.commit({ boxes, noted }, key);
+  #commit(boxes, { key = null, extra = this.extra } = {}) {
+    this.#history.commit({ boxes, extra }, key);
   }
 }

@@ -1,4 +1,4 @@
-/* Elements without markup strings, and without style attributes, which the page's policy forbids. */
+/* Creates elements without markup strings, and without style attributes, which the Content-Security-Policy forbids. */
 
 const SVG = "http://www.w3.org/2000/svg";
 

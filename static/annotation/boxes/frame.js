@@ -1,21 +1,21 @@
-/* The picture in its frame: how large it is shown, which part of it is seen, and where a point of the
-   screen lies in it. Sizes are `width` and `height` attributes and panning is scrolling, so no style is
-   ever set; around the picture lies a margin in which a box can be begun. */
+/* The image in its scrollable frame: its scale, its visible part, and the conversion of screen points to image
+   points. Sizes are `width` and `height` attributes and panning is scrolling, so no style is ever set. A box can be
+   started in the margin around the image. */
 
 import { html, set, svg } from "./dom.js";
 
-const LARGEST_FIT = 3; // a small picture is not blown up further than this
+const MAX_FIT = 3; // a small image is not enlarged further
 const ZOOM_STEP = 1.25;
-const MOST_ZOOM = 10;
+const MAX_ZOOM = 10;
 
 export class Frame {
   #size = { width: 1, height: 1 };
   #zoom = 1;
   #fit = 1;
-  #seenWidth = 0;
+  #measuredWidth = 0;
   #observer;
 
-  /* `labels`: {editor, helpId} for whoever cannot see it; `resized` is called after every change of scale. */
+  /* `labels`: {editor, helpId}, for screen readers; `resized` is called after every change of scale. */
   constructor(labels, resized) {
     this.resized = resized;
     this.image = html("img", { class: "boxes-image", draggable: "false", decoding: "sync" });
@@ -35,7 +35,7 @@ export class Frame {
     // The view scrolls inside a frame of the fitted height; this gives the frame that height.
     this.sizer = svg("svg", { class: "boxes-sizer", "aria-hidden": "true", width: "1", height: "1" });
     this.element = html("div", { class: "boxes-frame" }, this.sizer, this.view);
-    this.#observer = new ResizeObserver(() => requestAnimationFrame(() => this.#follow()));
+    this.#observer = new ResizeObserver(() => requestAnimationFrame(() => this.#resize()));
     this.#observer.observe(this.element);
   }
 
@@ -43,7 +43,7 @@ export class Frame {
     return this.#size;
   }
 
-  /* Screen pixels a natural pixel. */
+  /* Screen pixels per image pixel. */
   get scale() {
     return this.#fit * this.#zoom;
   }
@@ -64,7 +64,7 @@ export class Frame {
     this.#size = { width, height };
     this.#zoom = 1;
     set(this.layer, { viewBox: `0 0 ${width} ${height}` });
-    set(this.image, { src: null }); // or the last picture would be seen until this one has come
+    set(this.image, { src: null }); // or the last image would be visible until this one loads
     set(this.image, { alt, src });
     this.#measure();
     this.#draw();
@@ -80,12 +80,12 @@ export class Frame {
     };
   }
 
-  /* Zoom to `zoom` times the fitted size so that the image's `point` lies at the screen's `at`; without
-     them the middle of what is seen stays in the middle. */
+  /* Zoom to `zoom` times the fitted size. The image's `point` then lies at the screen's `at`; without them the
+     middle of the view stays in the middle. */
   zoomTo(zoom, { point, at } = {}) {
     const centre = at ?? this.#centre();
     const kept = point ?? this.toImage(centre);
-    this.#zoom = Math.min(Math.max(zoom, 1), MOST_ZOOM);
+    this.#zoom = Math.min(Math.max(zoom, 1), MAX_ZOOM);
     this.#draw();
     const seen = this.layer.getBoundingClientRect();
     this.view.scrollLeft += seen.left + kept.x * this.scale - centre.clientX;
@@ -105,7 +105,7 @@ export class Frame {
     this.view.scrollTop += down;
   }
 
-  /* Scroll no more than is needed to see an image point, with some room around it. */
+  /* Scroll just enough to show an image point with some room around it. */
   keepInView(point) {
     const seen = this.layer.getBoundingClientRect();
     const view = this.view.getBoundingClientRect();
@@ -125,20 +125,20 @@ export class Frame {
     return { clientX: view.left + view.width / 2, clientY: view.top + view.height / 2 };
   }
 
-  #follow() {
-    if (this.element.clientWidth === this.#seenWidth) return;
+  #resize() {
+    if (this.element.clientWidth === this.#measuredWidth) return;
     this.#measure();
     this.#draw();
   }
 
-  /* The largest scale at which the whole picture is seen. */
+  /* The largest scale at which the whole image is visible. */
   #measure() {
-    this.#seenWidth = this.element.clientWidth;
+    this.#measuredWidth = this.element.clientWidth;
     const margin = 2 * parseFloat(getComputedStyle(this.stage).paddingTop || "0");
-    const room = Math.max(this.#seenWidth - margin, 32);
+    const room = Math.max(this.#measuredWidth - margin, 32);
     const tall = Math.max(innerHeight * 0.75 - margin, 200);
     const { width, height } = this.#size;
-    this.#fit = Math.min(room / width, tall / height, LARGEST_FIT);
+    this.#fit = Math.min(room / width, tall / height, MAX_FIT);
     set(this.sizer, { height: Math.ceil(height * this.#fit + margin) });
   }
 

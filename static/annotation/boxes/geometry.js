@@ -1,10 +1,10 @@
-/* Boxes as numbers: no page, no events. A box is {x0, y0, x1, y1} in whole pixels of the natural image,
+/* Pure geometry of boxes, without the DOM. A box is {x0, y0, x1, y1} in whole pixels of the natural image,
    x0 < x1 and y0 < y1, never outside the image. `size` is {width, height} of the image; a length in screen
    pixels is one in image pixels times `scale`. */
 
-const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
+const clamp = (value, minimum, maximum) => Math.min(Math.max(value, minimum), maximum);
 
-/* The part of the rectangle between two points that lies in the image, or null where there is none. */
+/* The part of the rectangle between two points that lies in the image, or null. */
 export function between(a, b, { width, height }) {
   const box = {
     x0: Math.round(clamp(Math.min(a.x, b.x), 0, width)),
@@ -28,7 +28,7 @@ export function moved(box, dx, dy, { width, height }) {
 }
 
 /* One or two edges moved; `handle` names them by compass ("n", "se"). An edge drawn over its opposite
-   turns the box over. Null where nothing would be left. */
+   flips the box. Null if nothing would be left. */
 export function resized(box, handle, dx, dy, size) {
   const from = {
     x: box.x0 + (handle.includes("w") ? dx : 0),
@@ -46,7 +46,7 @@ export const sameShape = (a, b) => a.x0 === b.x0 && a.y0 === b.y0 && a.x1 === b.
 
 const area = (box) => (box.x1 - box.x0) * (box.y1 - box.y0);
 
-/* Boxes under a point, the smallest first, so that a box inside another can be reached. */
+/* Boxes under a point, smallest first, so that a box inside another can be selected. */
 export const under = (boxes, { x, y }, slack = 0) =>
   boxes
     .filter(
@@ -54,14 +54,14 @@ export const under = (boxes, { x, y }, slack = 0) =>
     )
     .sort((a, b) => area(a) - area(b));
 
-const ROOM = 60; // a side shorter than this on the screen has no handle in its middle
-const APART = 40; // corners of a box smaller than this move outwards, or there would be nothing to move it by
+const MIN_SIDE = 60; // a side shorter than this on the screen has no handle in its middle
+const MIN_CORNER_GAP = 40; // handles of a smaller box move outwards, to leave room for moving the box
 
 /* The handles of a box: [{name, x, y}], in image pixels. */
 export function handles(box, scale) {
   const wide = (box.x1 - box.x0) * scale;
   const high = (box.y1 - box.y0) * scale;
-  const out = { x: Math.max(0, APART - wide) / 2 / scale, y: Math.max(0, APART - high) / 2 / scale };
+  const out = { x: Math.max(0, MIN_CORNER_GAP - wide) / 2 / scale, y: Math.max(0, MIN_CORNER_GAP - high) / 2 / scale };
   const left = box.x0 - out.x;
   const right = box.x1 + out.x;
   const top = box.y0 - out.y;
@@ -74,8 +74,8 @@ export function handles(box, scale) {
   ];
   const middle = { x: (left + right) / 2, y: (top + bottom) / 2 };
   const sides = [];
-  if (wide >= ROOM) sides.push({ name: "n", x: middle.x, y: top }, { name: "s", x: middle.x, y: bottom });
-  if (high >= ROOM) sides.push({ name: "e", x: right, y: middle.y }, { name: "w", x: left, y: middle.y });
+  if (wide >= MIN_SIDE) sides.push({ name: "n", x: middle.x, y: top }, { name: "s", x: middle.x, y: bottom });
+  if (high >= MIN_SIDE) sides.push({ name: "e", x: right, y: middle.y }, { name: "w", x: left, y: middle.y });
   return [...corners, ...sides];
 }
 

@@ -1,31 +1,31 @@
-/* The keyboard: everything that can be done by pointer, and each step said aloud. */
+/* The keyboard: everything that the pointer can do. Each step is announced to screen readers. */
 
 import { moved, resized, within } from "./geometry.js";
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-const PAN = 48; // screen pixels an arrow key moves the view by
+const PAN = 48; // screen pixels that an arrow key moves the view
 
-/* The Latin key: a keyboard of another script (Arabic, Greek, Russian) has its letters in the same places. */
-function latin({ key, code }) {
+/* The key on a Latin keyboard: other scripts (Arabic, Greek, Russian) have their letters in the same places. */
+function latinKey({ key, code }) {
   if (key.length !== 1) return key;
   if (key < "\u0080") return key.toLowerCase();
   const brackets = { BracketLeft: "[", BracketRight: "]" };
   return /^Key([A-Z])$/.exec(code)?.[1].toLowerCase() ?? brackets[code] ?? key;
 }
 
-/* How far one press goes, in image pixels. */
-const stride = (event) => (event.shiftKey ? 1 : event.ctrlKey || event.metaKey ? 50 : 10);
+/* How far one press of an arrow key moves, in image pixels. */
+const stepSize = (event) => (event.shiftKey ? 1 : event.ctrlKey || event.metaKey ? 50 : 10);
 
-/* Acts on a keydown; true if it meant something here. `inView`: the picture has the focus, so that arrows,
-   Enter and space are the editor's. */
+/* Handle a keydown; true if the editor used it. `inView`: the image has the focus, so arrow keys, Enter and space
+   belong to the editor. */
 export function press(editor, board, frame, event, inView) {
   const chord = event.ctrlKey || event.metaKey;
-  const letter = latin(event);
+  const letter = latinKey(event);
   if (chord && !event.altKey && letter === "z") return step(board, event.shiftKey ? "redo" : "undo");
   if (chord && !event.altKey && !event.shiftKey && letter === "y") return step(board, "redo");
   if (event.key in ARROWS) return inView && arrow(board, frame, event);
   if (chord || event.altKey) {
-    // A key that is typed with AltGr is a key all the same.
+    // With AltGr, brackets still count as brackets.
     if (!event.getModifierState("AltGraph") || (letter !== "[" && letter !== "]")) return false;
   }
   switch (letter) {
@@ -81,16 +81,16 @@ function step(board, which) {
   return true;
 }
 
-/* The next box of the attribute in hand, or of all if it has none. */
+/* Select the next box of the active attribute, or of all if it has none. */
 function next(board, by) {
-  const own = board.boxes.filter((box) => box.option === board.active);
-  const boxes = own.length ? own : board.boxes;
+  const ofOption = board.boxes.filter((box) => box.option === board.active);
+  const boxes = ofOption.length ? ofOption : board.boxes;
   if (!boxes.length) {
-    board.say("noBoxes");
+    board.announce("noBoxes");
     return true;
   }
-  const now = boxes.findIndex((box) => box.id === board.selected);
-  const index = now < 0 ? (by > 0 ? 0 : boxes.length - 1) : (now + by + boxes.length) % boxes.length;
+  const current = boxes.findIndex((box) => box.id === board.selected);
+  const index = current < 0 ? (by > 0 ? 0 : boxes.length - 1) : (current + by + boxes.length) % boxes.length;
   board.setMode("select");
   board.focus();
   board.select(boxes[index].id);
@@ -111,7 +111,7 @@ function enter(board) {
 
 function arrow(board, frame, event) {
   const [right, down] = ARROWS[event.key];
-  const by = stride(event);
+  const by = stepSize(event);
   const box = board.focusedBox() ?? (board.mode === "select" ? board.selectedBox() : null);
   if (box && board.canWork()) {
     const change = (event.altKey ? resizedBy : moved)(box, right * by, down * by, frame.size);
@@ -132,7 +132,7 @@ function arrow(board, frame, event) {
   return true;
 }
 
-/* By its right lower corner, never to nothing. */
+/* Resize by the lower right corner, to at least one pixel. */
 function resizedBy(box, dx, dy, size) {
   const right = Math.max(dx, box.x0 + 1 - box.x1);
   const down = Math.max(dy, box.y0 + 1 - box.y1);

@@ -1,27 +1,27 @@
-/* What the editor says, in English; the page hands in translations under the same names. Words in braces
-   are filled in. */
+/* The editor's texts in English. The page passes translations under the same names. Names in braces are replaced by
+   values. */
 
 export const MESSAGES = {
-  editor: "Picture with boxes",
+  editor: "Image with boxes",
   help:
     "R draws, V selects. To draw by keyboard: arrow keys move the cross by 10 pixels (Shift 1, Ctrl 50), " +
     "Enter sets a corner, arrow keys size the box, Enter finishes it. Right and left square brackets go " +
     "through the boxes, arrow keys move the selected box, Alt with arrow keys changes its size, Delete " +
-    "removes it. Ctrl+Z undoes, Ctrl+Shift+Z does it again, Escape cancels. Plus, minus and F zoom, space " +
-    "held down moves the view.",
+    "removes it. Ctrl+Z undoes, Ctrl+Shift+Z redoes, Escape cancels. Plus, minus and F zoom, holding the " +
+    "space bar moves the view.",
   tools: "Box tools",
   draw: "Draw",
   select: "Select",
   pan: "Move view",
   zoomIn: "Zoom in",
   zoomOut: "Zoom out",
-  zoomFit: "Whole picture",
+  zoomFit: "Fit to window",
   undo: "Undo",
   redo: "Redo",
   remove: "Delete box",
   reveal: "Reveal image",
   conceal: "Blur image",
-  retry: "Load the picture again",
+  retry: "Load the image again",
   box: "Box {n} of {label}: left {left}, top {top}, width {width}, height {height} of {imageWidth} by {imageHeight}",
   armed: "Drawing boxes for {label}.",
   selecting: "Selecting boxes.",
@@ -35,16 +35,16 @@ export const MESSAGES = {
   noBoxes: "There are no boxes here.",
   deselected: "Nothing selected.",
   removed: "Deleted. {count} left.",
-  assigned: "Now a box of {label}.",
+  assigned: "Assigned to {label}.",
   undone: "Undone. Boxes: {count}.",
-  redone: "Done again. Boxes: {count}.",
+  redone: "Redone. Boxes: {count}.",
   nothingToUndo: "There is nothing to undo.",
-  nothingToRedo: "There is nothing to do again.",
+  nothingToRedo: "There is nothing to redo.",
   zoom: "Zoom {percent} %",
   revealed: "The image is shown.",
   concealed: "The image is blurred.",
   stillBlurred: "Reveal the image first.",
-  failed: "The picture could not be loaded.",
+  failed: "The image could not be loaded.",
 };
 
 export const fill = (text, values = {}) =>

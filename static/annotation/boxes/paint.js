@@ -1,5 +1,5 @@
-/* Draws the boxes. Everything lies in the image's own pixels; what must keep its size on the screen (marks,
-   handles) is scaled back. Elements are kept from one painting to the next, so that focus stays. */
+/* Draws the boxes, in image pixels. Marks and handles are scaled back so that they keep their size on the screen.
+   Elements are reused from one painting to the next, so that they keep the focus. */
 
 import { handles } from "./geometry.js";
 import { set, svg } from "./dom.js";
@@ -11,11 +11,11 @@ const ROOM = 8; // between box and edge of the image, for a mark that reaches in
 const place = (rect, box) =>
   set(rect, { x: box.x0, y: box.y0, width: box.x1 - box.x0, height: box.y1 - box.y0 });
 
-/* A line in two tones, light on dark, that shows on any picture. */
+/* A line in two tones, light on dark, visible on any picture. */
 const outline = () => [svg("rect", { class: "boxes-halo" }), svg("rect", { class: "boxes-line" })];
 
 export class Painter {
-  #drawn = new Map();
+  #elements = new Map();
 
   constructor(layer) {
     this.shapes = svg("g", { class: "boxes-shapes" });
@@ -32,36 +32,32 @@ export class Painter {
     layer.append(this.shapes, this.cross, this.draft, this.handles);
   }
 
-  /* `state`: {boxes, selected, lit, active, mode, scale, size, draft, cross} and, for an option or a box,
+  /* `state`: {boxes, selected, highlighted, active, mode, scale, size, draft, cross} and, for an option or a box,
      numberOf(option) and describe(box). */
   paint(state) {
-    this.#forget(state.boxes);
+    this.#removeOthers(state.boxes);
     for (const box of state.boxes) this.#box(box, state);
     this.#draft(state);
     this.#cross(state);
     this.#handles(state);
   }
 
-  element(id) {
-    return this.#drawn.get(id);
-  }
-
-  #forget(boxes) {
-    const left = new Set(boxes.map((box) => box.id));
-    for (const [id, element] of this.#drawn) {
-      if (left.has(id)) continue;
+  #removeOthers(boxes) {
+    const remaining = new Set(boxes.map((box) => box.id));
+    for (const [id, element] of this.#elements) {
+      if (remaining.has(id)) continue;
       element.remove();
-      this.#drawn.delete(id);
+      this.#elements.delete(id);
     }
   }
 
-  #box(box, { selected, lit, active, scale, size, numberOf, describe }) {
-    let group = this.#drawn.get(box.id);
+  #box(box, { selected, highlighted, active, scale, size, numberOf, describe }) {
+    let group = this.#elements.get(box.id);
     if (!group) {
       const mark = svg("g", { class: "boxes-mark" }, svg("rect"), svg("text", { "text-anchor": "middle" }));
       group = svg("g", { class: "boxes-box", role: "button" }, ...outline(), mark);
       this.shapes.append(group);
-      this.#drawn.set(box.id, group);
+      this.#elements.set(box.id, group);
     }
     const number = numberOf(box.option);
     const belongs = active === null || box.option === active;
@@ -74,12 +70,12 @@ export class Painter {
       tabindex: belongs ? "0" : "-1",
     });
     group.classList.toggle("is-selected", box.id === selected);
-    group.classList.toggle("is-lit", lit !== null && box.option === lit);
-    group.classList.toggle("is-dim", lit !== null && box.option !== lit);
+    group.classList.toggle("is-highlighted", highlighted !== null && box.option === highlighted);
+    group.classList.toggle("is-dimmed", highlighted !== null && box.option !== highlighted);
     const [halo, line, mark] = group.children;
     place(halo, box);
     place(line, box);
-    // Beside the box, where it hides nothing of what the box is about; the margin lends a little room.
+    // Beside the box, so that the mark hides nothing inside it. The margin around the image gives a little room.
     const high = (box.y1 - box.y0) * scale;
     const below = (size.height - box.y1) * scale;
     const down = box.y0 * scale >= ROOM ? -MARK - 3 : below >= ROOM ? high + 3 : 7;

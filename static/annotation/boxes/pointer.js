@@ -1,11 +1,11 @@
 /* Mouse, touch and pen. One gesture at a time: draw, move, resize, pan, or two fingers that zoom and pan.
-   `board` is what it works on. */
+   Acts on `board`. */
 
 import { handleAt, moved, resized, under } from "./geometry.js";
 
 const SLOP = 4; // screen pixels within which a press is a click; a finger is less steady
 const TOUCH_SLOP = 8;
-const FRESH = 16; // a second press that goes further than this is a drag of its own
+const NEW_DRAG = 16; // a second press that moves further than this is a new drag
 const REACH = 12; // half a handle's target
 const TOUCH_REACH = 20;
 
@@ -16,36 +16,36 @@ const at = ({ clientX, clientY }) => ({ clientX, clientY });
 export class Pointers {
   #gesture = null;
   #fingers = new Map();
-  #done = new AbortController();
+  #listeners = new AbortController();
 
   constructor(board, frame) {
     this.board = board;
     this.frame = frame;
     const { view } = frame;
     const on = (target, type, act, options = {}) =>
-      target.addEventListener(type, act, { signal: this.#done.signal, ...options });
+      target.addEventListener(type, act, { signal: this.#listeners.signal, ...options });
     on(view, "pointerdown", (event) => this.#down(event));
     on(view, "pointermove", (event) => this.#move(event));
     on(view, "pointerup", (event) => this.#up(event));
-    on(view, "pointercancel", (event) => this.#lost(event));
+    on(view, "pointercancel", (event) => this.#cancelled(event));
     on(view, "pointerleave", () => board.hover(null));
-    // No text selection, no dragging of the picture, and focus where this module puts it.
+    // No text selection, no dragging of the image, and no change of focus by the browser.
     on(view, "mousedown", (event) => event.preventDefault());
-    // What this module has taken up must not scroll the page as well.
-    on(view, "touchstart", (event) => this.#hold(event), { passive: false });
+    // A gesture must not scroll the page as well.
+    on(view, "touchstart", (event) => this.#preventScroll(event), { passive: false });
     on(view, "wheel", (event) => this.#wheel(event), { passive: false });
   }
 
   destroy() {
-    this.#done.abort();
+    this.#listeners.abort();
   }
 
-  /* Is something held just now? Then the keyboard waits. */
+  /* Whether a gesture is running. The keyboard waits for it. */
   get busy() {
     return this.#gesture !== null;
   }
 
-  /* Give up what is being done with the pointer, leaving everything as it was. True if there was something. */
+  /* Cancel the gesture and undo its effect; false if there was none. */
   cancel() {
     if (!this.#gesture) return false;
     const { kind } = this.#gesture;
@@ -54,7 +54,7 @@ export class Pointers {
     return this.board.cancel();
   }
 
-  #hold(event) {
+  #preventScroll(event) {
     if (this.#gesture && event.cancelable) event.preventDefault();
   }
 
@@ -69,7 +69,7 @@ export class Pointers {
     if (!gesture) return;
     this.#gesture = { ...gesture, id: event.pointerId, from: at(event), pen: event.pointerType === "pen" };
     this.frame.view.setPointerCapture(event.pointerId);
-    this.#follow(event);
+    this.#drag(event);
   }
 
   #begin(event) {
@@ -93,11 +93,11 @@ export class Pointers {
       return null;
     }
     const again = candidates.findIndex((each) => each.id === box?.id);
-    const taken = again >= 0 ? box : candidates[0];
-    board.select(taken.id);
-    // A click on the selected box goes on to the next one under the pointer.
+    const picked = again >= 0 ? box : candidates[0];
+    board.select(picked.id);
+    // A click on the selected box selects the next one under the pointer.
     const next = again >= 0 ? candidates[(again + 1) % candidates.length] : null;
-    return { kind: "move", start, box: taken, next };
+    return { kind: "move", start, box: picked, next };
   }
 
   #move(event) {
@@ -105,31 +105,31 @@ export class Pointers {
     const gesture = this.#gesture;
     if (gesture?.kind === "pinch") return this.#spread(gesture);
     if (gesture && gesture.id !== event.pointerId) return;
-    if (gesture) return this.#follow(event);
+    if (gesture) return this.#drag(event);
     this.board.byKeyboard = false;
     const { draft } = this.board;
     if (draft?.anchor) this.board.sizeDraft(this.frame.toImage(event));
-    else this.#point(event);
+    else this.#hover(event);
   }
 
-  #follow(event) {
+  #drag(event) {
     const { board, frame } = this;
     const gesture = this.#gesture;
     const point = frame.toImage(event);
-    if (this.#far(event, slop(event))) gesture.moved = true;
+    if (this.#movedBy(event, slop(event))) gesture.moved = true;
     if (gesture.kind === "pan") {
       frame.panBy(gesture.last.clientX - event.clientX, gesture.last.clientY - event.clientY);
       gesture.last = at(event);
     } else if (gesture.kind === "draw") {
-      const anchor = gesture.waiting && !this.#far(event, FRESH) ? gesture.waiting : gesture.start;
+      const anchor = gesture.waiting && !this.#movedBy(event, NEW_DRAG) ? gesture.waiting : gesture.start;
       board.beginDraft(anchor);
       board.sizeDraft(point);
     } else if (gesture.moved) {
-      board.preview(this.#changed(gesture, point));
+      board.preview(this.#changedBox(gesture, point));
     }
   }
 
-  #changed({ kind, handle, box, start }, point) {
+  #changedBox({ kind, handle, box, start }, point) {
     const dx = point.x - start.x;
     const dy = point.y - start.y;
     const { size } = this.frame;
@@ -144,7 +144,7 @@ export class Pointers {
       if (this.#fingers.size === 0) this.#gesture = null;
       return;
     }
-    this.#follow(event);
+    this.#drag(event);
     this.#gesture = null;
     const { board } = this;
     if (gesture.kind === "draw") {
@@ -160,18 +160,18 @@ export class Pointers {
     }
   }
 
-  #lost(event) {
+  #cancelled(event) {
     this.#fingers.delete(event.pointerId);
     const gesture = this.#gesture;
     if (gesture?.kind === "pinch" ? this.#fingers.size < 2 : gesture?.id === event.pointerId) this.cancel();
   }
 
-  #far(event, limit) {
+  #movedBy(event, limit) {
     const { from } = this.#gesture;
     return Math.max(Math.abs(event.clientX - from.clientX), Math.abs(event.clientY - from.clientY)) >= limit;
   }
 
-  /* Two fingers: what lies under their middle stays under it. */
+  /* Two fingers: the image point between them stays between them. */
   #pinch(event) {
     const waiting = this.#gesture?.waiting;
     this.cancel();
@@ -210,8 +210,8 @@ export class Pointers {
     });
   }
 
-  /* What a press would do here, shown by the cursor; and the attribute of the box under it. */
-  #point(event) {
+  /* Set the cursor for what a press would do here, and highlight the option of the box under it. */
+  #hover(event) {
     if (isTouch(event)) return;
     const { board, frame } = this;
     const point = frame.toImage(event);

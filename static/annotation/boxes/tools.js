@@ -1,4 +1,4 @@
-/* The buttons above the picture: all that the keys do, for those who do not use them. */
+/* The buttons above the image: everything that the keys do. */
 
 import { html, set } from "./dom.js";
 
@@ -18,7 +18,7 @@ const TOOLS = [
 export class Tools {
   #buttons = new Map();
 
-  /* `act(name)` does what a button says. */
+  /* `act(name)` runs the action of a button. */
   constructor(messages, act) {
     this.element = html("div", { class: "boxes-tools", role: "group", "aria-label": messages.tools });
     for (const { name, sign, key, mode } of TOOLS) {
@@ -33,20 +33,20 @@ export class Tools {
       });
       button.textContent = sign ?? messages[name];
       if (!sign && key.length === 1) button.append(" ", html("kbd", { "aria-hidden": "true" }, key));
-      // Not `disabled`: a button that is disabled under one's fingers loses the focus.
+      // Not `disabled`, since a disabled button loses the focus.
       button.addEventListener("click", () => button.ariaDisabled !== "true" && act(name));
       this.#buttons.set(name, button);
       this.element.append(button);
     }
   }
 
-  /* `can`: which of undo, redo, remove, zoomIn, zoomOut, draw are possible; `blurs`: is there a blur at all. */
-  show({ mode, can, blurs }) {
+  /* `can`: which of undo, redo, remove, zoomIn, zoomOut, draw are possible; `canBlur`: show the blur button. */
+  show({ mode, can, canBlur }) {
     for (const { name, mode: isMode } of TOOLS) {
       const button = this.#buttons.get(name);
       if (isMode) set(button, { "aria-pressed": String(name === mode) });
       if (name in can) set(button, { "aria-disabled": can[name] ? null : "true" });
     }
-    this.#buttons.get("conceal").hidden = !blurs;
+    this.#buttons.get("conceal").hidden = !canBlur;
   }
 }

@@ -1,33 +1,33 @@
-// The wording as annotators will see it, while it is being typed. The server draws the same on load.
+// Previews a wording as annotators will see it, while it is typed. The server renders the same on load.
 
-const PLACES = /(\[attr\]|\[id\])/;
+const PLACEHOLDERS = /(\[attr\]|\[id\])/;
 const fields = [...document.querySelectorAll("[data-wording]")];
 
 const kindOf = (field) => field.dataset.wording.split("-")[0];
 const typed = (field) => field.value.replace(/\s+/g, " ").trim();
 
-function draw(preview, wording) {
-  const named = { "[attr]": preview.dataset.attribute, "[id]": preview.dataset.identity };
-  const parts = wording.split(PLACES).filter(Boolean).map((part) => {
-    if (!(part in named)) return part;
+function render(preview, wording) {
+  const values = { "[attr]": preview.dataset.attribute, "[id]": preview.dataset.identity };
+  const parts = wording.split(PLACEHOLDERS).filter(Boolean).map((part) => {
+    if (!(part in values)) return part;
     const strong = document.createElement("strong");
-    strong.textContent = named[part];
+    strong.textContent = values[part];
     return strong;
   });
   preview.querySelector("[data-statement]").replaceChildren(...parts);
 }
 
-// The usual wording is translated by the program; what somebody wrote instead of it is not.
-function show(kind) {
+// The program translates the default wording, but not a wording of the study's own.
+function update(kind) {
   const ofKind = fields.filter((field) => kindOf(field) === kind);
   const english = ofKind.find((field) => field.dataset.wording === `${kind}-en`);
-  const usual = !typed(english) || typed(english) === english.dataset.default;
+  const isDefault = !typed(english) || typed(english) === english.dataset.default;
   for (const field of ofKind) {
     const own = typed(field);
-    const wording = own || (usual ? field.dataset.default : "");
+    const wording = own || (isDefault ? field.dataset.default : "");
     const preview = document.querySelector(`[data-preview="${field.dataset.wording}"]`);
     preview.hidden = !wording;
-    draw(preview, wording);
+    render(preview, wording);
     const seen = own ? "own" : wording ? "usual" : "english";
     for (const words of document.querySelectorAll(`[data-seen="${field.dataset.wording}"]`)) {
       words.hidden = words.dataset.is !== seen;
@@ -35,4 +35,4 @@ function show(kind) {
   }
 }
 
-for (const field of fields) field.addEventListener("input", () => show(kindOf(field)));
+for (const field of fields) field.addEventListener("input", () => update(kindOf(field)));

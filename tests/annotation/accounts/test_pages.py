@@ -125,9 +125,9 @@ def test_guessed_people_are_not_found(client, admin, who):
 
 
 def test_an_annotator_with_an_account_has_one_address(client, admin):
-    seat = factories.annotator(user=factories.user("amal"))
-    assert client.get(f"/people/a{seat.pk}/").status_code == 404
-    assert client.get(f"/people/u{seat.user_id}/").status_code == 200
+    annotator = factories.annotator(user=factories.user("amal"))
+    assert client.get(f"/people/a{annotator.pk}/").status_code == 404
+    assert client.get(f"/people/u{annotator.user_id}/").status_code == 200
 
 
 ON_ACCOUNTS = (

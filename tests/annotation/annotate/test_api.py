@@ -62,9 +62,9 @@ def answer_to(item, value=5):
 
 def test_a_front_end_from_the_first_text_to_the_last_answer(program, study, someone):
     assert [one["name"] for one in program.get("own-studies").json()["results"]] == ["words"]
-    said = is_problem(program.post(f"{STUDY}/next"), 409)
-    assert said["state"] == "no_consent"
-    assert f"/api/v1/{STUDY}/consent" in said["detail"]
+    problem = is_problem(program.post(f"{STUDY}/next"), 409)
+    assert problem["state"] == "no_consent"
+    assert f"/api/v1/{STUDY}/consent" in problem["detail"]
     before = program.get(f"{STUDY}/consent").json()
     assert before["agreed"] is False
     after = program.post(f"{STUDY}/consent", {"text": before["texts"][0]["id"]}).json()
@@ -77,8 +77,8 @@ def test_a_front_end_from_the_first_text_to_the_last_answer(program, study, some
         item = got.json()["items"][0]
         seen.append(item["attribute"])
         assert program.post(f"{STUDY}/answers", answer_to(item)).status_code == 201
-    said = is_problem(got, 404)
-    assert said["type"] == "urn:visage:problem:nothing-left"
+    problem = is_problem(got, 404)
+    assert problem["type"] == "urn:visage:problem:nothing-left"
     assert sorted(seen) == ["kind", "poor", "sombrero"]
     assert Response.objects.filter(annotator__user=someone, slot__isnull=False).count() == 3
 
@@ -120,9 +120,9 @@ def test_sending_an_answer_again_is_the_same_as_sending_it_once(agreed):
 )
 def test_what_is_no_answer_is_refused(agreed, change, status, pointer):
     item = agreed.post(f"{STUDY}/next").json()["items"][0]
-    said = is_problem(agreed.post(f"{STUDY}/answers", {**answer_to(item), **change}), status)
+    problem = is_problem(agreed.post(f"{STUDY}/answers", {**answer_to(item), **change}), status)
     if pointer:
-        assert pointer in {error["pointer"] for error in said["errors"]}
+        assert pointer in {error["pointer"] for error in problem["errors"]}
     assert not Response.objects.exists()
 
 
@@ -155,7 +155,7 @@ def test_boxes_come_with_answers_about_images(someone, program):
     answer = program.post("studies/pictures/answers", body)
     assert answer.status_code == 201, answer.content
     (last,) = program.get("studies/pictures/answers").json()["answers"]
-    assert [said["boxes"] for said in last["answers"] if said["value"]] == [[[10.0, 20.0, 30.0, 40.5]]]
+    assert [one["boxes"] for one in last["answers"] if one["value"]] == [[[10.0, 20.0, 30.0, 40.5]]]
 
 
 def test_somebody_elses_item_is_not_answered(agreed, study):

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from annotation.annotate.services import responses
-from annotation.annotate.services.responses import Answer, AnswerRefused, NotYours
+from annotation.annotate.services.responses import Answer, AnswerRefused, NotAssigned
 from annotation.assignment import lease_keys
 from annotation.assignment.services import slots
 from annotation.models import Judgement, Response, Skip, Slot, SlotState, Study, StudyStatus
@@ -24,11 +24,11 @@ def answered():
     enrolment = factories.enrolment(of)
     slot = slots.lease_next(enrolment=enrolment)
     return enrolment, responses.submit(
-        enrolment=enrolment, unit_id=unit.pk, client_key=slot.lease_key, answers=said(unit, 5)
+        enrolment=enrolment, unit_id=unit.pk, client_key=slot.lease_key, answers=answers_to(unit, 5)
     ).response
 
 
-def said(unit, value):
+def answers_to(unit, value):
     return [Answer(option_id=unit.options.get().pk, value=value, position=1)]
 
 
@@ -37,7 +37,7 @@ def revise(enrolment, earlier, value, key=None):
         enrolment=enrolment,
         unit_id=earlier.unit_id,
         client_key=key or responses.correction_key(enrolment=enrolment, earlier=earlier),
-        answers=said(earlier.unit, value),
+        answers=answers_to(earlier.unit, value),
     )
 
 
@@ -68,7 +68,7 @@ def test_a_correction_of_what_was_corrected_in_another_tab_is_refused(answered):
     second = revise(enrolment, first, 2).response
     third_key = responses.correction_key(enrolment=enrolment, earlier=second)
     revise(enrolment, second, 4, third_key)
-    with pytest.raises(AnswerRefused, match="changed elsewhere"):
+    with pytest.raises(AnswerRefused, match="changed in another window"):
         revise(enrolment, first, 1, key=fresh_key(enrolment, first, stale))
     assert Response.objects.filter(current=True).get().judgements.get().value == 4
 
@@ -83,9 +83,9 @@ def fresh_key(enrolment, earlier, stale):
 def test_nobody_corrects_what_is_not_theirs_or_after_the_study_is_closed(answered):
     enrolment, first = answered
     stranger = factories.enrolment(enrolment.study)
-    with pytest.raises(NotYours):
+    with pytest.raises(NotAssigned):
         revise(stranger, first, 1, responses.correction_key(enrolment=enrolment, earlier=first))
-    with pytest.raises(AnswerRefused, match="changed elsewhere"):
+    with pytest.raises(AnswerRefused, match="changed in another window"):
         revise(stranger, first, 1, responses.correction_key(enrolment=stranger, earlier=first))
     Study.objects.update(status=StudyStatus.CLOSED, closed_at=first.submitted_at)
     with pytest.raises(AnswerRefused, match="closed"):
@@ -114,8 +114,8 @@ def test_a_skipped_unit_goes_to_somebody_else_and_does_not_come_back(leased):
 
     assert slots.lease_next(enrolment=enrolment).unit_id != slot.unit_id
     other = factories.enrolment(enrolment.study)
-    given = {one.unit_id for one in slots.lease(enrolment=other, wanted=3)}
-    assert slot.unit_id in given
+    leased_units = {one.unit_id for one in slots.lease(enrolment=other, wanted=3)}
+    assert slot.unit_id in leased_units
     assert Skip.objects.get().note == "Too close to home."
 
 
@@ -129,9 +129,9 @@ def test_a_skip_needs_a_reason_and_a_unit_of_ones_own(leased):
     enrolment, slot = leased
     with pytest.raises(AnswerRefused, match="is not a reason"):
         skip(enrolment, slot, reason="bored")
-    with pytest.raises(NotYours):
+    with pytest.raises(NotAssigned):
         skip(enrolment, slot, client_key=uuid4())
-    with pytest.raises(NotYours):
+    with pytest.raises(NotAssigned):
         skip(factories.enrolment(enrolment.study), slot)
     assert not Skip.objects.exists()
 
@@ -139,7 +139,7 @@ def test_a_skip_needs_a_reason_and_a_unit_of_ones_own(leased):
 def test_what_was_answered_cannot_be_skipped(leased):
     enrolment, slot = leased
     responses.submit(
-        enrolment=enrolment, unit_id=slot.unit_id, client_key=slot.lease_key, answers=said(slot.unit, 4)
+        enrolment=enrolment, unit_id=slot.unit_id, client_key=slot.lease_key, answers=answers_to(slot.unit, 4)
     )
     with pytest.raises(AnswerRefused, match="answered this item already"):
         skip(enrolment, slot)
@@ -150,7 +150,10 @@ def test_who_has_withdrawn_answers_nothing_more(leased):
     type(enrolment).objects.update(status="withdrawn")
     with pytest.raises(AnswerRefused, match="withdrawn"):
         responses.submit(
-            enrolment=enrolment, unit_id=slot.unit_id, client_key=slot.lease_key, answers=said(slot.unit, 4)
+            enrolment=enrolment,
+            unit_id=slot.unit_id,
+            client_key=slot.lease_key,
+            answers=answers_to(slot.unit, 4),
         )
     assert not Response.objects.exists()
 
@@ -158,11 +161,14 @@ def test_who_has_withdrawn_answers_nothing_more(leased):
 def test_an_item_of_another_study_is_neither_skipped_nor_answered_here(leased):
     enrolment, slot = leased
     elsewhere = factories.enrolment(factories.study(), who=enrolment.annotator)
-    with pytest.raises(NotYours, match="another study"):
+    with pytest.raises(NotAssigned, match="another study"):
         skip(elsewhere, slot)
-    with pytest.raises(NotYours, match="another study"):
+    with pytest.raises(NotAssigned, match="another study"):
         responses.submit(
-            enrolment=elsewhere, unit_id=slot.unit_id, client_key=slot.lease_key, answers=said(slot.unit, 4)
+            enrolment=elsewhere,
+            unit_id=slot.unit_id,
+            client_key=slot.lease_key,
+            answers=answers_to(slot.unit, 4),
         )
     assert not Skip.objects.exists()
     assert not Response.objects.exists()
@@ -175,6 +181,6 @@ def test_gold_items_can_be_corrected_like_others_so_that_nobody_can_tell_them():
     enrolment = factories.enrolment(of)
     key = lease_keys.fixed(annotator_id=enrolment.annotator_id, unit_id=unit.pk, occasion="gold")
     first = responses.submit(
-        enrolment=enrolment, unit_id=unit.pk, client_key=key, answers=said(unit, 5)
+        enrolment=enrolment, unit_id=unit.pk, client_key=key, answers=answers_to(unit, 5)
     ).response
     assert revise(enrolment, first, 2).outcome == "revised"

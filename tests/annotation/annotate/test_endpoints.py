@@ -1,4 +1,4 @@
-"""What the page at work asks of the server, and what it is told (docs/annotating.md)."""
+"""The JSON endpoints of the annotation page (docs/annotating.md)."""
 
 import json
 from uuid import uuid4
@@ -31,7 +31,7 @@ from annotation.participation.services import enrolments
 from tests import factories
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
-URL = "/studies/words/desk/"
+URL = "/studies/words/annotate/"
 
 
 @pytest.fixture
@@ -46,9 +46,9 @@ def enrolment(client, study):
     return factories.enrolment(study, who=factories.annotator(user=who), consented=True)
 
 
-def post(client, door, body, *, url=URL):
+def post(client, endpoint, body, *, url=URL):
     text = body if isinstance(body, str) else json.dumps(body)
-    return client.post(f"{url}{door}/", text, content_type="application/json")
+    return client.post(f"{url}{endpoint}/", text, content_type="application/json")
 
 
 def items(client, **body):
@@ -57,8 +57,8 @@ def items(client, **body):
 
 def rated(item, value=5, **more):
     option = item["options"][0]
-    said = {"option": option["id"], "value": value, "position": option["position"], **more}
-    return {"unit": item["unit"], "client_key": item["client_key"], "answers": [said]}
+    judgement = {"option": option["id"], "value": value, "position": option["position"], **more}
+    return {"unit": item["unit"], "client_key": item["client_key"], "answers": [judgement]}
 
 
 def picture_study(**fields):
@@ -125,18 +125,18 @@ def test_a_statement_comes_in_parts_with_identity_and_attribute(client, enrolmen
 
 
 @pytest.mark.parametrize(
-    ("asked", "language", "words"),
+    ("requested", "language", "words"),
     [("es-mx", "es", "se puede ver"), ("en", "en", "can be"), ("ar", "en", "can be")],
 )
 def test_the_wording_comes_in_the_readers_language_where_there_is_one(
-    client, enrolment, settings, asked, language, words
+    client, enrolment, settings, requested, language, words
 ):
     settings.LANGUAGES = [("en", "English"), ("es", "Spanish"), ("ar", "Arabic")]
     Task.objects.update(
         wording="'[attr]' can be seen.", translations={"es": {"wording": "'[attr]' se puede ver."}}
     )
     answer = client.post(
-        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": asked}
+        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": requested}
     )
     item = answer.json()["items"][0]
     assert item["language"] == language
@@ -144,7 +144,7 @@ def test_the_wording_comes_in_the_readers_language_where_there_is_one(
 
 
 @pytest.mark.parametrize(
-    ("asked", "language", "words"),
+    ("requested", "language", "words"),
     [
         ("es-mx", "es", "se puede representar"),
         ("ar", "ar", "يمكن تصوير الصفة"),
@@ -152,11 +152,11 @@ def test_the_wording_comes_in_the_readers_language_where_there_is_one(
     ],
 )
 def test_the_usual_wording_comes_in_the_readers_language_and_is_recorded_so(
-    client, enrolment, settings, asked, language, words
+    client, enrolment, settings, requested, language, words
 ):
     settings.LANGUAGES = [("en", "English"), ("es", "Spanish"), ("ar", "Arabic")]
     item = client.post(
-        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": asked}
+        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": requested}
     ).json()["items"][0]
     assert item["language"] == language
     assert words in "".join(text for _, text in item["statement"])
@@ -166,7 +166,7 @@ def test_the_usual_wording_comes_in_the_readers_language_and_is_recorded_so(
     # a translation of its own goes before the program's
     Task.objects.update(translations={"es": {"wording": "¿Se ve '[attr]'?"}})
     again = client.post(
-        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": asked}
+        f"{URL}items/", "{}", content_type="application/json", headers={"accept-language": requested}
     ).json()["items"][0]
     assert ("¿Se ve" in "".join(text for _, text in again["statement"])) == (language == "es")
 
@@ -211,18 +211,18 @@ def test_a_depiction_answer_is_kept_with_its_boxes_and_the_positions_shown(clien
     client.force_login(who)
     factories.enrolment(study, who=factories.annotator(user=who), consented=True)
     item = items(client)["items"][0]
-    said = [
+    judgements = [
         {"option": option["id"], "value": 0, "position": option["position"], "boxes": []}
         for option in item["options"]
     ]
-    said[0] |= {"value": 1, "boxes": [[-5, 10.5, 100, 90], [300, 20, 200, 40]]}
-    said[1] |= {"value": 1, "whole_image": True}
-    body = {"unit": item["unit"], "client_key": item["client_key"], "answers": said, "idle_ms": 50}
+    judgements[0] |= {"value": 1, "boxes": [[-5, 10.5, 100, 90], [300, 20, 200, 40]]}
+    judgements[1] |= {"value": 1, "whole_image": True}
+    body = {"unit": item["unit"], "client_key": item["client_key"], "answers": judgements, "idle_ms": 50}
     assert post(client, "answers", body).status_code == 200
     kept = {j.option_id: j for j in Judgement.objects.all()}
-    assert [kept[one["option"]].position for one in said] == [1, 2, 3, 4, 5]
-    assert [kept[one["option"]].value for one in said] == [1, 1, 0, 0, 0]
-    assert kept[said[1]["option"]].whole_image
+    assert [kept[one["option"]].position for one in judgements] == [1, 2, 3, 4, 5]
+    assert [kept[one["option"]].value for one in judgements] == [1, 1, 0, 0, 0]
+    assert kept[judgements[1]["option"]].whole_image
     boxes = Box.objects.order_by("pk").values_list("x0", "y0", "x1", "y1")
     assert list(boxes) == [(0, 10.5, 100, 90), (200, 20, 300, 40)]
     assert Response.objects.get().idle_ms == 50
@@ -292,9 +292,9 @@ def test_what_the_page_never_sends_is_refused_by_field_and_nothing_is_written(cl
 @pytest.mark.parametrize(
     "body", ["", "[]", "5", "{", '{"unit": NaN}', "[" * 100_000, "\ud800".encode("utf-8", "surrogatepass")]
 )
-@pytest.mark.parametrize("door", ["items", "answers", "skips", "corrections"])
-def test_what_is_not_a_json_object_is_refused(client, enrolment, door, body):
-    answer = client.post(f"{URL}{door}/", body, content_type="application/json")
+@pytest.mark.parametrize("endpoint", ["items", "answers", "skips", "corrections"])
+def test_what_is_not_a_json_object_is_refused(client, enrolment, endpoint, body):
+    answer = client.post(f"{URL}{endpoint}/", body, content_type="application/json")
     assert answer.status_code == 400
     assert "JSON object" in answer.json()["error"]
 
@@ -325,9 +325,9 @@ def test_a_refusal_of_the_rules_says_what_to_do(client, enrolment):
 def test_somebody_elses_item_is_refused(client, enrolment, study):
     theirs = slots.lease_next(enrolment=factories.enrolment(study))
     body = {"unit": theirs.unit_id, "client_key": str(theirs.lease_key), "answers": []}
-    for door in ("answers", "corrections", "skips"):
-        answer = post(client, door, {**body, "reason": "other"})
-        assert answer.status_code == 403, door
+    for endpoint in ("answers", "corrections", "skips"):
+        answer = post(client, endpoint, {**body, "reason": "other"})
+        assert answer.status_code == 403, endpoint
         assert answer.json()["error"]
     body["client_key"] = str(uuid4())
     assert post(client, "answers", body).status_code == 403
@@ -339,8 +339,8 @@ def test_an_item_of_another_study_cannot_be_answered_here(client, enrolment):
     unit = factories.rating_study(texts=["turban"]).tasks.get().units.get()
     key = lease_keys.issue(annotator_id=enrolment.annotator_id, unit_id=unit.pk)
     body = {"unit": unit.pk, "client_key": str(key), "answers": []}
-    for door in ("answers", "corrections"):
-        assert post(client, door, body).status_code == 403
+    for endpoint in ("answers", "corrections"):
+        assert post(client, endpoint, body).status_code == 403
     assert not Response.objects.exists()
 
 
@@ -361,16 +361,16 @@ def test_ones_own_last_answers_can_be_looked_at_and_corrected_once_and_again(cli
     post(client, "answers", rated(second, value=3, justification="hm"))
     factories.response(study.tasks.get().units.get(position=1), who=factories.annotator())  # not theirs
 
-    told = client.get(f"{URL}last/").json()["answers"]
-    assert [one["item"]["attribute"] for one in told] == ["kind", "sombrero"]
-    option = told[0]["item"]["options"][0]
-    assert told[0]["said"][str(option["id"])] == {
+    reply = client.get(f"{URL}last/").json()["answers"]
+    assert [one["item"]["attribute"] for one in reply] == ["kind", "sombrero"]
+    option = reply[0]["item"]["options"][0]
+    assert reply[0]["judgements"][str(option["id"])] == {
         "value": 3,
         "justification": "hm",
         "whole_image": False,
         "boxes": [],
     }
-    item = told[1]["item"]
+    item = reply[1]["item"]
     for _ in range(2):  # sent again, it is the same correction
         assert post(client, "corrections", rated(item, value=1)).status_code == 200
     assert list(
@@ -395,10 +395,12 @@ def test_the_last_answers_come_with_options_in_the_order_in_which_they_were_show
     client.force_login(who)
     factories.enrolment(study, who=factories.annotator(user=who), consented=True)
     item = items(client)["items"][0]
-    said = [{"option": o["id"], "value": int(o["none"]), "position": o["position"]} for o in item["options"]]
-    post(client, "answers", {"unit": item["unit"], "client_key": item["client_key"], "answers": said})
-    told = client.get(f"{URL}last/").json()["answers"][0]["item"]
-    assert told["options"] == item["options"]
+    judgements = [
+        {"option": o["id"], "value": int(o["none"]), "position": o["position"]} for o in item["options"]
+    ]
+    post(client, "answers", {"unit": item["unit"], "client_key": item["client_key"], "answers": judgements})
+    reply = client.get(f"{URL}last/").json()["answers"][0]["item"]
+    assert reply["options"] == item["options"]
 
 
 def check_unit(study, purpose, *, text, expected, feedback=""):
@@ -420,8 +422,8 @@ def test_practice_items_come_first_say_so_and_answer_with_feedback(client, enrol
     (item,) = items(client)["items"]
     assert (item["attribute"], item["training"]) == ("hat", True)
     for outcome in ("kept", "repeat"):  # also when the first reply was lost
-        told = post(client, "answers", rated(item, value=1)).json()
-        assert told == {"outcome": outcome, "correct": False, "feedback": "A hat can be seen."}
+        reply = post(client, "answers", rated(item, value=1)).json()
+        assert reply == {"outcome": outcome, "correct": False, "feedback": "A hat can be seen."}
     assert not items(client)["items"][0]["training"]
 
 
@@ -433,8 +435,8 @@ def test_nothing_tells_a_gold_item_from_any_other(client, enrolment, study):
     assert gold["attribute"] == "hat"
     assert gold.keys() == data.keys()
     assert not gold["training"]
-    told = [post(client, "answers", rated(item, value=1)).json() for item in (gold, data)]
-    assert told[0] == told[1] == {"outcome": "kept"}
+    reply = [post(client, "answers", rated(item, value=1)).json() for item in (gold, data)]
+    assert reply[0] == reply[1] == {"outcome": "kept"}
     before, after = 10, items(client)["progress"]["answered"]
     assert after == before + 2  # both count for what the page shows
 
@@ -442,7 +444,7 @@ def test_nothing_tells_a_gold_item_from_any_other(client, enrolment, study):
 def test_a_page_that_was_logged_in_again_gets_a_token_that_works(client, enrolment):
     client.handler.enforce_csrf_checks = True
     token = client.get(f"{URL}token/").json()
-    assert token["desk"] == enrolment.pk
+    assert token["enrolment"] == enrolment.pk
     sent = client.post(
         f"{URL}items/", "{}", content_type="application/json", headers={"X-CSRFToken": token["token"]}
     )
@@ -450,10 +452,17 @@ def test_a_page_that_was_logged_in_again_gets_a_token_that_works(client, enrolme
     assert client.post(f"{URL}items/", "{}", content_type="application/json").status_code == 403
 
 
+def test_a_page_that_was_open_before_an_upgrade_can_still_send_its_answer(client, enrolment):
+    old_url = URL.replace("/annotate/", "/desk/")
+    (item,) = items(client, wanted=1)["items"]
+    assert post(client, "answers", rated(item), url=old_url).json() == {"outcome": "kept"}
+    assert client.get(f"{old_url}token/").json()["desk"] == enrolment.pk
+
+
 def test_a_stranger_learns_nothing_but_that_they_do_not_take_part(client, study):
     client.force_login(factories.user())
-    for door in ("items", "answers", "skips", "corrections"):
-        answer = post(client, door, {})
+    for endpoint in ("items", "answers", "skips", "corrections"):
+        answer = post(client, endpoint, {})
         assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")
     assert client.get(f"{URL}last/").status_code == client.get(f"{URL}token/").status_code == 404
 
@@ -493,17 +502,19 @@ def test_items_and_answers_ask_the_database_a_small_fixed_number_of_times(
         post(client, "answers", rated(first))
 
 
-@pytest.mark.parametrize("door", ["answers", "skips"])
-def test_a_reason_of_many_lines_is_counted_as_a_text_box_counts_it(client, enrolment, door):
+@pytest.mark.parametrize("endpoint", ["answers", "skips"])
+def test_a_reason_of_many_lines_is_counted_as_a_text_box_counts_it(client, enrolment, endpoint):
     (item,) = items(client, wanted=1)["items"]
     reason = "why\r\n" * 500
     body = rated(item, value=3, justification=reason)
-    if door == "skips":
+    if endpoint == "skips":
         body = {"unit": item["unit"], "client_key": item["client_key"], "reason": "other", "note": reason}
-    assert post(client, door, body).status_code == 200
-    kept = Judgement.objects.get().justification if door == "answers" else Skip.objects.get().note
+    assert post(client, endpoint, body).status_code == 200
+    kept = Judgement.objects.get().justification if endpoint == "answers" else Skip.objects.get().note
     assert kept == ("why\n" * 500).strip()
     assert (
-        post(client, door, {**rated(item, value=3, justification="x" * 2001), "note": "x" * 2001}).status_code
+        post(
+            client, endpoint, {**rated(item, value=3, justification="x" * 2001), "note": "x" * 2001}
+        ).status_code
         == 400
     )

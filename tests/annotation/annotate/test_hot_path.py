@@ -52,7 +52,7 @@ FIRST_COLUMNS = """
     SELECT named.relname, first.attname FROM pg_class named
     JOIN pg_attribute first ON first.attrelid = named.oid AND first.attnum = 1 WHERE named.relkind = 'i'
 """
-DESK = "/studies/pictures/desk"
+ENDPOINTS = "/studies/pictures/annotate"
 
 
 class Plans:
@@ -68,9 +68,9 @@ class Plans:
         if not self.looking and re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b", sql):
             self.looking = True
             self.statements.add(sql)
-            given = params[0] if many else params
+            values = params[0] if many else params
             look = self._postgresql if connection.vendor == "postgresql" else self._sqlite
-            for table in look(sql, given):
+            for table in look(sql, values):
                 self.scans[sql] = table
             self.looking = False
         return run(sql, params, many, context)
@@ -104,8 +104,8 @@ class Plans:
         tables |= dict(zip(GROWING, GROWING, strict=True))
         with connection.cursor() as cursor:
             rows = cursor.execute(f"EXPLAIN QUERY PLAN {sql}", params).fetchall()
-        for *_, told in rows:
-            scanned = re.match(r"SCAN (\w+)", told)
+        for *_, detail in rows:
+            scanned = re.match(r"SCAN (\w+)", detail)
             if scanned and scanned[1] in tables:
                 yield tables[scanned[1]]
 
@@ -170,7 +170,7 @@ def others_at_work(study, *, units: int = 1000) -> None:
         for number, unit in enumerate(made)
         for index, state in enumerate(states)
     )
-    given = Response.objects.bulk_create(
+    responses = Response.objects.bulk_create(
         Response(
             unit=slot.unit,
             slot=slot,
@@ -191,24 +191,24 @@ def others_at_work(study, *, units: int = 1000) -> None:
         Annotator(user=account, pseudonym=f"other-{account.pk}") for account in accounts
     )
     Enrolment.objects.bulk_create(Enrolment(study=study, annotator=who, status="qualified") for who in people)
-    said = Judgement.objects.bulk_create(
+    judgements = Judgement.objects.bulk_create(
         Judgement(response=response, option=option, value=5, position=1)
-        for response, option in zip(given, options, strict=True)
+        for response, option in zip(responses, options, strict=True)
     )
     Box.objects.bulk_create(
-        Box(judgement=each, x0=0, y0=0, x1=1, y1=1, image_width=8, image_height=8) for each in said
+        Box(judgement=each, x0=0, y0=0, x1=1, y1=1, image_width=8, image_height=8) for each in judgements
     )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
 
 def answer(item, value: int = 1) -> dict:
-    said = [
+    judgements = [
         {"option": one["id"], "value": 0, "position": one["position"], "boxes": []} for one in item["options"]
     ]
     chosen = 0 if value else -1  # the last one is none of the above
-    said[chosen] |= {"value": 1, "boxes": [[1, 2, 30, 40]] if value else []}
-    return {"unit": item["unit"], "client_key": item["client_key"], "answers": said, "active_ms": 900}
+    judgements[chosen] |= {"value": 1, "boxes": [[1, 2, 30, 40]] if value else []}
+    return {"unit": item["unit"], "client_key": item["client_key"], "answers": judgements, "active_ms": 900}
 
 
 def test_no_statement_of_somebody_at_work_looks_through_a_table(client):
@@ -220,30 +220,30 @@ def test_no_statement_of_somebody_at_work_looks_through_a_table(client):
     token = tokens.create(user=user, name="a program", scopes=("annotate",), by=user).secret
     client.force_login(user)
 
-    def post(door: str, body: dict, **headers):
-        return client.post(door, json.dumps(body), content_type="application/json", headers=headers)
+    def post(url: str, body: dict, **headers):
+        return client.post(url, json.dumps(body), content_type="application/json", headers=headers)
 
     with planned() as plans:
         assert client.get("/studies/pictures/annotate/").status_code == 200
         have: list[str] = []
         for _ in range(4):  # training, gold, data
-            given = post(f"{DESK}/items/", {"have": have, "wanted": 3}).json()
-            for item in given["items"]:
+            reply = post(f"{ENDPOINTS}/items/", {"have": have, "wanted": 3}).json()
+            for item in reply["items"]:
                 for _ in range(2):  # the second time as a browser does that missed the acknowledgement
-                    assert post(f"{DESK}/answers/", answer(item)).status_code == 200
-        item = post(f"{DESK}/items/", {}).json()["items"][0]
+                    assert post(f"{ENDPOINTS}/answers/", answer(item)).status_code == 200
+        item = post(f"{ENDPOINTS}/items/", {}).json()["items"][0]
         skipped = {"unit": item["unit"], "client_key": item["client_key"], "reason": "unclear"}
-        assert post(f"{DESK}/skips/", skipped).status_code == 200
-        last = client.get(f"{DESK}/last/").json()["answers"][0]["item"]
-        assert post(f"{DESK}/corrections/", answer(last, value=0)).status_code == 200
-        assert client.get(f"{DESK}/token/").status_code == 200
+        assert post(f"{ENDPOINTS}/skips/", skipped).status_code == 200
+        last = client.get(f"{ENDPOINTS}/last/").json()["answers"][0]["item"]
+        assert post(f"{ENDPOINTS}/corrections/", answer(last, value=0)).status_code == 200
+        assert client.get(f"{ENDPOINTS}/token/").status_code == 200
         assert b"".join(client.get(f"/images/{image.pk}/").streaming_content) == b"png"
         bearer = {"Authorization": f"Bearer {token}"}
-        given = post("/api/v1/studies/pictures/next", {"wanted": 1}, **bearer)
-        assert given.status_code == 200, given.content
+        reply = post("/api/v1/studies/pictures/next", {"wanted": 1}, **bearer)
+        assert reply.status_code == 200, reply.content
         # a late answer, to an item that went to somebody else meanwhile
         foreign = answer(item) | {"client_key": str(uuid4())}
-        assert post(f"{DESK}/answers/", foreign).status_code == 403
+        assert post(f"{ENDPOINTS}/answers/", foreign).status_code == 403
 
     verbs = {sql.split(None, 1)[0] for sql in plans.statements}
     assert {"SELECT", "INSERT", "UPDATE"} <= verbs

@@ -83,7 +83,7 @@ def test_several_items_are_in_hand_at_once_and_stay_the_same():
 def test_when_nothing_is_left_it_says_so():
     enrolment = joined(rating(data=1))
     answer(enrolment, next_of(enrolment).items[0])
-    assert next_of(enrolment) == items.Work(state="done")
+    assert next_of(enrolment) == items.NextItems(state="done")
 
 
 @pytest.mark.parametrize(

@@ -28,17 +28,17 @@ def sent(client, item, *, have=(), wanted=3, **more):
     return reply.json()
 
 
-def keys(given):
-    return [item["client_key"] for item in given]
+def keys(items):
+    return [item["client_key"] for item in items]
 
 
 def test_it_is_what_they_would_be_told_if_they_asked_after_it(client, enrolment):
     first = items(client)["items"]
-    said = sent(client, first[0], have=keys(first[1:]))
-    assert said["outcome"] == "kept"
-    assert [item["attribute"] for item in said["next"]["items"]] == ["turban"]
-    assert said["next"]["progress"] == {"answered": 1}
-    assert said["next"] == items(client) | {"items": said["next"]["items"]}
+    result = sent(client, first[0], have=keys(first[1:]))
+    assert result["outcome"] == "kept"
+    assert [item["attribute"] for item in result["next"]["items"]] == ["turban"]
+    assert result["next"]["progress"] == {"answered": 1}
+    assert result["next"] == items(client) | {"items": result["next"]["items"]}
     # all of it was given out and counted once
     assert Slot.objects.filter(state=SlotState.LEASED).count() == 3
     assert Enrolment.objects.get().answered == 1
@@ -89,8 +89,8 @@ def held_too_long(study):
     other = factories.enrolment(study)
     for unit in study.tasks.get().units.exclude(position=1):
         unit.slots.exclude(index=0).delete()
-    held = slots.lease(enrolment=other, wanted=5)
-    Slot.objects.filter(pk__in=[slot.pk for slot in held]).update(
+    leased = slots.lease(enrolment=other, wanted=5)
+    Slot.objects.filter(pk__in=[slot.pk for slot in leased]).update(
         lease_expires_at=timezone.now() - timedelta(minutes=1)
     )
     return other
@@ -133,9 +133,9 @@ def test_the_last_practice_item_brings_the_first_real_one(client, enrolment, stu
     check_unit(study, "training", text="hat", expected=[5], feedback="A hat can be seen.")
     Enrolment.objects.update(status=EnrolmentStatus.TRAINING)
     (practice,) = items(client)["items"]
-    said = sent(client, practice)
-    assert (said["correct"], said["feedback"]) == (True, "A hat can be seen.")
-    assert [item["attribute"] for item in said["next"]["items"]] == ["sombrero", "kind", "poor"]
+    result = sent(client, practice)
+    assert (result["correct"], result["feedback"]) == (True, "A hat can be seen.")
+    assert [item["attribute"] for item in result["next"]["items"]] == ["sombrero", "kind", "poor"]
     assert Enrolment.objects.get().status == EnrolmentStatus.QUALIFIED
 
 
@@ -144,8 +144,8 @@ def test_who_fails_practice_is_told_with_the_answer(client, enrolment, study):
     check_unit(study, "training", text="hat", expected=[5])
     Enrolment.objects.update(status=EnrolmentStatus.TRAINING)
     (practice,) = items(client)["items"]
-    said = sent(client, practice, value=1)
-    assert (said["correct"], said["next"]["state"]) == (False, "screened_out")
+    result = sent(client, practice, value=1)
+    assert (result["correct"], result["next"]["state"]) == (False, "screened_out")
 
 
 @pytest.mark.django_db(transaction=True)

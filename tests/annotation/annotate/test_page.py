@@ -225,7 +225,7 @@ def test_a_late_answer_whose_slot_is_gone_is_kept_as_an_extra_one(client, study)
     factories.response(study.tasks.get().units.get(), who=factories.annotator())
 
     after = client.post("/studies/narrow/annotate/", {**fields(shown), "value": "5"}, follow=True)
-    assert "kept as an extra answer" in after.text
+    assert "saved as an extra answer" in after.text
     assert Response.objects.filter(slot=None).count() == 1
 
 

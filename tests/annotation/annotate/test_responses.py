@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from annotation.annotate.services import responses
-from annotation.annotate.services.responses import Answer, AnswerRefused, NotYours
+from annotation.annotate.services.responses import Answer, AnswerRefused, NotAssigned
 from annotation.assignment.services import slots
 from annotation.models import Box, Judgement, Response, Slot, SlotState, TaskKind
 from tests import factories
@@ -60,12 +60,12 @@ def test_the_same_answer_sent_twice_is_kept_once(leased):
 def test_a_stranger_cannot_answer_somebody_elses_item(leased):
     enrolment, slot = leased
     stranger = factories.enrolment(enrolment.study)
-    with pytest.raises(NotYours):
+    with pytest.raises(NotAssigned):
         send(stranger, slot)
-    with pytest.raises(NotYours):
+    with pytest.raises(NotAssigned):
         send(enrolment, slot, key=uuid4())
     other = factories.attribute_unit(slot.unit.task)
-    with pytest.raises(NotYours):
+    with pytest.raises(NotAssigned):
         send(enrolment, slot, unit_id=other.pk)
     assert not Response.objects.exists()
 

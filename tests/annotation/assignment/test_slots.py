@@ -105,13 +105,13 @@ def test_a_returned_slot_goes_to_the_end_and_is_found_by_whoever_is_past_it():
     of = factories.study()
     rated(of, units=3, strata=("any",))
     slow, quick = factories.enrolment(of), factories.enrolment(of)
-    held = slots.lease_next(enrolment=slow)
+    leased = slots.lease_next(enrolment=slow)
     while (slot := slots.lease_next(enrolment=quick)) is not None:
         answer(quick, slot)
 
-    assert slots.release_all(enrolment=slow) == 1
+    assert slots.release_leases(enrolment=slow) == 1
 
-    assert slots.lease_next(enrolment=quick).unit_id == held.unit_id
+    assert slots.lease_next(enrolment=quick).unit_id == leased.unit_id
 
 
 def test_an_expired_lease_is_given_to_somebody_else():
@@ -119,10 +119,10 @@ def test_an_expired_lease_is_given_to_somebody_else():
     rated(of, units=1, strata=("any",))
     gone, there = factories.enrolment(of), factories.enrolment(of)
     start = timezone.now()
-    held = slots.lease_next(enrolment=gone, now=start)
+    leased = slots.lease_next(enrolment=gone, now=start)
 
     assert slots.lease_next(enrolment=there, now=start + timedelta(minutes=59)) is None
-    assert slots.lease_next(enrolment=there, now=start + timedelta(minutes=61)).pk == held.pk
+    assert slots.lease_next(enrolment=there, now=start + timedelta(minutes=61)).pk == leased.pk
 
 
 def test_a_lease_that_was_renewed_meanwhile_is_not_returned():
@@ -218,9 +218,9 @@ def test_slots_of_a_region_and_a_gender_go_to_whoever_meets_both():
         )
     )
     assert [slots.lease_next(enrolment=each) for each in (man, elsewhere, silent)] == [None] * 3
-    given = slots.lease(enrolment=woman, wanted=10)
-    assert {slot.unit.association.group.name for slot in given} == {"Nepali"}
-    assert len(given) == 3
+    leased = slots.lease(enrolment=woman, wanted=10)
+    assert {slot.unit.association.group.name for slot in leased} == {"Nepali"}
+    assert len(leased) == 3
 
 
 def test_a_regional_stratum_that_was_never_resolved_matches_nobody():
@@ -273,9 +273,9 @@ def test_the_look_ups_use_their_indexes_whatever_the_database_has_learnt():
 
     with connection.execute_wrapper(explained):
         assert slots.lease_next(enrolment=enrolment) is not None
-    held, first_open = asked[:2]
+    leased, first_open = asked[:2]
     assert "slot_open_in_queue" in first_open
     # else every candidate would cost a walk through all that the annotator ever answered
     assert "response_by_annotator" not in first_open
-    assert "SCAN" not in held
-    assert "Seq Scan" not in held
+    assert "SCAN" not in leased
+    assert "Seq Scan" not in leased

@@ -38,13 +38,13 @@ def processes():
 
 def wait_for_waiting(number: int) -> None:
     """Until so many connections wait for a lock."""
-    asked = (
+    query = (
         "SELECT count(*) FROM pg_stat_activity"
         " WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
     with connection.cursor() as cursor:
         wait_for(
-            lambda: cursor.execute(asked).fetchone()[0] >= number,
+            lambda: cursor.execute(query).fetchone()[0] >= number,
             f"fewer than {number} connections ever waited: nothing was tested",
         )
 
@@ -58,16 +58,16 @@ def test_two_late_answers_to_one_unit_do_not_wait_for_each_other_for_ever(proces
     unit = factories.attribute_unit(factories.task(study, strata=["any", "any"]))
     late, owner, third = [factories.enrolment(study) for _ in range(3)]
     first = slots.lease_next(enrolment=late)
-    slots.release_all(enrolment=late)
+    slots.release_leases(enrolment=late)
     second = slots.lease_next(enrolment=owner)
     assert first.pk < second.pk
     [option] = unit.options.all()
 
     def answer(enrolment, key):
-        given = responses.Answer(option_id=option.pk, value=4, position=1)
+        answer = responses.Answer(option_id=option.pk, value=4, position=1)
         try:
             return responses.submit(
-                enrolment=enrolment, unit_id=unit.pk, client_key=key, answers=[given]
+                enrolment=enrolment, unit_id=unit.pk, client_key=key, answers=[answer]
             ).outcome
         finally:
             connection.close()

@@ -45,6 +45,6 @@ def lying_about() -> list[str]:
 def enrolled(study):
     """Somebody who answered one more page."""
     unit = study.tasks.get().units.get(position=1)
-    seat = factories.enrolment(study)
-    factories.response(unit, who=seat.annotator)
-    return seat.annotator
+    enrolment = factories.enrolment(study)
+    factories.response(unit, who=enrolment.annotator)
+    return enrolment.annotator

@@ -75,9 +75,9 @@ def test_what_the_columns_hold_travels_with_the_data(tmp_path, fmt):
 def test_nobody_is_named_and_nothing_withdrawn_gets_out(fmt):
     study = depiction()
     person = factories.user("jane.doe")
-    seat = Response.objects.earliest("pk").annotator
-    seat.user = person
-    seat.save()
+    annotator = Response.objects.earliest("pk").annotator
+    annotator.user = person
+    annotator.save()
     gone = Response.objects.get(annotator__pseudonym="a-two")
     Response.objects.filter(pk=gone.pk).update(withdrawn_at=gone.submitted_at)
     everything = b"".join(unpacked(study, fmt).values())

@@ -16,9 +16,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def test_the_page_translates_all_that_the_editor_says():
     source = Path(finders.find("annotation/boxes/messages.js")).read_text()
     names = re.findall(r"^  (\w+):", source, re.MULTILINE)
-    assert sorted(texts.board()) == sorted(names)
-    assert [text for text in texts.board().values() if f'"{text}"' not in source] == [
-        texts.board()["help"]  # written on several lines
+    assert sorted(texts.box_editor()) == sorted(names)
+    assert [text for text in texts.box_editor().values() if f'"{text}"' not in source] == [
+        texts.box_editor()["help"]  # written on several lines
     ]
 
 

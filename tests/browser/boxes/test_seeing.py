@@ -105,10 +105,10 @@ def test_boxes_and_attributes_are_linked_both_ways(open_editor):
     editor.press("Tab")  # the focus links as well
     assert editor.page.evaluate("window.log.hovered.at(-1)") == 11
     editor.call("highlight", 12)
-    expect(editor.page.locator(".boxes-box.is-lit")).to_have_attribute("data-box", "b")
-    expect(editor.page.locator(".boxes-box.is-dim")).to_have_attribute("data-box", "a")
+    expect(editor.page.locator(".boxes-box.is-highlighted")).to_have_attribute("data-box", "b")
+    expect(editor.page.locator(".boxes-box.is-dimmed")).to_have_attribute("data-box", "a")
     editor.call("highlight", None)
-    expect(editor.page.locator(".is-lit, .is-dim")).to_have_count(0)
+    expect(editor.page.locator(".is-highlighted, .is-dimmed")).to_have_count(0)
     # told apart by number and pattern, not by colour alone
     assert editor.page.locator(".boxes-mark text").all_text_contents() == ["3", "1"]
     assert (
@@ -122,9 +122,9 @@ def test_an_image_that_does_not_come_is_said_and_can_be_tried_again(open_editor)
     expect(editor.page.get_by_role("alert")).to_contain_text("could not be loaded")
     editor.drag((50, 200), (100, 300))
     assert editor.boxes() == []
-    assert editor.said() == "The picture could not be loaded."
+    assert editor.said() == "The image could not be loaded."
     editor.page.route("**/nowhere.png", lambda route: route.fulfill(path="static/favicon.svg"))
-    editor.page.get_by_role("button", name="Load the picture again").click()
+    editor.page.get_by_role("button", name="Load the image again").click()
     expect(editor.page.get_by_role("alert")).to_be_hidden()
 
 

@@ -121,16 +121,16 @@ def test_an_answer_leaves_no_word_of_itself(client, written, study):
     who = factories.user("anna.b")
     client.force_login(who)
     factories.enrolment(study, who=factories.annotator(user=who), consented=True)
-    desk = "/studies/words/desk"
-    item = client.post(f"{desk}/items/", "{}", content_type="application/json").json()["items"][0]
+    url = "/studies/words/annotate"
+    item = client.post(f"{url}/items/", "{}", content_type="application/json").json()["items"][0]
     option = item["options"][0]
     said = {"option": option["id"], "position": option["position"], "value": 5, "justification": SECRETS[3]}
     answer = {"unit": item["unit"], "client_key": item["client_key"], "answers": [said]}
-    kept = client.post(f"{desk}/answers/", json.dumps(answer), content_type="application/json")
+    kept = client.post(f"{url}/answers/", json.dumps(answer), content_type="application/json")
     assert kept.status_code == 200
     assert Judgement.objects.get().justification == SECRETS[3]
     answer["answers"][0]["value"] = SECRETS[3]
-    refused = client.post(f"{desk}/answers/", json.dumps(answer), content_type="application/json")
+    refused = client.post(f"{url}/answers/", json.dumps(answer), content_type="application/json")
     assert refused.status_code >= 400
     assert [line["route"] for line in written.requests()] == ["work_items", "work_answers", "work_answers"]
     for secret in (*SECRETS, item["client_key"]):

@@ -40,5 +40,5 @@ class LogoutView(auth.LogoutView):
 
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if request.user.pk is not None:
-            slots.release_held(user_id=request.user.pk)
+            slots.release_leases_of_user(user_id=request.user.pk)
         return super().post(request, *args, **kwargs)

@@ -1,6 +1,6 @@
-"""Annotators who work over HTTP, each with the rules of the page at work (annotate/sender.js): an
-answer is sent again, under the same key, until the server has acknowledged it, and asks for the next item the
-first time only."""
+"""Simulated annotators over HTTP. They follow the annotation page's rules (annotate/sender.js): an answer is
+sent again under the same key until the server has acknowledged it, and asks for the next item only the first
+time."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _TOKEN = "t" * 32
 
 
 class Annotator(threading.Thread):
-    """Somebody at work in the study `load` until nothing is left for them.
+    """Answers items of the study `load` until none is left.
 
-    `ports`: of the web servers, any of which may get a request. `said`: value by key of what they answered,
-    `acknowledged`: what the server said of it; `failures`: how requests failed that were sent again.
+    `ports`: the web servers' ports; each request goes to any of them. `answers`: key -> value;
+    `acknowledged`: key -> the server's outcome; `failures`: counts of failed requests, which were sent again.
     """
 
     def __init__(self, session: str, ports: Sequence[int], seed: int) -> None:
         super().__init__(daemon=True)
-        self.said: dict[str, int] = {}
+        self.answers: dict[str, int] = {}
         self.acknowledged: dict[str, str] = {}
         self.failures: Counter[str] = Counter()
         self.error: Exception | None = None
@@ -41,45 +41,52 @@ class Annotator(threading.Thread):
 
     def run(self) -> None:
         try:
-            while (given := self._ask("items", {"have": [], "wanted": 3}))["state"] == "items":
-                at_hand = given["items"]
-                while at_hand:
-                    item, *at_hand = at_hand
-                    fresh = self._answer(item, have=[other["client_key"] for other in at_hand])
-                    # what ran out meanwhile is put away, as the page does it
-                    at_hand = [other for other in at_hand if other["client_key"] in fresh.get("held", [])]
-                    at_hand += fresh.get("items", [])
-        except Exception as error:  # told where the thread is joined
+            while (reply := self._post("items", {"have": [], "wanted": 3}))["state"] == "items":
+                queue = reply["items"]
+                while queue:
+                    item, *queue = queue
+                    following = self._answer(item, have=[other["client_key"] for other in queue])
+                    # Like the page, drop items whose leases have expired meanwhile.
+                    queue = [other for other in queue if other["client_key"] in following.get("held", [])]
+                    queue += following.get("items", [])
+        except Exception as error:  # AnnotatorPool raises it
             self.error = error
 
     def _answer(self, item: dict[str, Any], *, have: list[str]) -> dict[str, Any]:
-        """What came with the reply."""
+        """The next items that came with the reply."""
         [option] = item["options"]
         value = self._dice.choice((1, 2, 4, 5))
-        self.said[item["client_key"]] = value
-        told = {"option": option["id"], "value": value, "position": option["position"]}
-        body = {"unit": item["unit"], "client_key": item["client_key"], "active_ms": 900, "answers": [told]}
-        reply = self._ask("answers", body, first={"next": {"have": have, "wanted": 3}})
+        self.answers[item["client_key"]] = value
+        judgement = {"option": option["id"], "value": value, "position": option["position"]}
+        body = {
+            "unit": item["unit"],
+            "client_key": item["client_key"],
+            "active_ms": 900,
+            "answers": [judgement],
+        }
+        reply = self._post("answers", body, first={"next": {"have": have, "wanted": 3}})
         self.acknowledged[item["client_key"]] = reply["outcome"]
         return reply.get("next", {})
 
-    def _ask(self, door: str, body: dict[str, Any], *, first: dict[str, Any] | None = None) -> dict[str, Any]:
-        """`first`: what is asked the first time only."""
+    def _post(
+        self, endpoint: str, body: dict[str, Any], *, first: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Send until it succeeds. `first`: added to the body at the first attempt only."""
         until = time.monotonic() + PATIENCE_SECONDS
         more = first or {}
         while time.monotonic() < until:
-            status, said = self._post(f"/studies/load/desk/{door}/", json.dumps({**body, **more}))
+            status, content = self._send(f"/studies/load/annotate/{endpoint}/", json.dumps({**body, **more}))
             if status == 200:
-                return json.loads(said)
-            # what the page would not send again: a login page, a refusal
+                return json.loads(content)
+            # The page would not send this again: a login page or a refusal.
             if status and status < 500:
-                raise AssertionError(f"{door}: {status} {said[:300]!r}")
-            self.failures[f"{door} {status}"] += 1
+                raise AssertionError(f"{endpoint}: {status} {content[:300]!r}")
+            self.failures[f"{endpoint} {status}"] += 1
             more = {}
             time.sleep(self._dice.uniform(0.05, 0.3))
-        raise AssertionError(f"{door}: no answer in {PATIENCE_SECONDS} s; {dict(self.failures)}")
+        raise AssertionError(f"{endpoint}: no answer in {PATIENCE_SECONDS} s; {dict(self.failures)}")
 
-    def _post(self, path: str, body: str) -> tuple[int, bytes]:
+    def _send(self, path: str, body: str) -> tuple[int, bytes]:
         """Status and body; status 0 if nobody answers."""
         connection = http.client.HTTPConnection("127.0.0.1", self._dice.choice(self._ports), timeout=20)
         try:
@@ -92,8 +99,8 @@ class Annotator(threading.Thread):
             connection.close()
 
 
-class Office:
-    """Several annotators at work side by side."""
+class AnnotatorPool:
+    """Several annotators at the same time."""
 
     def __init__(self, sessions: Sequence[str], *ports: int) -> None:
         self.people = [
@@ -108,13 +115,13 @@ class Office:
     def failures(self) -> Counter[str]:
         return sum((person.failures for person in self.people), Counter())
 
-    def until(self, number: int) -> None:
-        """Wait until so many answers were acknowledged."""
+    def wait_for_answers(self, number: int) -> None:
+        """Wait until so many answers are acknowledged."""
         wait_for(lambda: self.acknowledged() >= number or self._failed(), f"fewer than {number} answers")
         self._check()
 
-    def at_end(self) -> None:
-        """Wait until nothing is left for anybody: on a busy machine long, but not without an answer."""
+    def wait_until_done(self) -> None:
+        """Wait until nothing is left for anybody. Fails if no answer is acknowledged for too long."""
         done, since = -1, time.monotonic()
         while any(person.is_alive() for person in self.people):
             if self.acknowledged() > done:
@@ -124,10 +131,11 @@ class Office:
         self._check()
 
     def check_kept(self, counted: dict[str, Any]) -> None:
-        """Every answer is there once with its value, every slot filled once; `counted` is actors.count."""
-        said = {key: value for person in self.people for key, value in person.said.items()}
-        assert counted["keys"] == said, "answers that were lost, or that nobody gave"
-        assert counted["responses"] == counted["judgements"] == len(said)
+        """Check that every answer is stored once with its value, and every slot filled once. `counted`: the
+        result of actors.count."""
+        answers = {key: value for person in self.people for key, value in person.answers.items()}
+        assert counted["keys"] == answers, "answers that were lost, or that nobody gave"
+        assert counted["responses"] == counted["judgements"] == len(answers)
         assert counted["filled"] == counted["slots"]
         assert counted["met_twice"] == []
 

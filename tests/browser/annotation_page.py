@@ -1,4 +1,4 @@
-"""The page at work, as somebody sees it who answers only what is on the screen."""
+"""Helpers for the annotation page that act only on what is on the screen."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from PIL import Image as Picture
 from playwright.sync_api import Page, expect
 
 
-def at_work(page: Page, path: str) -> None:
-    """Open the page at work, and look at the item."""
+def open_item(page: Page, path: str) -> None:
+    """Open the annotation page, and wait for the item."""
     page.goto(path)
-    painted(page)
+    wait_for_item(page)
 
 
-def painted(page: Page) -> None:
-    """Wait until an item is on the screen with its image: earlier keys are not meant for it."""
-    # not wait_for_selector: this tells what the page shows instead
+def wait_for_item(page: Page) -> None:
+    """Wait until an item is on the screen with its image. The page drops earlier keys."""
+    # Not wait_for_selector: this failure says what the page shows instead.
     expect(page.locator("#item[data-shown]"), f"no item on {page.url}").to_be_visible()
     for image in page.locator("#item img").all():
         expect(image).to_have_js_property("complete", True)
 
 
-def item_shown(page: Page, attribute: str) -> None:
-    """Wait for an item and its script: the script offers the key sheet when it listens to keys."""
+def wait_for_attribute(page: Page, attribute: str) -> None:
+    """Wait for an item and the script: its button for shortcuts appears when it listens to keys."""
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"'{attribute}'")
-    expect(page.get_by_role("button", name="Keys")).to_be_visible()
-    painted(page)
+    expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
+    wait_for_item(page)
 
 
-def saved(page: Page, text: str = "All answers saved") -> None:
+def wait_until_saved(page: Page, text: str = "All answers saved") -> None:
     """Wait until the server has acknowledged everything."""
     expect(page.locator("[data-state=saved]")).to_contain_text(text)
 
 
-def state(page: Page, text: str) -> None:
-    """Wait until the page says this of itself: saved, sending, offline."""
+def wait_for_status(page: Page, text: str) -> None:
+    """Wait for the page's status text: saved, sending, offline."""
     expect(page.locator("[data-state-text]")).to_contain_text(text)
 
 
 def png(shade: int, *, width: int = 400, height: int = 300) -> bytes:
-    """A picture to be judged."""
-    kept = io.BytesIO()
-    Picture.new("RGB", (width, height), (shade, 120, 160)).save(kept, "PNG")
-    return kept.getvalue()
+    """A picture to judge, as PNG."""
+    file = io.BytesIO()
+    Picture.new("RGB", (width, height), (shade, 120, 160)).save(file, "PNG")
+    return file.getvalue()
 
 
 def drag(page: Page, x0: float, y0: float, x1: float, y1: float) -> None:
