@@ -9,7 +9,7 @@ from annotation.api.resource import Body
 from annotation.models import EnrolmentStatus
 
 
-class PartSerializer(serializers.Serializer):
+class PersonEnrolmentSerializer(serializers.Serializer):
     """A study that somebody takes part in."""
 
     study = serializers.SlugField(source="enrolment.study.name")
@@ -20,7 +20,7 @@ class PartSerializer(serializers.Serializer):
     last_seen = serializers.DateTimeField(allow_null=True)
 
 
-class LoginSerializer(serializers.Serializer):
+class PersonAccountSerializer(serializers.Serializer):
     """The account of a person."""
 
     username = serializers.CharField()
@@ -34,13 +34,13 @@ class LoginSerializer(serializers.Serializer):
     last_login = serializers.DateTimeField(allow_null=True)
 
 
-class EverybodySerializer(serializers.Serializer):
+class PersonDetailsSerializer(serializers.Serializer):
     """An account, an annotator, or both of one person."""
 
     who = serializers.CharField(
         help_text="How they are named here: u7 is account 7; a5 is annotator 5, who has none."
     )
-    account = LoginSerializer(source="user", allow_null=True)
+    account = PersonAccountSerializer(source="user", allow_null=True)
     pseudonym = serializers.CharField(
         source="annotator.pseudonym", allow_null=True, default=None, help_text="null: no annotator."
     )
@@ -49,7 +49,7 @@ class EverybodySerializer(serializers.Serializer):
         source="sets_up", help_text="Was allowed to set up studies; admins need no leave."
     )
     leads = serializers.SerializerMethodField(help_text="Names of the studies that they lead.")
-    parts = PartSerializer(many=True)
+    parts = PersonEnrolmentSerializer(many=True)
     last_seen = serializers.DateTimeField(allow_null=True)
 
     def get_leads(self, person: Person) -> list[str]:
@@ -66,14 +66,14 @@ class RolesBody(Body):
     creates_studies = serializers.BooleanField(required=False, help_text="May set up studies of their own.")
 
 
-class LinkSerializer(serializers.Serializer):
+class PasswordLinkSerializer(serializers.Serializer):
     """A way to a new password."""
 
     url = serializers.URLField(help_text="Whoever opens it can set a password, once, within three days.")
 
 
-class DoneSerializer(serializers.Serializer):
+class PersonActionSerializer(serializers.Serializer):
     """What was done."""
 
-    person = EverybodySerializer()
+    person = PersonDetailsSerializer()
     changed = serializers.IntegerField(help_text="In how many studies, or for how many items; 0: none.")

@@ -27,8 +27,8 @@ from annotation.annotate.serializers import (
 )
 from annotation.annotate.services import items, responses
 from annotation.api.errors import Conflict, NothingLeft, refusals
-from annotation.assignment.queries import Seat
-from annotation.participation.enrolment_resource import TAGS, WORDS, Working, no_consent, seat_of, unblocked
+from annotation.assignment.queries import Membership
+from annotation.participation.enrolment_resource import TAGS, STATE_MESSAGES, AnnotatorResource, consent_required, require_membership, require_unblocked
 from annotation.participation.queries import enrolments
 
 _NO_PART = {
@@ -41,7 +41,7 @@ _REFUSED = {
 }
 
 
-class Next(Working):
+class Next(AnnotatorResource):
     """What to show next."""
 
     @extend_schema(
@@ -63,46 +63,46 @@ class Next(Working):
         """Up to `wanted` items, reserved for this annotator: the same ones again until they are answered or
         skipped. `held` names everything in their hands; `items` leaves out what the client has."""
         body = self.body(NextBody)
-        seat = seat_of(request, name)
-        if seat.leads:
+        membership = require_membership(request, name)
+        if membership.leads:
             raise Conflict("Who leads a study may not answer in it.", state="blocked")
-        if not seat.consented:
-            raise no_consent(name)
-        given = items.next_items(enrolment=seat.enrolment, wanted=body["wanted"])
+        if not membership.consented:
+            raise consent_required(name)
+        given = items.next_items(enrolment=membership.enrolment, wanted=body["wanted"])
         if given.state == "done":
-            raise NothingLeft(WORDS["done"])
+            raise NothingLeft(STATE_MESSAGES["done"])
         if given.state != "items":
-            raise Conflict(WORDS[given.state], state=given.state)
+            raise Conflict(STATE_MESSAGES[given.state], state=given.state)
         have: set[UUID] = set(body["have"])
         fresh = [item for item in given.items if item.client_key not in have]
         told = {
             "held": given.held,
             "items": queries.described(
-                study_id=seat.enrolment.study_id,
+                study_id=membership.enrolment.study_id,
                 keys={item.unit_id: item.client_key for item in fresh},
                 training=[item.unit_id for item in fresh if item.purpose == "training"],
                 language=get_language() or "",
             ),
-            "answered": enrolments.rated(enrolment=seat.enrolment),
+            "answered": enrolments.rated(enrolment=membership.enrolment),
         }
         return Response(WorkSerializer(told).data)
 
 
-class Answers(Working):
+class Answers(AnnotatorResource):
     """Answers, and one's own last ones."""
 
     @extend_schema(operation_id="answers_last", responses={200: LastAnswersSerializer, **_NO_PART}, tags=TAGS)
     def get(self, request: Request, name: str) -> Response:
         """The annotator's own last ten answers, each with the key under which a correction is sent."""
-        seat = seat_of(request, name)
-        own = queries.last_answers(enrolment=seat.enrolment)
+        membership = require_membership(request, name)
+        own = queries.last_answers(enrolment=membership.enrolment)
         keys = {
             answer.response.unit_id: responses.correction_key(
-                enrolment=seat.enrolment, earlier=answer.response
+                enrolment=membership.enrolment, earlier=answer.response
             )
             for answer in own
         }
-        shown = queries.described(study_id=seat.enrolment.study_id, keys=keys, language=get_language() or "")
+        shown = queries.described(study_id=membership.enrolment.study_id, keys=keys, language=get_language() or "")
         answers = [
             {
                 "item": item,
@@ -121,10 +121,10 @@ class Answers(Working):
     )
     def post(self, request: Request, name: str) -> Response:
         """Send one answer. Sending it again is the same as sending it once (200)."""
-        return _taken(responses.submit, seat_of(request, name), self.body(AnswerBody))
+        return _taken(responses.submit, require_membership(request, name), self.body(AnswerBody))
 
 
-class Corrections(Working):
+class Corrections(AnnotatorResource):
     """Changes of mind."""
 
     @extend_schema(
@@ -136,10 +136,10 @@ class Corrections(Working):
     def post(self, request: Request, name: str) -> Response:
         """Change an answer of one's own, under the key that `GET .../answers` gives; the earlier one stays
         as a superseded revision."""
-        return _taken(responses.revise, unblocked(request, name), self.body(AnswerBody))
+        return _taken(responses.revise, require_unblocked(request, name), self.body(AnswerBody))
 
 
-class Skips(Working):
+class Skips(AnnotatorResource):
     """Passing over an item."""
 
     @extend_schema(
@@ -150,11 +150,11 @@ class Skips(Working):
     )
     def post(self, request: Request, name: str) -> Response:
         """Pass over an item, with a reason. It costs nothing; skipping twice is the same as once."""
-        seat = unblocked(request, name)
+        membership = require_unblocked(request, name)
         body = self.body(SkipBody)
         with _answer_refusals():
             responses.skip(
-                enrolment=seat.enrolment,
+                enrolment=membership.enrolment,
                 unit_id=body["unit"],
                 client_key=body["client_key"],
                 reason=body["reason"],
@@ -167,10 +167,10 @@ def _answer_refusals() -> Any:
     return refusals(responses.AnswerRefused, forbidden=responses.NotYours, status=422)
 
 
-def _taken(take: Callable[..., responses.Submitted], seat: Seat, body: dict[str, Any]) -> Response:
+def _taken(take: Callable[..., responses.Submitted], membership: Membership, body: dict[str, Any]) -> Response:
     with _answer_refusals():
         submitted = take(
-            enrolment=seat.enrolment,
+            enrolment=membership.enrolment,
             unit_id=body["unit"],
             client_key=body["client_key"],
             answers=[as_answer(said) for said in body["answers"]],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Seat:
+class Membership:
     """Somebody's place in a study: their enrolment, whether they agreed to the latest consent text, and
     whether they lead the study (and so may not answer in it)."""
 
@@ -37,7 +37,7 @@ class Seat:
 _LATEST_TEXT = ConsentText.objects.filter(study=OuterRef(OuterRef("study"))).order_by("-version")
 
 
-SEATS = (
+MEMBERSHIPS = (
     Enrolment.objects.filter(annotator__user=Given("user"), study__name=Given("study"))
     .select_related("study")
     .annotate(
@@ -52,15 +52,15 @@ SEATS = (
         leads=Exists(Study.leads.through.objects.filter(study=OuterRef("study"), user=Given("user"))),
     )
 )
-"""What `seat` reads."""
+"""What `membership` reads."""
 
 
-_SEAT = Prepared(SEATS)
+_MEMBERSHIP = Prepared(MEMBERSHIPS)
 
 
-def seat(*, user: User, study_name: str, by: Prepared[Any] = _SEAT) -> Seat | None:
-    """The place of `user` in a study, with the study, in one query: SEATS, or one that was made of it."""
+def membership(*, user: User, study_name: str, by: Prepared[Any] = _MEMBERSHIP) -> Membership | None:
+    """The place of `user` in a study, with the study, in one query: MEMBERSHIPS, or one that was made of it."""
     enrolment: Any = by.first(user=user.pk, study=study_name)
     if enrolment is None:
         return None
-    return Seat(enrolment=enrolment, consented=enrolment.consented, leads=enrolment.leads)
+    return Membership(enrolment=enrolment, consented=enrolment.consented, leads=enrolment.leads)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from annotation.accounts import wordings
+from annotation.accounts import confirmations
 from tests.annotation.api.calls import documented
 
 S = "studies/{name}"

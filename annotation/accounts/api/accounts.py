@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from annotation import policies
 from annotation.accounts.queries import accounts as account_queries
 from annotation.accounts.queries.accounts import Person
-from annotation.accounts.serializers import DoneSerializer, EverybodySerializer, LinkSerializer, RolesBody
+from annotation.accounts.serializers import PersonActionSerializer, PersonDetailsSerializer, PasswordLinkSerializer, RolesBody
 from annotation.accounts.services import accounts
 from annotation.api.errors import Conflict, refusals
 from annotation.api.pages import listing, page, page_of
@@ -61,20 +61,20 @@ class Accounts(Resource):
     @extend_schema(
         operation_id="accounts_list",
         parameters=[AccountsQuery],
-        responses=page_of(EverybodySerializer),
+        responses=page_of(PersonDetailsSerializer),
         tags=TAGS,
     )
     def get(self, request: Request) -> Response:
-        for_admins(request)
+        require_admin(request)
         query = self.query(AccountsQuery)
         kind = _KINDS[query["kind"]]
         asked = {key: query[key] for key in ("text", "role", "state") if key in query}
         return page(
             request,
-            account_queries.rows(kind=kind, **asked),
+            account_queries.search(kind=kind, **asked),
             query=query,
             kind=AccountsQuery,
-            row=EverybodySerializer,
+            row=PersonDetailsSerializer,
             shown=lambda found: account_queries.persons(kind, found),
         )
 
@@ -84,23 +84,23 @@ class OneAccount(Resource):
 
     scopes: ClassVar = SCOPES
 
-    @extend_schema(operation_id="accounts_read", responses=EverybodySerializer, tags=TAGS)
+    @extend_schema(operation_id="accounts_read", responses=PersonDetailsSerializer, tags=TAGS)
     def get(self, request: Request, who: str) -> Response:
-        return _told(person_of(request, who))
+        return _told(get_person(request, who))
 
     @extend_schema(
         operation_id="accounts_change",
         request=RolesBody,
-        responses={200: EverybodySerializer, **REFUSED},
+        responses={200: PersonDetailsSerializer, **REFUSED},
         tags=TAGS,
     )
     def patch(self, request: Request, who: str) -> Response:
         """Give or take a role, switch an account on or off: all of it or nothing."""
-        person = person_of(request, who)
+        person = get_person(request, who)
         asked = self.body(RolesBody)
         changes: dict[str, Callable[..., bool]] = {
             "active": accounts.set_active,
-            "creates_studies": accounts.set_may_set_up,
+            "creates_studies": accounts.set_may_create_studies,
             # at last: who takes it from themselves can do no more
             "admin": accounts.set_admin,
         }
@@ -112,7 +112,7 @@ class OneAccount(Resource):
         return _told(_again(person))
 
 
-class Led(Resource):
+class StudyLead(Resource):
     """Whether somebody leads a study."""
 
     scopes: ClassVar = SCOPES
@@ -120,20 +120,20 @@ class Led(Resource):
     @extend_schema(
         operation_id="accounts_lead",
         request=None,
-        responses={200: EverybodySerializer, **REFUSED},
+        responses={200: PersonDetailsSerializer, **REFUSED},
         tags=TAGS,
     )
     def put(self, request: Request, who: str, name: str) -> Response:
         """Let somebody lead a study."""
         return self._set(request, who, name, on=True)
 
-    @extend_schema(operation_id="accounts_unlead", responses={200: EverybodySerializer, **REFUSED}, tags=TAGS)
+    @extend_schema(operation_id="accounts_unlead", responses={200: PersonDetailsSerializer, **REFUSED}, tags=TAGS)
     def delete(self, request: Request, who: str, name: str) -> Response:
         """Let somebody lead a study no more."""
         return self._set(request, who, name, on=False)
 
     def _set(self, request: Request, who: str, name: str, *, on: bool) -> Response:
-        person = person_of(request, who)
+        person = get_person(request, who)
         study = get_object_or_404(Study, name=name)
         with refusals(accounts.AccountRefused):
             accounts.set_lead(user=_account(person), study=study, on=on, by=request.user)
@@ -148,17 +148,17 @@ class PasswordLink(Resource):
     @extend_schema(
         operation_id="accounts_password_link",
         request=None,
-        responses={201: LinkSerializer, **REFUSED},
+        responses={201: PasswordLinkSerializer, **REFUSED},
         tags=TAGS,
     )
     def post(self, request: Request, who: str) -> Response:
         """Make a link with which somebody sets a password, once. It is shown here alone. The password they
         have works until then."""
-        person = person_of(request, who)
+        person = get_person(request, who)
         with refusals(accounts.AccountRefused):
             uid, token = accounts.password_link(user=_account(person), by=request.user)
         url = request.build_absolute_uri(reverse("password_reset_confirm", args=[uid, token]))
-        return Response(LinkSerializer({"url": url}).data, status=201)
+        return Response(PasswordLinkSerializer({"url": url}).data, status=201)
 
 
 class SecondFactor(Resource):
@@ -173,7 +173,7 @@ class SecondFactor(Resource):
     )
     def delete(self, request: Request, who: str) -> Response:
         """Take it away from somebody who lost their device; they can set up another."""
-        person = person_of(request, who)
+        person = get_person(request, who)
         with refusals(accounts.AccountRefused):
             accounts.remove_second_factor(user=_account(person), by=request.user)
         return Response(status=204)
@@ -185,7 +185,7 @@ class BlockEverywhere(Resource):
     scopes: ClassVar = SCOPES
 
     @extend_schema(
-        operation_id="accounts_block", request=None, responses={200: DoneSerializer, **REFUSED}, tags=TAGS
+        operation_id="accounts_block", request=None, responses={200: PersonActionSerializer, **REFUSED}, tags=TAGS
     )
     def post(self, request: Request, who: str) -> Response:
         return _acted(request, who, accounts.block_everywhere)
@@ -197,27 +197,27 @@ class ReleaseEverywhere(Resource):
     scopes: ClassVar = SCOPES
 
     @extend_schema(
-        operation_id="accounts_release", request=None, responses={200: DoneSerializer, **REFUSED}, tags=TAGS
+        operation_id="accounts_release", request=None, responses={200: PersonActionSerializer, **REFUSED}, tags=TAGS
     )
     def post(self, request: Request, who: str) -> Response:
         return _acted(request, who, accounts.release_everywhere)
 
 
-def for_admins(request: Request) -> None:
+def require_admin(request: Request) -> None:
     """404 for everybody else, as if there were nothing."""
     if not policies.is_admin(request.user):
         raise Http404
 
 
-def person_of(request: Request, who: str) -> Person:
-    for_admins(request)
+def get_person(request: Request, who: str) -> Person:
+    require_admin(request)
     found = account_queries.person(who)
     if found is None:
         raise Http404
     return found
 
 
-def annotator_of(person: Person) -> Annotator:
+def require_annotator(person: Person) -> Annotator:
     if person.annotator is None:
         raise Conflict("They are no annotator.", state="no_annotator")
     return person.annotator
@@ -230,9 +230,9 @@ def _account(person: Person) -> Any:
 
 
 def _acted(request: Request, who: str, act: Callable[..., int]) -> Response:
-    person = person_of(request, who)
-    done = act(annotator=annotator_of(person), by=request.user)
-    return Response(DoneSerializer({"person": _again(person), "changed": done}).data)
+    person = get_person(request, who)
+    done = act(annotator=require_annotator(person), by=request.user)
+    return Response(PersonActionSerializer({"person": _again(person), "changed": done}).data)
 
 
 def _again(person: Person) -> Person:
@@ -244,4 +244,4 @@ def _again(person: Person) -> Person:
 
 
 def _told(person: Person) -> Response:
-    return Response(EverybodySerializer(person).data)
+    return Response(PersonDetailsSerializer(person).data)

@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.accounts.api.accounts import REFUSED, SCOPES, TAGS, annotator_of, person_of
+from annotation.accounts.api.accounts import REFUSED, SCOPES, TAGS, require_annotator, get_person
 from annotation.accounts.queries import accounts
 from annotation.accounts.services import erasure, merging
 from annotation.api.errors import Refused, refusals
@@ -87,7 +87,7 @@ class Merge(Resource):
     )
     def get(self, request: Request, who: str) -> Response:
         """What merging would do; nothing is changed."""
-        kept = annotator_of(person_of(request, who))
+        kept = require_annotator(get_person(request, who))
         duplicate = _called(self.query(MergeQuery)["duplicate"])
         with refusals(merging.MergeRefused):
             plan = merging.preview(kept=kept, duplicate=duplicate)
@@ -102,7 +102,7 @@ class Merge(Resource):
     def post(self, request: Request, who: str) -> Response:
         """Make the duplicate part of this annotator, for good. Of two answers to one unit the first stands,
         the second becomes a surplus."""
-        kept = annotator_of(person_of(request, who))
+        kept = require_annotator(get_person(request, who))
         duplicate = _called(self.body(MergeBody)["duplicate"])
         with refusals(merging.MergeRefused):
             plan = merging.merge(kept=kept, duplicate=duplicate, by=request.user)
@@ -119,7 +119,7 @@ class Erasure(Resource):
     )
     def get(self, request: Request, who: str) -> Response:
         """What erasing would delete; nothing is changed."""
-        person = person_of(request, who)
+        person = get_person(request, who)
         with refusals(erasure.ErasureRefused):
             would = erasure.preview(annotator=person.annotator, user=person.user)
         return Response(ErasedSerializer(would).data)
@@ -133,14 +133,14 @@ class Erasure(Resource):
     def post(self, request: Request, who: str) -> Response:
         """Erase them for good. A record with numbers and no name stays, and what exports, releases and
         backups made before hold."""
-        person = person_of(request, who)
+        person = get_person(request, who)
         with refusals(erasure.ErasureRefused):
             done = erasure.erase(annotator=person.annotator, user=person.user, by=request.user)
         return Response(ErasedSerializer(done).data)
 
 
 def _called(pseudonym: str) -> Annotator:
-    found = accounts.who_is(pseudonym)
+    found = accounts.person_by_pseudonym(pseudonym)
     if found is None or found.annotator is None:
         raise Refused("duplicate: nobody has that pseudonym. Copy it from the list of accounts.")
     return found.annotator

@@ -124,7 +124,7 @@ def persons(kind: str, found: Iterable[Any]) -> list[Person]:
     return _persons([(kind, row.pk) for row in found])
 
 
-def who_is(pseudonym: str) -> Person | None:
+def person_by_pseudonym(pseudonym: str) -> Person | None:
     """The person with this pseudonym."""
     seat = Annotator.objects.filter(pseudonym=pseudonym).first()
     if seat is None:
@@ -132,7 +132,7 @@ def who_is(pseudonym: str) -> Person | None:
     return person(f"a{seat.pk}" if seat.user_id is None else f"u{seat.user_id}")
 
 
-def not_led_by(user: User) -> QuerySet[Study]:
+def leadable_studies(user: User) -> QuerySet[Study]:
     """The studies that `user` could be made a lead of: neither leads nor takes part in."""
     return Study.objects.exclude(leads=user).exclude(enrolments__annotator__user=user).order_by("title", "pk")
 
@@ -259,8 +259,8 @@ __all__ = [
     "Part",
     "Person",
     "has_second_factor",
-    "not_led_by",
+    "leadable_studies",
     "people",
     "person",
-    "who_is",
+    "person_by_pseudonym",
 ]

@@ -131,7 +131,7 @@ def _forget_labels(enrolments: list[Enrolment]) -> None:
 
 
 def _erase_account(user: User) -> None:
-    accounts.shut_out(user=user)
+    accounts.end_sessions_and_tokens(user=user)
     # Django's own log names what was changed.
     kind = ContentType.objects.get_for_model(user)
     LogEntry.objects.filter(content_type=kind, object_id=str(user.pk)).delete()

@@ -45,7 +45,7 @@ from annotation.models import (
     Study,
 )
 from annotation.participation.services import withdrawals
-from annotation.participation.sessions import SESSION
+from annotation.participation.constants import SESSION_LENGTH
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -159,7 +159,7 @@ def _enrolment(kept: Annotator, duplicate: Annotator, here: list[Enrolment], *, 
     begun = [
         (each.session_started_at, each.session_units, each.session_active_ms)
         for each in here
-        if each.session_started_at is not None and now - each.session_started_at <= SESSION
+        if each.session_started_at is not None and now - each.session_started_at <= SESSION_LENGTH
     ]
     # Both sessions were one person's work: together they count towards the cap.
     first.session_started_at = max((began for began, _units, _ms in begun), default=None)
@@ -177,7 +177,7 @@ def _account(kept: Annotator, duplicate: Annotator, fate: Fate) -> None:
     if fate == "taken over":
         Annotator.objects.filter(pk=kept.pk).update(user=going)
         return
-    accounts.shut_out(user=going)
+    accounts.end_sessions_and_tokens(user=going)
     if fate == "deleted":
         going.delete()
     else:

@@ -18,14 +18,14 @@ from annotation.accounts.services import accounts, erasure, merging
 from annotation.accounts.services.accounts import AccountRefused
 from annotation.accounts.services.erasure import ErasureRefused
 from annotation.accounts.services.merging import MergeRefused
-from annotation.accounts.wordings import ROLES, STATES, Ask, ask
+from annotation.accounts.confirmations import ROLES, STATES, Ask, ask
 from annotation.core.requests import LoggedIn, without_page
 from annotation.models import Study
 
 Refused = (AccountRefused, ErasureRefused, MergeRefused)
 
 
-def _for_admins(request: LoggedIn) -> None:
+def _require_admin(request: LoggedIn) -> None:
     """404 for everybody else, as if there were no such page."""
     if not policies.is_admin(request.user):
         raise Http404
@@ -42,7 +42,7 @@ def _person(who: str) -> Person:
 @never_cache
 @require_safe
 def people(request: LoggedIn) -> HttpResponse:
-    _for_admins(request)
+    _require_admin(request)
     asked = {name: request.GET.get(name, "").strip()[:200] for name in ("text", "role", "state")}
     page, rows = account_queries.people(**asked, page=request.GET.get("page"))
     return render(
@@ -63,9 +63,9 @@ def people(request: LoggedIn) -> HttpResponse:
 @never_cache
 @require_safe
 def account(request: LoggedIn, who: str) -> HttpResponse:
-    _for_admins(request)
+    _require_admin(request)
     person = _person(who)
-    leadable = account_queries.not_led_by(person.user) if person.user is not None else Study.objects.none()
+    leadable = account_queries.leadable_studies(person.user) if person.user is not None else Study.objects.none()
     return render(
         request,
         "annotation/accounts/person.html",
@@ -83,7 +83,7 @@ def account(request: LoggedIn, who: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def account_action(request: LoggedIn, who: str, action: str) -> HttpResponse:
     """GET says what would be done to somebody; POST does it."""
-    _for_admins(request)
+    _require_admin(request)
     person = _person(who)
     given = request.POST if request.method == "POST" else request.GET
     study = Study.objects.filter(name=given.get("study", "")).first()
@@ -106,12 +106,12 @@ def account_action(request: LoggedIn, who: str, action: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def merge(request: LoggedIn, who: str) -> HttpResponse:
     """GET with a pseudonym says what making the two one would do; POST does it."""
-    _for_admins(request)
+    _require_admin(request)
     person = _person(who)
     if person.annotator is None:
         raise Http404
     given = request.POST if request.method == "POST" else request.GET
-    duplicate = account_queries.who_is(given.get("with", "").strip())
+    duplicate = account_queries.person_by_pseudonym(given.get("with", "").strip())
     if duplicate is None or duplicate.annotator is None:
         messages.warning(request, _("Nobody has that pseudonym. Copy it from the list of people."))
         return redirect("account", who=who)
@@ -119,7 +119,7 @@ def merge(request: LoggedIn, who: str) -> HttpResponse:
         if request.method == "POST":
             merging.merge(kept=person.annotator, duplicate=duplicate.annotator, by=request.user)
             messages.success(request, _("The two are one now."))
-            found = account_queries.who_is(person.annotator.pseudonym)
+            found = account_queries.person_by_pseudonym(person.annotator.pseudonym)
             return redirect("account", who=found.who if found else who)
         plan = merging.preview(kept=person.annotator, duplicate=duplicate.annotator)
     except MergeRefused as refused:
@@ -161,7 +161,7 @@ def _do(request: LoggedIn, person: Person, wanted: Ask, study: Study | None) -> 
         case "make-admin" | "unmake-admin" if user is not None:
             accounts.set_admin(user=user, on=wanted.action == "make-admin", by=by)
         case "let-set-up" | "unlet-set-up" if user is not None:
-            accounts.set_may_set_up(user=user, on=wanted.action == "let-set-up", by=by)
+            accounts.set_may_create_studies(user=user, on=wanted.action == "let-set-up", by=by)
         case "lead" | "unlead" if user is not None and study is not None:
             accounts.set_lead(user=user, study=study, on=wanted.action == "lead", by=by)
         case "remove-second-factor" if user is not None:

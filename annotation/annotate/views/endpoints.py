@@ -28,7 +28,7 @@ from annotation.annotate.services import items, responses
 from annotation.annotate.views import bodies
 from annotation.annotate.views.bodies import Refused
 from annotation.assignment import queries as assignment_queries
-from annotation.assignment.queries import Seat
+from annotation.assignment.queries import Membership
 from annotation.assignment.services import enrolment_lock
 from annotation.core.requests import LoggedIn
 from annotation.participation.queries import enrolments
@@ -40,13 +40,13 @@ MOST_AT_HAND = 12
 
 Told = JSON | Callable[[], JSON]
 """What the page is told, or how to put that together: from what is only read, once the place is let go of."""
-Door = Callable[[LoggedIn, Seat], Told]
-Place = Callable[..., AbstractContextManager[Seat | None]]
+Door = Callable[[LoggedIn, Membership], Told]
+Place = Callable[..., AbstractContextManager[Membership | None]]
 
 
 @contextmanager
-def _found(**who: Any) -> Iterator[Seat | None]:
-    yield assignment_queries.seat(**who)
+def _found(**who: Any) -> Iterator[Membership | None]:
+    yield assignment_queries.membership(**who)
 
 
 def door(*, method: str, place: Place = _found) -> Callable[[Door], Callable[..., HttpResponse]]:
@@ -62,10 +62,10 @@ def door(*, method: str, place: Place = _found) -> Callable[[Door], Callable[...
             try:
                 # as long as the client takes to send it, and before anything is locked
                 request.body  # noqa: B018
-                with place(user=request.user, study_name=name) as seat:
-                    if seat is None:
+                with place(user=request.user, study_name=name) as membership:
+                    if membership is None:
                         raise Refused(_("You do not take part in this study."), status=404)
-                    told = answer(request, seat)  # type: ignore[arg-type]
+                    told = answer(request, membership)  # type: ignore[arg-type]
                 return JsonResponse(told() if callable(told) else told)
             except Refused as refused:
                 said = {"error": str(refused), "field": refused.field}
@@ -77,13 +77,13 @@ def door(*, method: str, place: Place = _found) -> Callable[[Door], Callable[...
 
 
 @door(method="POST", place=partial(enrolment_lock.held, for_leases=True))
-def next_items(request: LoggedIn, seat: Seat) -> Told:
+def next_items(request: LoggedIn, membership: Membership) -> Told:
     """What to show next: items that the page does not have yet."""
-    return given_out(seat=seat, asked=_asked_for(bodies.read(request)))
+    return given_out(membership=membership, asked=_asked_for(bodies.read(request)))
 
 
 @door(method="POST", place=enrolment_lock.held)
-def answers(request: LoggedIn, seat: Seat) -> Told:
+def answers(request: LoggedIn, membership: Membership) -> Told:
     """One answer; sending it again is the same as sending it once.
 
     What to show next comes with the reply, as `next`, if the body asks for it under that name: as a request
@@ -91,11 +91,11 @@ def answers(request: LoggedIn, seat: Seat) -> Told:
     is left. If it fails, so does the answer: whoever sends that again must not ask again.
     """
     body = bodies.read(request)
-    told = _taken(responses.submit, seat, body)
+    told = _taken(responses.submit, membership, body)
     asked = _asked_for_with(body)
     if asked is None:
         return told
-    following = given_out(seat=seat, asked=asked, sweep=False)
+    following = given_out(membership=membership, asked=asked, sweep=False)
 
     def with_next() -> JSON:
         given = following()
@@ -105,20 +105,20 @@ def answers(request: LoggedIn, seat: Seat) -> Told:
 
 
 @door(method="POST")
-def corrections(request: LoggedIn, seat: Seat) -> JSON:
+def corrections(request: LoggedIn, membership: Membership) -> JSON:
     """A change of mind about an answer of one's own."""
-    _refuse_if_blocked(seat)
-    return _taken(responses.revise, seat, bodies.read(request))
+    _refuse_if_blocked(membership)
+    return _taken(responses.revise, membership, bodies.read(request))
 
 
 @door(method="POST")
-def skips(request: LoggedIn, seat: Seat) -> JSON:
+def skips(request: LoggedIn, membership: Membership) -> JSON:
     """Pass over an item."""
-    _refuse_if_blocked(seat)
+    _refuse_if_blocked(membership)
     body = bodies.read(request)
     with bodies.refusals():
         responses.skip(
-            enrolment=seat.enrolment,
+            enrolment=membership.enrolment,
             unit_id=bodies.whole(body, "unit", least=1),
             client_key=bodies.key(body, "client_key"),
             reason=bodies.text(body, "reason", most=20),
@@ -128,14 +128,14 @@ def skips(request: LoggedIn, seat: Seat) -> JSON:
 
 
 @door(method="GET")
-def last(request: LoggedIn, seat: Seat) -> JSON:
+def last(request: LoggedIn, membership: Membership) -> JSON:
     """One's own last answers, each with the key under which a correction is sent."""
-    own = queries.last_answers(enrolment=seat.enrolment)
+    own = queries.last_answers(enrolment=membership.enrolment)
     keys: dict[int, UUID] = {
-        answer.response.unit_id: responses.correction_key(enrolment=seat.enrolment, earlier=answer.response)
+        answer.response.unit_id: responses.correction_key(enrolment=membership.enrolment, earlier=answer.response)
         for answer in own
     }
-    units = queries.described(study_id=seat.enrolment.study_id, keys=keys, language=get_language() or "")
+    units = queries.described(study_id=membership.enrolment.study_id, keys=keys, language=get_language() or "")
     told = []
     for answer, unit in zip(own, units, strict=True):
         for option in unit["options"]:  # as they were shown when it was answered
@@ -147,9 +147,9 @@ def last(request: LoggedIn, seat: Seat) -> JSON:
 
 
 @door(method="GET")
-def token(request: LoggedIn, seat: Seat) -> JSON:
+def token(request: LoggedIn, membership: Membership) -> JSON:
     """The token that a page needs once somebody has logged in again, and who that was."""
-    return {"token": get_token(request), "desk": seat.enrolment.pk}
+    return {"token": get_token(request), "desk": membership.enrolment.pk}
 
 
 @dataclass(frozen=True)
@@ -175,21 +175,21 @@ def _asked_for_with(body: Mapping[str, Any]) -> Wish | None:
         return None
 
 
-def given_out(*, seat: Seat, asked: Wish | None = None, sweep: bool = True) -> Callable[[], JSON]:
+def given_out(*, membership: Membership, asked: Wish | None = None, sweep: bool = True) -> Callable[[], JSON]:
     """What the page at work is given: `held` names everything that is in this annotator's hands, `items`
     describes those of it that it does not have. `sweep`: see annotate/services/items.py.
 
     It is given out at once, and described by what is returned.
     """
-    enrolment, asked = seat.enrolment, asked or Wish()
+    enrolment, asked = membership.enrolment, asked or Wish()
     told: JSON = {
         "state": "",
         "held": [],
         "items": [],
         "progress": {"answered": enrolments.rated(enrolment=enrolment)},
     }
-    if not seat.consented or seat.leads:
-        told["state"] = "no_consent" if not seat.consented else "blocked"
+    if not membership.consented or membership.leads:
+        told["state"] = "no_consent" if not membership.consented else "blocked"
         return lambda: told
     given = items.next_items(enrolment=enrolment, wanted=asked.wanted, sweep=sweep)
     fresh = [item for item in given.items if item.client_key not in asked.have]
@@ -200,16 +200,16 @@ def given_out(*, seat: Seat, asked: Wish | None = None, sweep: bool = True) -> C
     return lambda: {**told, "items": described(language=get_language() or "")}
 
 
-def _refuse_if_blocked(seat: Seat) -> None:
+def _refuse_if_blocked(membership: Membership) -> None:
     """For what somebody who was blocked may not do; an answer to what they had in hand is still taken."""
-    if seat.blocked:
+    if membership.blocked:
         raise Refused(_("You cannot give answers in this study any more."), status=403)
 
 
-def _taken(take: Callable[..., responses.Submitted], seat: Seat, body: Mapping[str, Any]) -> JSON:
+def _taken(take: Callable[..., responses.Submitted], membership: Membership, body: Mapping[str, Any]) -> JSON:
     with bodies.refusals():
         submitted = take(
-            enrolment=seat.enrolment,
+            enrolment=membership.enrolment,
             unit_id=bodies.whole(body, "unit", least=1),
             client_key=bodies.key(body, "client_key"),
             answers=bodies.answers(body),

@@ -27,12 +27,12 @@ from annotation.annotate.services import responses
 from annotation.annotate.views import endpoints
 from annotation.assignment import lease_keys
 from annotation.assignment import queries as assignment_queries
-from annotation.assignment.queries import Seat
+from annotation.assignment.queries import Membership
 from annotation.assignment.services import slots
 from annotation.core import scales
 from annotation.core.requests import LoggedIn
 from annotation.models import EnrolmentStatus, SkipReason, TaskKind
-from annotation.participation.queries import care, enrolments
+from annotation.participation.queries import annotator_pages, enrolments
 
 # Fetched with the page, in one round of requests; tests hold the lists to the folders.
 _WORK = (
@@ -71,39 +71,39 @@ _DOORS = ("items", "answers", "skips", "last", "corrections", "token")
 @require_http_methods(["GET", "POST"])
 def annotate(request: LoggedIn, name: str) -> HttpResponse:
     """GET shows the items in hand, or the next ones; POST takes the answer of a plain form and comes back."""
-    seat = assignment_queries.seat(user=request.user, study_name=name)
+    membership = assignment_queries.membership(user=request.user, study_name=name)
     if request.method == "POST":
-        if seat is None:
+        if membership is None:
             raise Http404  # a stranger: nothing was given to them
-        if seat.enrolment.status == EnrolmentStatus.WITHDRAWN:
+        if membership.enrolment.status == EnrolmentStatus.WITHDRAWN:
             return redirect("withdraw", name=name)
         # Also while a new consent text waits to be agreed to, or after they were blocked: the item was given
         # out before, and what follows is not (annotate/views/endpoints.py does the same).
-        return _take(request, seat)
-    if seat is None or not seat.consented:
+        return _take(request, membership)
+    if membership is None or not membership.consented:
         # Asks for consent, or answers 404 where there is nothing to consent to.
         return redirect("consent", name=name)
-    if seat.leads:
+    if membership.leads:
         return redirect("study", name=name)
-    given = endpoints.given_out(seat=seat)()
+    given = endpoints.given_out(membership=membership)()
     if not given["items"]:
-        return redirect("thanks", name=name)  # says why there is nothing (participation/views/care.py)
-    return _page(request, seat, given, started_at=timezone.now().isoformat())
+        return redirect("thanks", name=name)  # says why there is nothing (participation/views/leaving.py)
+    return _page(request, membership, given, started_at=timezone.now().isoformat())
 
 
 @login_required
 @require_POST
 def stop(request: LoggedIn, name: str) -> HttpResponse:
     """Give the items in hand back, so that nobody waits for them, and go home."""
-    seat = assignment_queries.seat(user=request.user, study_name=name)
-    if seat is None:
+    membership = assignment_queries.membership(user=request.user, study_name=name)
+    if membership is None:
         raise Http404
-    slots.release_all(enrolment=seat.enrolment)
+    slots.release_all(enrolment=membership.enrolment)
     messages.success(request, _("Everything you rated is saved. Come back whenever you like."))
     return redirect("home")
 
 
-def _take(request: LoggedIn, seat: Seat) -> HttpResponse:
+def _take(request: LoggedIn, membership: Membership) -> HttpResponse:
     """Take the answer of a plain form. Studies that were paused or closed meanwhile still take it: the
     item was given out, and work done is not thrown away."""
     form = RatingForm(request.POST)
@@ -111,7 +111,7 @@ def _take(request: LoggedIn, seat: Seat) -> HttpResponse:
     unit_id, client_key = form.cleaned_data.get("unit"), form.cleaned_data.get("client_key")
     if unit_id is None or client_key is None:
         raise Http404
-    enrolment = seat.enrolment
+    enrolment = membership.enrolment
     if not lease_keys.was_issued(client_key, annotator_id=enrolment.annotator_id, unit_id=unit_id):
         raise PermissionDenied
     shown = queries.described(
@@ -160,7 +160,7 @@ def _take(request: LoggedIn, seat: Seat) -> HttpResponse:
     given = {"state": "items", "items": shown, "progress": {}}
     return _page(
         request,
-        seat,
+        membership,
         given,
         started_at=request.POST.get("started_at", ""),
         status=422,
@@ -175,11 +175,11 @@ def _needs_justification(kind: str, value: int) -> bool:
 
 
 def _page(
-    request: LoggedIn, seat: Seat, given: queries.JSON, *, status: int = 200, **more: Any
+    request: LoggedIn, membership: Membership, given: queries.JSON, *, status: int = 200, **more: Any
 ) -> HttpResponse:
-    study, first = seat.enrolment.study, given["items"][0]
+    study, first = membership.enrolment.study, given["items"][0]
     labels = page_texts.labels()
-    progress = enrolments.progress(enrolment=seat.enrolment)
+    progress = enrolments.progress(enrolment=membership.enrolment)
     tasks = list(study.tasks.all())
     draws = any(task.kind == TaskKind.DEPICTION for task in tasks)
     context = {
@@ -188,12 +188,12 @@ def _page(
         "labels": [] if first["kind"] == TaskKind.DEPICTION else labels[first["kind"]],
         "note": page_texts.NOTES.get(first["kind"], ""),
         "progress": progress,
-        "guides": care.guides(tasks=tasks, language=get_language() or ""),
+        "guides": annotator_pages.guides(tasks=tasks, language=get_language() or ""),
         "reasons": [(value, page_texts.reasons()[value]) for value in SkipReason.values],
         "work": given,
         "scripts": scripts(draws=draws),
         "config": {
-            "desk": seat.enrolment.pk,
+            "desk": membership.enrolment.pk,
             "urls": {door: reverse(f"work_{door}", args=[study.name]) for door in _DOORS}
             | {name: reverse(name, args=[study.name]) for name in ("annotate", "stop")}
             | {"login": f"{reverse('login')}?next={reverse('annotate', args=[study.name])}"},

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.models import Func, TextField, Value
 
 from annotation.assignment import queries
-from annotation.assignment.queries import SEATS, Seat
+from annotation.assignment.queries import MEMBERSHIPS, Membership
 from annotation.core.prepared import Prepared
 from annotation.models import Enrolment
 
@@ -29,7 +29,7 @@ _COLUMNS = (
     *("session_started_at", "session_units", "session_active_ms"),
     *(f"study__{name}" for name in ("name", "status", "session_cap", "gold_rate", "training_pass")),
 )
-_LOCKED = SEATS.only(*_COLUMNS).select_for_update(no_key=True, of=("self",))
+_LOCKED = MEMBERSHIPS.only(*_COLUMNS).select_for_update(no_key=True, of=("self",))
 _HELD = Prepared(_LOCKED)
 # Until its end the transaction's commit does not wait for the disk: said in the query, it costs no trip.
 _RELAXED = Func(
@@ -39,7 +39,7 @@ _HELD_FOR_LEASES = Prepared(_LOCKED.annotate(relaxed=_RELAXED))
 
 
 @contextmanager
-def held(*, user: User, study_name: str, for_leases: bool = False) -> Iterator[Seat | None]:
+def held(*, user: User, study_name: str, for_leases: bool = False) -> Iterator[Membership | None]:
     """The place of `user` in a study, or None. Nobody else changes it until the end, and what is done until
     then is done as a whole, or not at all if that raises.
 
@@ -47,19 +47,19 @@ def held(*, user: User, study_name: str, for_leases: bool = False) -> Iterator[S
     On SQLite it is then found without a lock, since often nothing is written at all.
     """
     if for_leases and connection.vendor != "postgresql":
-        yield queries.seat(user=user, study_name=study_name)
+        yield queries.membership(user=user, study_name=study_name)
         return
     # in a larger transaction others' work would not wait for the disk either
     relaxed = for_leases and not connection.in_atomic_block
     with transaction.atomic():
-        seat = queries.seat(user=user, study_name=study_name, by=_HELD_FOR_LEASES if relaxed else _HELD)
-        if seat is not None:
-            _mark(seat.enrolment, True)
+        membership = queries.membership(user=user, study_name=study_name, by=_HELD_FOR_LEASES if relaxed else _HELD)
+        if membership is not None:
+            _mark(membership.enrolment, True)
         try:
-            yield seat
+            yield membership
         finally:
-            if seat is not None:
-                _mark(seat.enrolment, False)
+            if membership is not None:
+                _mark(membership.enrolment, False)
 
 
 def is_held(enrolment: Enrolment) -> bool:

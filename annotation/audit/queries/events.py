@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 
-from annotation.audit import wordings
+from annotation.audit import sentences
 from annotation.core.paging import Paged
 from annotation.models import AuditEvent, Study
 
@@ -122,7 +122,7 @@ def entry(event: AuditEvent) -> Entry:
         id=event.pk,
         at=event.at,
         what=event.what,
-        sentence=wordings.sentence(event.what, details),
+        sentence=sentences.sentence(event.what, details),
         who=event.by.get_username() if event.by else "",
         study=event.study.name if event.study else "",
         study_title=event.study.title if event.study else "",

@@ -1,4 +1,4 @@
-"""Forms of the lead's pages: reading what a browser sent. Rules stand in the services."""
+"""Forms of the lead's pages. The rules are in the services."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotation.participation.services import invitations
 
 
 class InvitationForm(forms.Form):
-    """A new invitation link. Times are UTC, as everywhere."""
+    """A new invitation link. Times are in UTC."""
 
     label = forms.CharField(
         label=_("What it is for"),

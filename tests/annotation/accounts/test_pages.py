@@ -61,7 +61,7 @@ def test_search_and_filters(admin, study):
     study.leads.add(lead)
     lead.first_name, lead.last_name, lead.email = "Lena", "Haddad", "lh@example.org"
     lead.save()
-    accounts.set_may_set_up(user=maker, on=True, by=admin)
+    accounts.set_may_create_studies(user=maker, on=True, by=admin)
     accounts.set_active(user=gone, on=False, by=admin)
     blocked = factories.enrolment(study, user=factories.user("amal"), pseudonym="a-amal")
     Enrolment.objects.filter(pk=blocked.pk).update(status=EnrolmentStatus.BLOCKED)

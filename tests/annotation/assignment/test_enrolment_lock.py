@@ -45,10 +45,10 @@ def waits_for_disk() -> bool:
         return cursor.fetchone()[0] != "off"
 
 
-def sent(seat, item, *, value: int = 4) -> responses.Submitted:
+def sent(membership, item, *, value: int = 4) -> responses.Submitted:
     option = item_option(item.unit_id)
     return responses.submit(
-        enrolment=seat.enrolment,
+        enrolment=membership.enrolment,
         unit_id=item.unit_id,
         client_key=item.client_key,
         answers=[responses.Answer(option_id=option, value=value, position=1)],
@@ -61,8 +61,8 @@ def item_option(unit_id: int) -> int:
 
 def test_nobody_else_changes_it_until_the_end(enrolment, somebody_else):
     lock = "SELECT 1 FROM annotation_enrolment WHERE id = %s FOR UPDATE NOWAIT"
-    with enrolment_lock.held(user=enrolment.annotator.user, study_name="words") as seat:
-        assert seat.enrolment == enrolment
+    with enrolment_lock.held(user=enrolment.annotator.user, study_name="words") as membership:
+        assert membership.enrolment == enrolment
         with pytest.raises(psycopg.errors.LockNotAvailable):
             somebody_else.execute(lock, [enrolment.pk])
         somebody_else.rollback()
@@ -103,35 +103,35 @@ def test_open_slots_are_looked_up_by_one_plan_that_walks_them_in_the_order_of_th
 
 def test_what_is_refused_leaves_nothing_and_the_next_one_goes_on(enrolment):
     who = {"user": enrolment.annotator.user, "study_name": "words"}
-    with enrolment_lock.held(**who, for_leases=True) as seat:
-        [item] = items.next_items(enrolment=seat.enrolment).items
-    with pytest.raises(responses.AnswerRefused), enrolment_lock.held(**who) as seat:
-        sent(seat, item, value=77)
+    with enrolment_lock.held(**who, for_leases=True) as membership:
+        [item] = items.next_items(enrolment=membership.enrolment).items
+    with pytest.raises(responses.AnswerRefused), enrolment_lock.held(**who) as membership:
+        sent(membership, item, value=77)
     assert not Response.objects.exists()
-    with enrolment_lock.held(**who) as seat:
-        assert sent(seat, item).outcome == "filled"
-    with enrolment_lock.held(**who) as seat:
-        assert sent(seat, item).outcome == "repeat"
+    with enrolment_lock.held(**who) as membership:
+        assert sent(membership, item).outcome == "filled"
+    with enrolment_lock.held(**who) as membership:
+        assert sent(membership, item).outcome == "repeat"
     assert Response.objects.get().slot.state == "filled"
     assert Enrolment.objects.get().answered == 1
 
 
 def test_it_counts_for_its_own_transaction_only(enrolment):
     """What was read then may be out of date later: it is read again, and locked."""
-    with enrolment_lock.held(user=enrolment.annotator.user, study_name="words") as seat:
-        [item] = items.next_items(enrolment=seat.enrolment).items
+    with enrolment_lock.held(user=enrolment.annotator.user, study_name="words") as membership:
+        [item] = items.next_items(enrolment=membership.enrolment).items
     Enrolment.objects.update(status=EnrolmentStatus.WITHDRAWN)
     with pytest.raises(responses.AnswerRefused):
-        sent(seat, item)
+        sent(membership, item)
 
 
 def test_a_cap_of_the_session_is_kept_in_the_same_transaction(enrolment):
     type(enrolment.study).objects.update(session_cap=1)
     Enrolment.objects.update(session_started_at=timezone.now() - timedelta(minutes=1), session_units=1)
-    with enrolment_lock.held(user=enrolment.annotator.user, study_name="words", for_leases=True) as seat:
-        assert items.next_items(enrolment=seat.enrolment).state == "cap"
+    with enrolment_lock.held(user=enrolment.annotator.user, study_name="words", for_leases=True) as membership:
+        assert items.next_items(enrolment=membership.enrolment).state == "cap"
 
 
 def test_a_stranger_has_none(enrolment):
-    with enrolment_lock.held(user=factories.user("stranger"), study_name="words") as seat:
-        assert seat is None
+    with enrolment_lock.held(user=factories.user("stranger"), study_name="words") as membership:
+        assert membership is None

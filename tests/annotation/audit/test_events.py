@@ -11,7 +11,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.audit import wordings
+from annotation.audit import sentences
 from annotation.audit.queries import events as event_queries
 from annotation.audit.services import events
 from annotation.models import AuditEvent
@@ -78,7 +78,7 @@ def test_every_kind_of_event_that_the_program_writes_has_a_sentence():
             written |= set(re.findall(r'what="([a-z _]+)"', source))
             written |= set(re.findall(r'^(?:WHAT|MADE|IMPORTED) = "([^"]+)"', source, re.MULTILINE))
     assert len(written) > 20
-    assert written - set(wordings.SENTENCES) == set()
+    assert written - set(sentences.SENTENCES) == set()
 
 
 def test_an_event_of_before_or_of_a_kind_unknown_is_shown_all_the_same(page):

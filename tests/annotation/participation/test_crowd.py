@@ -13,6 +13,7 @@ from annotation.models import (
     EnrolmentStatus,
     Slot,
     SlotState,
+    Study,
     StudyStatus,
 )
 from annotation.participation.services import crowd, withdrawals
@@ -250,7 +251,7 @@ def test_who_is_screened_out_can_hand_in_their_time(client, study):
     ],
 )
 def test_the_link_back_carries_the_code(code, url, expected):
-    made = crowd.completion_of(code=code, url=url)
+    made = crowd.study_completion(study=Study(completion_code=code, completion_url=url))
     assert (made.code, made.url) == (code, expected)
 
 

@@ -6,7 +6,7 @@ from annotation.assignment.services import slots
 from annotation.models import Annotator, ProfileAnswer, Region, Slot, SlotState
 from annotation.participation import profile_fields
 from annotation.participation.services import annotators
-from annotation.participation.services.annotators import Said
+from annotation.participation.services.annotators import ProfileEntry
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -106,7 +106,7 @@ def test_a_changed_origin_gives_back_what_is_in_hand_and_opens_other_items():
     enrolment = factories.enrolment(study, who=annotator)
     assert slots.lease_next(enrolment=enrolment).stratum == "origin: Asia"
 
-    assert annotators.save_profile(annotator=annotator, said={"origin": Said("Europe")}) is True
+    assert annotators.save_profile(annotator=annotator, entries={"origin": ProfileEntry("Europe")}) is True
     assert not Slot.objects.filter(state=SlotState.LEASED).exists()
     assert slots.lease_next(enrolment=enrolment).stratum == "origin: Europe"
 
@@ -118,7 +118,7 @@ def test_a_changed_origin_opens_items_that_the_queue_had_passed():
     enrolment = factories.enrolment(study, who=annotator)
     assert slots.lease_next(enrolment=enrolment).unit.attribute.text == "turban"
 
-    annotators.save_profile(annotator=annotator, said={"origin": Said("Europe")})
+    annotators.save_profile(annotator=annotator, entries={"origin": ProfileEntry("Europe")})
     assert slots.lease_next(enrolment=enrolment).unit.attribute.text == "hat"
 
 
@@ -128,7 +128,7 @@ def test_a_changed_permission_alone_leaves_the_item_in_hand():
     slot = slots.lease_next(enrolment=factories.enrolment(study, who=annotator))
 
     assert (
-        annotators.save_profile(annotator=annotator, said={"origin": Said("Asia", may_publish=True)}) is False
+        annotators.save_profile(annotator=annotator, entries={"origin": ProfileEntry("Asia", may_publish=True)}) is False
     )
     assert Slot.objects.get(state=SlotState.LEASED) == slot
     assert kept() == {"origin": ("Asia", False, True)}
@@ -136,7 +136,7 @@ def test_a_changed_permission_alone_leaves_the_item_in_hand():
 
 def test_an_unknown_field_is_refused_by_name():
     with pytest.raises(ValueError, match="There is no profile field 'shoe_size'"):
-        annotators.save_profile(annotator=factories.annotator(), said={"shoe_size": Said("42")})
+        annotators.save_profile(annotator=factories.annotator(), entries={"shoe_size": ProfileEntry("42")})
 
 
 # -- what a study asks besides

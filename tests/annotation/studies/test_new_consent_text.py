@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotation.assignment import queries
-from annotation.audit import wordings
+from annotation.audit import sentences
 from annotation.models import AuditEvent, Consent, Study
 from tests import factories
 from tests.annotation.studies.test_open_study import FILE, opened
@@ -38,10 +38,10 @@ def test_everybody_is_asked_again_and_what_was_agreed_to_stays(study, tmp_path):
     enrolment = factories.enrolment(study, who=factories.annotator(user=account))
     old = study.consent_texts.get()
     Consent.objects.create(annotator=enrolment.annotator, text=old, given_at=timezone.now())
-    assert queries.seat(user=account, study_name="pilot").consented
+    assert queries.membership(user=account, study_name="pilot").consented
 
     assert "Version 2 is published" in published(tmp_path, NEW)
-    assert not queries.seat(user=account, study_name="pilot").consented
+    assert not queries.membership(user=account, study_name="pilot").consented
     texts = study.consent_texts.filter(version=2).order_by("language")
     assert [(text.language, text.text) for text in texts] == [
         ("en", "What it really means."),
@@ -50,11 +50,11 @@ def test_everybody_is_asked_again_and_what_was_agreed_to_stays(study, tmp_path):
     assert texts[0].content_warning == "Some words are hurtful."
     assert Consent.objects.get().text == old
     Consent.objects.create(annotator=enrolment.annotator, text=texts[1], given_at=timezone.now())
-    assert queries.seat(user=account, study_name="pilot").consented
+    assert queries.membership(user=account, study_name="pilot").consented
 
     event = AuditEvent.objects.get(what="consent text published")
     assert event.details == {"by": "consent command", "version": 2}
-    assert wordings.sentence(event.what, event.details) == "Published version 2 of the consent text."
+    assert sentences.sentence(event.what, event.details) == "Published version 2 of the consent text."
 
 
 def test_the_same_text_again_changes_nothing(study, tmp_path):

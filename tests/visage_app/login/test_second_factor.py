@@ -285,8 +285,8 @@ class TestOnOnesOwnPage:
         page = client.post(PAGE, {"do": "codes", "code": code()})
         fresh = recovery_codes(page)
         assert len(set(fresh)) == 10
-        assert second_factor.check(user=amal, code=amal.recovery[1]) is None
-        assert second_factor.check(user=amal, code=fresh[0]) is not None
+        assert second_factor.verify(user=amal, code=amal.recovery[1]) is None
+        assert second_factor.verify(user=amal, code=fresh[0]) is not None
         assert client.get("/tokens/").status_code == 200, "the session stays a verified one"
 
     def test_removing_takes_a_code(self, client, amal):
@@ -377,7 +377,7 @@ class TestRequired:
         factories.study("words", leads=[who["lead"]])
         from annotation.accounts.services import accounts
 
-        accounts.set_may_set_up(user=who["sets_up"], on=True, by=who["admin"])
+        accounts.set_may_create_studies(user=who["sets_up"], on=True, by=who["admin"])
         return who
 
     @pytest.mark.parametrize("rule", SENT)
