@@ -28,7 +28,14 @@ from annotation.annotate.serializers import (
 from annotation.annotate.services import items, responses
 from annotation.api.errors import Conflict, NothingLeft, refusals
 from annotation.assignment.queries import Membership
-from annotation.participation.enrolment_resource import TAGS, STATE_MESSAGES, AnnotatorResource, consent_required, require_membership, require_unblocked
+from annotation.participation.enrolment_resource import (
+    STATE_MESSAGES,
+    TAGS,
+    AnnotatorResource,
+    consent_required,
+    require_membership,
+    require_unblocked,
+)
 from annotation.participation.queries import enrolments
 
 _NO_PART = {
@@ -102,7 +109,9 @@ class Answers(AnnotatorResource):
             )
             for answer in own
         }
-        shown = queries.described(study_id=membership.enrolment.study_id, keys=keys, language=get_language() or "")
+        shown = queries.described(
+            study_id=membership.enrolment.study_id, keys=keys, language=get_language() or ""
+        )
         answers = [
             {
                 "item": item,
@@ -167,7 +176,9 @@ def _answer_refusals() -> Any:
     return refusals(responses.AnswerRefused, forbidden=responses.NotYours, status=422)
 
 
-def _taken(take: Callable[..., responses.Submitted], membership: Membership, body: dict[str, Any]) -> Response:
+def _taken(
+    take: Callable[..., responses.Submitted], membership: Membership, body: dict[str, Any]
+) -> Response:
     with _answer_refusals():
         submitted = take(
             enrolment=membership.enrolment,

@@ -59,7 +59,7 @@ _MEMBERSHIP = Prepared(MEMBERSHIPS)
 
 
 def membership(*, user: User, study_name: str, by: Prepared[Any] = _MEMBERSHIP) -> Membership | None:
-    """The place of `user` in a study, with the study, in one query: MEMBERSHIPS, or one that was made of it."""
+    """The place of `user` in a study, with the study, in one query: MEMBERSHIPS, or one made of it."""
     enrolment: Any = by.first(user=user.pk, study=study_name)
     if enrolment is None:
         return None

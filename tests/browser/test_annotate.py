@@ -56,13 +56,13 @@ def test_everything_can_be_done_by_keyboard_alone(new_page, study):
     expect(page.get_by_role("heading", level=1)).to_have_text("What can be seen in a picture?")
     tab_to(page, "Begin")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("What you may come across")).to_be_visible()
+    expect(page.get_by_text("What you may see")).to_be_visible()
     tab_to(page, "agree")
     page.keyboard.press("Enter")
     page.wait_for_url("**/profile/")
     tab_to(page, "Choose: Where you are from")
     page.keyboard.type("Asia")
-    tab_to(page, "Save and go on")
+    tab_to(page, "Save and continue")
     page.keyboard.press("Enter")
 
     # digit, Enter

@@ -210,5 +210,5 @@ def test_every_address_but_those_of_single_rows_stands_for_a_page(addresses):
 
 
 def test_every_action_about_an_account_has_its_address():
-    assert set(ACTIONS) == set(wordings._QUESTIONS)
+    assert set(ACTIONS) == set(confirmations.ACTIONS)
     assert set(ACTIONS.values()) <= set(PAGES["account_action"])

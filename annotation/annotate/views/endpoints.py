@@ -132,10 +132,14 @@ def last(request: LoggedIn, membership: Membership) -> JSON:
     """One's own last answers, each with the key under which a correction is sent."""
     own = queries.last_answers(enrolment=membership.enrolment)
     keys: dict[int, UUID] = {
-        answer.response.unit_id: responses.correction_key(enrolment=membership.enrolment, earlier=answer.response)
+        answer.response.unit_id: responses.correction_key(
+            enrolment=membership.enrolment, earlier=answer.response
+        )
         for answer in own
     }
-    units = queries.described(study_id=membership.enrolment.study_id, keys=keys, language=get_language() or "")
+    units = queries.described(
+        study_id=membership.enrolment.study_id, keys=keys, language=get_language() or ""
+    )
     told = []
     for answer, unit in zip(own, units, strict=True):
         for option in unit["options"]:  # as they were shown when it was answered

@@ -52,7 +52,9 @@ def held(*, user: User, study_name: str, for_leases: bool = False) -> Iterator[M
     # in a larger transaction others' work would not wait for the disk either
     relaxed = for_leases and not connection.in_atomic_block
     with transaction.atomic():
-        membership = queries.membership(user=user, study_name=study_name, by=_HELD_FOR_LEASES if relaxed else _HELD)
+        membership = queries.membership(
+            user=user, study_name=study_name, by=_HELD_FOR_LEASES if relaxed else _HELD
+        )
         if membership is not None:
             _mark(membership.enrolment, True)
         try:

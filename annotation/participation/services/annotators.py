@@ -83,9 +83,7 @@ def give_consent(*, annotator: Annotator, study: Study, text_id: int) -> Enrolme
         latest = ConsentText.objects.filter(study=study).order_by("-version").first()
         text = ConsentText.objects.filter(study=study, pk=text_id).first()
         if latest is None or text is None or text.version != latest.version:
-            raise ConsentOutdated(
-                _("The text has been changed since you opened this page. Please read it again.")
-            )
+            raise ConsentOutdated(_("The text has changed since you opened this page. Please read it again."))
         enrolment = enrol(annotator=annotator, study=study)
         if enrolment.status == EnrolmentStatus.WITHDRAWN:
             raise HasLeft(_("You withdrew from this study."))

@@ -75,11 +75,11 @@ def read_arrival(*, study: Study, params: Mapping[str, Sequence[str]]) -> Arriva
         if not name:
             continue
         if not values or not values[0]:
-            raise BadLink(_("The part “%(name)s” of the link is missing.") % {"name": name})
+            raise BadLink(_("The parameter “%(name)s” of the link is missing.") % {"name": name})
         if len(values) > 1:
-            raise BadLink(_("The part “%(name)s” of the link is there more than once.") % {"name": name})
+            raise BadLink(_("The parameter “%(name)s” is in the link more than once.") % {"name": name})
         if not _ID.fullmatch(values[0]):
-            raise BadLink(_("The part “%(name)s” of the link is not a platform's id.") % {"name": name})
+            raise BadLink(_("The parameter “%(name)s” of the link is not a platform id.") % {"name": name})
         ids[role] = values[0]
     return Arrival(participant=ids["participant"], session=ids.get("session", ""))
 

@@ -33,7 +33,7 @@ def block(*, enrolment: Enrolment, by: User) -> bool:
         if locked.status == EnrolmentStatus.BLOCKED:
             return False
         if locked.status in LEFT_STATUSES:
-            raise EnrolmentRefused(_("They have left the study already; there is nothing to block."))
+            raise EnrolmentRefused(_("They have left the study already and cannot be blocked."))
         was = locked.status
         _set_status(enrolment, locked, status=EnrolmentStatus.BLOCKED)
         released = slots.release_all(enrolment=locked)

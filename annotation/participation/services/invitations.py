@@ -87,15 +87,15 @@ def create(
     now = now or timezone.now()
     if max_uses is not None and not 1 <= max_uses <= MOST_USES:
         raise InvitationRefused(
-            _("A link lets 1 to %(most)s people in. %(number)s is neither.")
+            _("A link is for 1 to %(most)s people, not %(number)s.")
             % {"most": f"{MOST_USES:,}", "number": max_uses}
         )
     if expires_at is not None and expires_at <= now:
-        raise InvitationRefused(_("The link would have ended already. Choose a later moment, or none."))
+        raise InvitationRefused(_("The link would have ended already. Choose a later time, or none."))
     with transaction.atomic():
         status = Study.objects.values_list("status", flat=True).get(pk=study.pk)
         if status == StudyStatus.CLOSED:
-            raise InvitationRefused(_("The study is closed: nobody can be invited any more."))
+            raise InvitationRefused(_("The study is closed: nobody can be invited."))
         invitation = Invitation.objects.create(
             study=study,
             code="".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH)),

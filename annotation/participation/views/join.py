@@ -97,7 +97,7 @@ def enter(request: HttpRequest, name: str) -> HttpResponse:
     enrolment = crowd.enter(study=study, arrival=arrival)
     if not _log_in(request, enrolment):
         auth.logout(request)  # of any other account
-        messages.info(request, _("You have set a password here. Please log in with it to go on."))
+        messages.info(request, _("You have set a password here. Please log in with it to continue."))
         return redirect_to_login(reverse("annotate", args=[study.name]))
     return redirect("annotate", name=study.name)
 

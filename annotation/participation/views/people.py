@@ -58,13 +58,15 @@ def person_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpRes
             messages.success(request, _("%(who)s is blocked and gets no more items.") % {"who": who})
         elif action == "unblock":
             enrolments.unblock(enrolment=person.enrolment, by=request.user)
-            messages.success(request, _("%(who)s may go on.") % {"who": who})
+            messages.success(request, _("%(who)s is unblocked.") % {"who": who})
         else:
             number = enrolments.release(enrolment=person.enrolment, by=request.user)
             messages.success(
                 request,
                 ngettext(
-                    "%(number)d item of %(who)s went back.", "%(number)d items of %(who)s went back.", number
+                    "%(number)d item of %(who)s was released.",
+                    "%(number)d items of %(who)s were released.",
+                    number,
                 )
                 % {"number": number, "who": who},
             )
@@ -109,7 +111,7 @@ def study_status(request: LoggedIn, name: str) -> HttpResponse:
     else:
         messages_by_status = {
             StudyStatus.OPEN: _("The study is open."),
-            StudyStatus.PAUSED: _("The study is having a break."),
+            StudyStatus.PAUSED: _("The study is paused."),
             StudyStatus.CLOSED: _("The study is closed."),
         }
         messages.success(request, messages_by_status[StudyStatus(to)])
@@ -129,7 +131,7 @@ def invitation_list(request: LoggedIn, name: str) -> HttpResponse:
         except invitations.InvitationRefused as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(request, _("The link is made. Copy it and send it to whom you invite."))
+            messages.success(request, _("The link is created. Copy it and send it to the people you invite."))
             return redirect("invitations", name=name)
     links = [
         (row, request.build_absolute_uri(reverse("join", args=[row.invitation.code])))
@@ -150,5 +152,5 @@ def revoke_invitation(request: LoggedIn, name: str, pk: int) -> HttpResponse:
     study = led_study(request, name)
     invitation = get_object_or_404(Invitation, pk=pk, study=study)
     if invitations.revoke(invitation=invitation, by=request.user):
-        messages.success(request, _("The link is taken back. Who came through it stays in the study."))
+        messages.success(request, _("The link is revoked. People who came by it stay in the study."))
     return redirect("invitations", name=name)

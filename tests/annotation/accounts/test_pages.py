@@ -189,7 +189,7 @@ def test_each_action_does_what_it_says(client, admin, study):
     assert not user.is_active
     do("switch-on")
     gone = client.post(f"/people/u{user.pk}/erase/", follow=True)
-    assert "They are erased." in gone.text
+    assert "The person was erased." in gone.text
     assert not Annotator.objects.exists()
     assert all(event.by == admin for event in AuditEvent.objects.all())
     assert "amal" not in str(list(AuditEvent.objects.values_list("what", "details")))
@@ -254,11 +254,11 @@ def test_merging_by_page(client, admin, study):
     assert "first one given stays" in preview.text
     assert Annotator.objects.count() == 2
     done = client.post(url, {"with": "a-goes"}, follow=True)
-    assert "The two are one now." in done.text
+    assert "The two are merged." in done.text
     assert Annotator.objects.get().pseudonym == "a-stays"
     for wrong in ("a-goes", "", "nobody"):
-        assert "Nobody has that pseudonym" in client.post(url, {"with": wrong}, follow=True).text
-    assert "one and the same" in client.get(url, {"with": "a-stays"}, follow=True).text
+        assert "Nobody has this pseudonym" in client.post(url, {"with": wrong}, follow=True).text
+    assert "the same annotator" in client.get(url, {"with": "a-stays"}, follow=True).text
 
 
 def test_merging_into_somebody_without_an_account_leads_to_their_new_address(client, admin):

@@ -128,7 +128,9 @@ def test_it_counts_for_its_own_transaction_only(enrolment):
 def test_a_cap_of_the_session_is_kept_in_the_same_transaction(enrolment):
     type(enrolment.study).objects.update(session_cap=1)
     Enrolment.objects.update(session_started_at=timezone.now() - timedelta(minutes=1), session_units=1)
-    with enrolment_lock.held(user=enrolment.annotator.user, study_name="words", for_leases=True) as membership:
+    with enrolment_lock.held(
+        user=enrolment.annotator.user, study_name="words", for_leases=True
+    ) as membership:
         assert items.next_items(enrolment=membership.enrolment).state == "cap"
 
 

@@ -135,7 +135,7 @@ def test_a_study_that_expects_nobody_from_a_platform_has_no_such_page(client, st
 
 
 @pytest.mark.parametrize(
-    ("status", "words"), [(StudyStatus.PAUSED, "having a break"), (StudyStatus.CLOSED, "has ended")]
+    ("status", "words"), [(StudyStatus.PAUSED, "is paused"), (StudyStatus.CLOSED, "has ended")]
 )
 def test_a_study_that_is_not_open_lets_nobody_new_in(client, status, words):
     factories.rating_study(name="words", status=status, completion_code="C1")
@@ -235,7 +235,7 @@ def test_who_is_screened_out_can_hand_in_their_time(client, study):
     agree(client, study)
     Enrolment.objects.update(status=EnrolmentStatus.SCREENED_OUT)
     page = client.get("/studies/words/annotate/", follow=True).text
-    assert "Thank you for trying" in page
+    assert "Thank you for taking part in the training" in page
     assert "Your time counts all the same" in page
     assert "C1AB2" in page
 

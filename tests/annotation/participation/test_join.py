@@ -117,7 +117,7 @@ def test_declining_after_having_agreed_takes_nothing_away(client, invitation):
     [
         ({"expires_at": timezone.now() - timedelta(hours=1)}, "This invitation has ended"),
         ({"uses": 2}, "All places are taken"),
-        ({"revoked_at": timezone.now()}, "This invitation has been taken back"),
+        ({"revoked_at": timezone.now()}, "This invitation has been revoked"),
     ],
 )
 def test_an_invitation_that_is_over_says_so_kindly(client, invitation, change, words):
@@ -148,7 +148,7 @@ def test_who_leads_the_study_sees_the_page_and_cannot_come_in(client, invitation
     client.force_login(lead)
     page = client.get(link(invitation)).text
     assert "You lead this study" in page
-    assert "Read what taking part means" not in page
+    assert "Read about taking part" not in page
     assert client.post(link(invitation)).status_code == 410
     assert not Enrolment.objects.exists()
 

@@ -174,7 +174,7 @@ def test_a_link_is_made_listed_with_its_uses_and_taken_back(page, client, study)
     assert "1 of 3 people came in" in page("invitations").text
     client.post(reverse("revoke_invitation", args=[study.name, invitation.pk]))
     shown = page("invitations")
-    assert "taken back" in shown.text
+    assert "revoked" in shown.text
     assert invitation.code not in shown.text
 
 

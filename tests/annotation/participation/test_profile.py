@@ -96,7 +96,7 @@ def test_on_the_way_into_a_study_it_leads_on_to_the_items(client, amal):
     assert client.get("/studies/words/profile/").url == "/studies/words/consent/"
     factories.enrolment(study, who=factories.annotator(user=amal), consented=True)
     page = client.get("/studies/words/profile/").text
-    assert "Go on without" in page
+    assert "Continue without saving" in page
     assert client.post("/studies/words/profile/", {"origin": "Asia"}).url == "/studies/words/annotate/"
 
 
@@ -128,7 +128,10 @@ def test_a_changed_permission_alone_leaves_the_item_in_hand():
     slot = slots.lease_next(enrolment=factories.enrolment(study, who=annotator))
 
     assert (
-        annotators.save_profile(annotator=annotator, entries={"origin": ProfileEntry("Asia", may_publish=True)}) is False
+        annotators.save_profile(
+            annotator=annotator, entries={"origin": ProfileEntry("Asia", may_publish=True)}
+        )
+        is False
     )
     assert Slot.objects.get(state=SlotState.LEASED) == slot
     assert kept() == {"origin": ("Asia", False, True)}
@@ -196,7 +199,7 @@ def test_a_studys_own_questions_are_kept_under_their_field(client, at_work):
 
 def test_slots_can_be_reserved_by_a_studys_own_question(client, at_work, amal):
     study = at_work(questions=QUESTIONS, strata=("religion: Islam",))
-    assert "Nothing for you just now" in client.get("/studies/words/annotate/", follow=True).text
+    assert "Nothing for you at the moment" in client.get("/studies/words/annotate/", follow=True).text
     assert "decides which items" in client.get("/studies/words/profile/").text.partition("Religion")[2]
     client.post("/studies/words/profile/", {"religion": "islam"})  # not offered in this spelling
     assert kept() == {}
@@ -207,7 +210,7 @@ def test_slots_can_be_reserved_by_a_studys_own_question(client, at_work, amal):
 
 def test_residence_lets_somebody_judge_the_in_region_items(client, at_work, amal):
     study = at_work(strata=("residence: South Asia",))
-    assert "Nothing for you just now" in client.get("/studies/words/annotate/", follow=True).text
+    assert "Nothing for you at the moment" in client.get("/studies/words/annotate/", follow=True).text
     client.post("/studies/words/profile/", {"residence": "South Asia"})
     assert client.get("/studies/words/annotate/").status_code == 200
     assert study.slots.filter(annotator__user=amal).exists()

@@ -63,7 +63,7 @@ def test_it_makes_and_opens_the_whole_study(tmp_path, maria):
     assert task.frozen_at is not None
     assert (task.overlap, task.strata) == (3, ["origin: Asia", "origin: Europe", "any"])
     assert set(task.units.values_list("attribute__text", flat=True)) == {"hat", "kind", "poor", "sombrero"}
-    assert "4 units, 12 answers wanted" in said
+    assert "4 units, 12 answers needed" in said
     assert "/studies/pilot/" in said
 
 

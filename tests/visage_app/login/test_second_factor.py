@@ -324,7 +324,7 @@ class TestHelp:
         client.force_login(admin)
         url = reverse("account_action", args=[f"u{amal.pk}", "remove-second-factor"])
         assert url in client.get(f"/people/u{amal.pk}/").text
-        assert "Be sure that it is they" in client.get(url).text
+        assert "Be sure that the request" in client.get(url).text
         assert TOTPDevice.objects.exists()
         client.post(url)
         assert not TOTPDevice.objects.exists()
