@@ -265,7 +265,7 @@ def test_what_cannot_be_one_person_is_refused_and_nothing_is_written(admin, stud
         assert before == (Response.objects.count(), Enrolment.objects.count(), AuditEvent.objects.count())
 
     refused("the same annotator", other=kept)
-    refused("program", other=factories.annotator(simulated=True))
+    refused("simulated", other=factories.annotator(simulated=True))
     refused("has a role", other=factories.annotator(user=admin))
     led = factories.rating_study(leads=[kept.user])
     elsewhere = factories.enrolment(led, who=duplicate)

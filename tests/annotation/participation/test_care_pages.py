@@ -100,7 +100,7 @@ def test_at_the_cap_of_a_session_work_stops_until_the_session_is_over(client, am
 
 def test_a_page_opened_half_way_says_that_there_is_more(client, amal):
     page = client.get(THANKS).text
-    assert "There is more to judge" in page
+    assert "There are more items" in page
     assert "Continue" in page
 
 
@@ -113,7 +113,7 @@ def test_whoever_can_be_given_nothing_is_told_kindly(client, study):
     page = client.get("/studies/words/annotate/", follow=True).text
     assert "Nothing for you at the moment" in page
     assert "nothing to do with how you work" in page
-    assert "that is your choice and it is fine" in page
+    assert "That is your choice and it is fine" in page
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ def test_a_link_with_something_missing_says_what(client, study, missing):
     page = arrive(client, **{missing: None})
     assert page.status_code == 400
     assert f"“{missing}” of the link is missing" in page.text
-    assert "it is not your mistake" in page.text
+    assert "It is not your mistake" in page.text
     assert not Enrolment.objects.exists()
 
 
@@ -141,7 +141,7 @@ def test_a_study_that_is_not_open_lets_nobody_new_in(client, status, words):
     factories.rating_study(name="words", status=status, completion_code="C1")
     page = arrive(client)
     assert words in page.text
-    assert "nothing about you was kept" in page.text
+    assert "nothing about you was stored" in page.text
     assert not get_user_model().objects.exists()
 
 
@@ -171,7 +171,7 @@ def test_nobody_is_switched_out_of_their_own_account_unasked(client, study):
     lead = factories.user("lead")
     client.force_login(lead)
     page = client.get(ENTER, PROLIFIC)
-    assert "You are logged in here as lead" in page.text
+    assert "You are logged in as lead" in page.text
     assert not Enrolment.objects.exists()
     assert client.session["_auth_user_id"] == str(lead.pk)
 
@@ -236,7 +236,7 @@ def test_who_is_screened_out_can_hand_in_their_time(client, study):
     Enrolment.objects.update(status=EnrolmentStatus.SCREENED_OUT)
     page = client.get("/studies/words/annotate/", follow=True).text
     assert "Thank you for taking part in the training" in page
-    assert "Your time counts all the same" in page
+    assert "Your time still counts" in page
     assert "C1AB2" in page
 
 

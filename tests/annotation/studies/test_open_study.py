@@ -130,7 +130,7 @@ def test_a_draft_follows_its_file_and_opens_later(tmp_path, maria):
     opened(tmp_path, draft=True)
     assert Study.objects.get().status == StudyStatus.DRAFT
 
-    assert "anew" in opened(tmp_path, FILE.replace('"kind", ', ""), draft=True)
+    assert "Recreated" in opened(tmp_path, FILE.replace('"kind", ', ""), draft=True)
     assert Unit.objects.count() == 3
 
     opened(tmp_path, FILE.replace('"kind", ', ""))
