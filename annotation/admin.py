@@ -236,7 +236,7 @@ class AccountAdmin(ForAdmins, UserAdmin):
         led = set(Study.objects.filter(leads=user))
         changes = [
             lambda: accounts.set_active(user=user, on=wanted["is_active"], by=by),
-            lambda: accounts.set_may_set_up(user=user, on=wanted["may_set_up"], by=by),
+            lambda: accounts.set_may_create_studies(user=user, on=wanted["may_set_up"], by=by),
             *(
                 lambda study=study: accounts.set_lead(user=user, study=study, on=study in leads, by=by)
                 for study in sorted(led ^ leads, key=lambda study: study.pk)

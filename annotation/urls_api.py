@@ -7,7 +7,7 @@ from annotation.annotate import api as annotate_api
 from annotation.audit.api import events, hours
 from annotation.catalogue import api as catalogue_api
 from annotation.exports.api import exports, jobs
-from annotation.participation.api import consent, invitations, own, people
+from annotation.participation.api import consent, invitations, leaving, people, profile
 from annotation.releases import api as releases_api
 from annotation.setup import api as setup_api
 from annotation.studies.api import studies, tasks
@@ -24,7 +24,7 @@ urlpatterns = [
     path("account/token", tokens.TokenInUse.as_view(), name="token_in_use"),
     path("accounts", accounts.Accounts.as_view(), name="accounts"),
     path(ACCOUNT, accounts.OneAccount.as_view(), name="account_of"),
-    path(f"{ACCOUNT}/leads/<slug:name>", accounts.Led.as_view(), name="account_leads"),
+    path(f"{ACCOUNT}/leads/<slug:name>", accounts.StudyLead.as_view(), name="account_leads"),
     path(f"{ACCOUNT}/password-link", accounts.PasswordLink.as_view(), name="account_password_link"),
     path(f"{ACCOUNT}/second-factor", accounts.SecondFactor.as_view(), name="account_second_factor"),
     path(f"{ACCOUNT}/block", accounts.BlockEverywhere.as_view(), name="account_block"),
@@ -67,12 +67,12 @@ urlpatterns = [
     path(f"{STUDY}/releases", releases_api.Releases.as_view(), name="releases"),
     path(f"{STUDY}/release-report", releases_api.Report.as_view(), name="release_report"),
     path(f"{STUDY}/release", releases_api.Release.as_view(), name="release_bundle"),
-    path("own-profile", own.OwnProfile.as_view(), name="own_profile"),
-    path(f"{STUDY}/profile", own.StudyProfile.as_view(), name="study_profile"),
-    path(f"{STUDY}/part", own.OwnPart.as_view(), name="own_part"),
-    path(f"{STUDY}/part/stop", own.Stop.as_view(), name="own_part_stop"),
-    path(f"{STUDY}/part/come-back", own.ComeBack.as_view(), name="own_part_come_back"),
-    path(f"{STUDY}/part/withdraw", own.Withdraw.as_view(), name="own_part_withdraw"),
+    path("own-profile", profile.OwnProfile.as_view(), name="own_profile"),
+    path(f"{STUDY}/profile", profile.StudyProfile.as_view(), name="study_profile"),
+    path(f"{STUDY}/part", leaving.OwnEnrolment.as_view(), name="own_part"),
+    path(f"{STUDY}/part/stop", leaving.Stop.as_view(), name="own_part_stop"),
+    path(f"{STUDY}/part/come-back", leaving.ComeBack.as_view(), name="own_part_come_back"),
+    path(f"{STUDY}/part/withdraw", leaving.Withdraw.as_view(), name="own_part_withdraw"),
     path(f"{STUDY}/consent", consent.ConsentView.as_view(), name="consent"),
     path(f"{STUDY}/next", annotate_api.Next.as_view(), name="next"),
     path(f"{STUDY}/answers", annotate_api.Answers.as_view(), name="answers"),

@@ -170,7 +170,7 @@ def stored_images(number: int, name: str) -> list[Any]:
         smooth = np.asarray(PillowImage.fromarray(coarse).resize((512, 512), PillowImage.Resampling.BICUBIC))
         noisy = np.clip(smooth + dice.normal(0, 3, smooth.shape), 0, 255).astype(np.uint8)
         origin = png.Origin(PROMPT, index, "0" * 64, "noise", "1", {}, "cpu", "benchmark")
-        file, sha256 = image_files.keep(png.encode(PillowImage.fromarray(noisy), origin))
+        file, sha256 = image_files.store(png.encode(PillowImage.fromarray(noisy), origin))
         rows.append(
             Image(
                 image_set=image_set, group=group, index=index, width=512, height=512, file=file, sha256=sha256

@@ -261,7 +261,7 @@ UPLOAD_MAX_MB = env_int("UPLOAD_MAX_MB", 500, least=1)
 UPLOADS_UNFINISHED = VAR_DIR / "uploads-unfinished"
 FILE_UPLOAD_HANDLERS = [
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
-    "annotation.images.upload_spool.Spool",
+    "annotation.images.upload_spool.SpoolingUploadHandler",
 ]
 # A job is somebody else's when its worker has not been heard of for so long.
 JOB_LEASE_SECONDS = env_int("JOB_LEASE_SECONDS", 120, least=5)

@@ -1,4 +1,4 @@
-"""The form of a new token: reading what a browser sent. Rules stand in the services."""
+"""The form for a new API token. The rules are in the service."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from annotation.models import Scope
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-WORDS = {
+SCOPE_LABELS = {
     Scope.READ.value: _("read studies, progress, scores and figures"),
-    Scope.MANAGE.value: _("set studies up, steer runs, invite and block people"),
+    Scope.MANAGE.value: _("set up studies, control runs, invite and block people"),
     Scope.ANNOTATE.value: _("fetch items and send answers"),
-    Scope.EXPORT.value: _("take annotator-level data out"),
-    Scope.ACCOUNTS.value: _("see who everybody is, give roles, merge and erase people"),
+    Scope.EXPORT.value: _("export annotator-level data"),
+    Scope.ACCOUNTS.value: _("see who people are, give roles, merge and erase people"),
 }
 
 
 class TokenForm(forms.Form):
-    """A name, what it may do, and for how long."""
+    """Name, lifetime and scopes."""
 
     name = forms.CharField(
-        label=_("What it is for"),
+        label=_("Name"),
         max_length=80,
-        help_text=_("For your list only, e.g. 'nightly figures'."),
+        help_text=_("Only for your list, e.g. 'nightly figures'."),
     )
     days = forms.IntegerField(
-        label=_("Days until it ends"), min_value=1, max_value=tokens.MOST_DAYS, initial=tokens.DAYS
+        label=_("Days until it expires"), min_value=1, max_value=tokens.MOST_DAYS, initial=tokens.DAYS
     )
     scopes = forms.MultipleChoiceField(
         label=_("What it may do"),
@@ -44,12 +44,9 @@ class TokenForm(forms.Form):
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         field = self.fields["scopes"]
         assert isinstance(field, forms.MultipleChoiceField)
-        field.choices = [(scope, WORDS[scope]) for scope in policies.token_scopes(user)]
+        field.choices = [(scope, SCOPE_LABELS[scope]) for scope in policies.token_scopes(user)]
 
-    def offered(self) -> list[tuple[str, Any, bool]]:
-        """(scope, what it opens, whether it is chosen), to choose from."""
+    def scope_choices(self) -> list[tuple[str, Any, bool]]:
+        """(scope, label, whether it is chosen) for each scope that can be chosen."""
         chosen = self["scopes"].value() or []
-        return [(scope, words, scope in chosen) for scope, words in self.fields["scopes"].choices]  # type: ignore[attr-defined]
-
-
-__all__ = ["TokenForm"]
+        return [(scope, label, scope in chosen) for scope, label in self.fields["scopes"].choices]  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""How people are told of to admins: with names and pseudonyms."""
+"""People as admins see them: with names and pseudonyms."""
 
 from __future__ import annotations
 
@@ -9,47 +9,48 @@ from annotation.api.resource import Body
 from annotation.models import EnrolmentStatus
 
 
-class PartSerializer(serializers.Serializer):
-    """A study that somebody takes part in."""
+class PersonEnrolmentSerializer(serializers.Serializer):
+    """A person's enrolment in a study."""
 
     study = serializers.SlugField(source="enrolment.study.name")
     status = serializers.ChoiceField(choices=EnrolmentStatus.choices, source="enrolment.status")
     joined_at = serializers.DateTimeField(source="enrolment.joined_at")
     answered = serializers.IntegerField(source="enrolment.answered", help_text="Units answered.")
-    held = serializers.IntegerField(help_text="Items in their hands now.")
+    held = serializers.IntegerField(help_text="Items in progress: leased and not answered yet.")
     last_seen = serializers.DateTimeField(allow_null=True)
 
 
-class LoginSerializer(serializers.Serializer):
-    """The account of a person."""
+class PersonAccountSerializer(serializers.Serializer):
+    """A person's account."""
 
     username = serializers.CharField()
     full_name = serializers.CharField(source="get_full_name")
     email = serializers.CharField()
     active = serializers.BooleanField(source="is_active", help_text="false: switched off.")
-    admin = serializers.BooleanField(source="is_superuser", help_text="May do everything.")
+    admin = serializers.BooleanField(source="is_superuser", help_text="Can do everything.")
     has_password = serializers.BooleanField(
-        source="has_usable_password", help_text="false: they come by a link."
+        source="has_usable_password", help_text="false: they log in by a link."
     )
     last_login = serializers.DateTimeField(allow_null=True)
 
 
-class EverybodySerializer(serializers.Serializer):
-    """An account, an annotator, or both of one person."""
+class PersonDetailsSerializer(serializers.Serializer):
+    """An account, an annotator, or both."""
 
     who = serializers.CharField(
-        help_text="How they are named here: u7 is account 7; a5 is annotator 5, who has none."
+        help_text="Their key: u7 is account 7; a5 is annotator 5, who has no account."
     )
-    account = LoginSerializer(source="user", allow_null=True)
+    account = PersonAccountSerializer(source="user", allow_null=True)
     pseudonym = serializers.CharField(
-        source="annotator.pseudonym", allow_null=True, default=None, help_text="null: no annotator."
+        source="annotator.pseudonym", allow_null=True, default=None, help_text="null: not an annotator."
     )
     simulated = serializers.BooleanField(source="annotator.simulated", default=False)
     creates_studies = serializers.BooleanField(
-        source="sets_up", help_text="Was allowed to set up studies; admins need no leave."
+        source="may_create_studies",
+        help_text="Has the permission to set up studies. Admins do not need it.",
     )
-    leads = serializers.SerializerMethodField(help_text="Names of the studies that they lead.")
-    parts = PartSerializer(many=True)
+    leads = serializers.SerializerMethodField(help_text="The studies that they lead, by name.")
+    parts = PersonEnrolmentSerializer(many=True, source="enrolments", help_text="Their enrolments.")
     last_seen = serializers.DateTimeField(allow_null=True)
 
     def get_leads(self, person: Person) -> list[str]:
@@ -57,23 +58,23 @@ class EverybodySerializer(serializers.Serializer):
 
 
 class RolesBody(Body):
-    """What is to change; what is left out stays."""
+    """The changes. A field that is left out stays as it is."""
 
     active = serializers.BooleanField(
-        required=False, help_text="false: logged out everywhere, tokens ended, items given to others."
+        required=False, help_text="false: logged out everywhere, tokens revoked, items in progress released."
     )
-    admin = serializers.BooleanField(required=False, help_text="Sees and does everything.")
-    creates_studies = serializers.BooleanField(required=False, help_text="May set up studies of their own.")
+    admin = serializers.BooleanField(required=False, help_text="Can do everything.")
+    creates_studies = serializers.BooleanField(required=False, help_text="Can set up studies.")
 
 
-class LinkSerializer(serializers.Serializer):
-    """A way to a new password."""
+class PasswordLinkSerializer(serializers.Serializer):
+    """A password reset link."""
 
-    url = serializers.URLField(help_text="Whoever opens it can set a password, once, within three days.")
+    url = serializers.URLField(help_text="Anybody who opens it within three days can set a password, once.")
 
 
-class DoneSerializer(serializers.Serializer):
-    """What was done."""
+class PersonActionSerializer(serializers.Serializer):
+    """The result of an action."""
 
-    person = EverybodySerializer()
-    changed = serializers.IntegerField(help_text="In how many studies, or for how many items; 0: none.")
+    person = PersonDetailsSerializer()
+    changed = serializers.IntegerField(help_text="How many studies or items it changed.")

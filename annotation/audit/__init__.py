@@ -1,1 +1,1 @@
-"""The audit log, and how long annotators worked and what they saw (docs/audit.md)."""
+"""The audit log, and hours and exposure of annotators (docs/audit.md)."""

@@ -1,4 +1,4 @@
-"""The filters of the audit log: reading what a browser sent."""
+"""The filter form of the audit log."""
 
 from __future__ import annotations
 
@@ -15,26 +15,20 @@ def _day() -> forms.DateInput:
 
 
 class AuditForm(forms.Form):
-    """Everything is optional."""
+    """All fields are optional."""
 
     what = forms.ChoiceField(label=_("What"), required=False)
     study = forms.ChoiceField(label=_("Study"), required=False)
     who = forms.ChoiceField(label=_("Who"), required=False)
-    since = forms.DateField(
-        label=_("From (UTC)"),
-        required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-    )
-    until = forms.DateField(
-        label=_("To (UTC)"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
-    )
+    since = forms.DateField(label=_("From (UTC)"), required=False, widget=_day())
+    until = forms.DateField(label=_("To (UTC)"), required=False, widget=_day())
 
-    def __init__(self, *args: Any, offered: Choices, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, choices: Choices, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         every = ("", _("all"))
-        self.fields["what"].choices = [every, *((what, what) for what in offered.whats)]  # type: ignore[attr-defined]
-        self.fields["study"].choices = [every, *offered.studies]  # type: ignore[attr-defined]
-        self.fields["who"].choices = [every, *((who, who) for who in offered.people)]  # type: ignore[attr-defined]
+        self.fields["what"].choices = [every, *((kind, kind) for kind in choices.kinds)]  # type: ignore[attr-defined]
+        self.fields["study"].choices = [every, *choices.studies]  # type: ignore[attr-defined]
+        self.fields["who"].choices = [every, *((name, name) for name in choices.accounts)]  # type: ignore[attr-defined]
 
     def filters(self) -> Filters:
         return Filters(**self.cleaned_data)

@@ -1,4 +1,4 @@
-"""What is studied: identity groups, attributes, and the associations between them."""
+"""The catalogue: identity groups, attributes, and the associations between them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _TAGS = ["catalogue"]
 
 
 class CataloguedGroupSerializer(serializers.Serializer):
-    """A group of people as named by a resource."""
+    """A group of people, as a source names it."""
 
     id = serializers.IntegerField()
     name = serializers.CharField()
     axis = serializers.ChoiceField(choices=Axis.choices, help_text="What kind of group it is.")
-    demonym = serializers.CharField(help_text="What its people are called.")
+    demonym = serializers.CharField(help_text="The word for its people.")
     country = serializers.CharField()
     region = serializers.ChoiceField(
         choices=Region.choices, allow_blank=True, help_text="One of SeeGULL's eight regions."
@@ -33,14 +33,14 @@ class CataloguedGroupSerializer(serializers.Serializer):
 
 
 class AttributeSerializer(serializers.Serializer):
-    """A noun or adjective (phrase), lower case."""
+    """A noun, adjective or phrase, in lower case."""
 
     id = serializers.IntegerField()
     text = serializers.CharField()
 
 
 class SourceSerializer(serializers.Serializer):
-    """A resource that associations come from."""
+    """A dataset that associations come from."""
 
     name = serializers.SlugField()
     title = serializers.CharField()
@@ -49,12 +49,12 @@ class SourceSerializer(serializers.Serializer):
 
 
 class AssociationSerializer(serializers.Serializer):
-    """An identity group and an attribute, with the votes behind them. Offensive: handle with care."""
+    """An identity group and an attribute, with votes. Can be offensive."""
 
     id = serializers.IntegerField()
-    source = serializers.SlugField(source="source.name", help_text="Where it comes from.")
+    source = serializers.SlugField(source="source.name", help_text="The source, by name.")
     group = serializers.CharField(source="group.name", help_text="Name of the identity group.")
-    group_id = serializers.IntegerField(help_text="Number of the identity group.")
+    group_id = serializers.IntegerField(help_text="Id of the identity group.")
     attribute = serializers.CharField(source="attribute.text")
     in_stereotypical = serializers.IntegerField(help_text="In-region annotators who said Stereotypical.")
     in_nonstereotypical = serializers.IntegerField(help_text="... Non-stereotypical.")
@@ -65,15 +65,15 @@ class AssociationSerializer(serializers.Serializer):
     out_nonstereotypical = serializers.IntegerField(allow_null=True)
     out_unsure = serializers.IntegerField(allow_null=True)
     offensiveness = serializers.ListField(
-        child=serializers.FloatField(), help_text="Every single rating, -1 (unsure) to 4."
+        child=serializers.FloatField(), help_text="All ratings, -1 (unsure) to 4."
     )
     offensiveness_mean = serializers.FloatField(
-        allow_null=True, help_text="As its source gives it; null where nobody rated."
+        allow_null=True, help_text="As the source gives it; null: no ratings."
     )
 
 
-def _text(words: str, most: int = 200) -> serializers.CharField:
-    return serializers.CharField(required=False, max_length=most, help_text=words)
+def _text_filter(help_text: str, max_length: int = 200) -> serializers.CharField:
+    return serializers.CharField(required=False, max_length=max_length, help_text=help_text)
 
 
 GroupsQuery = listing(
@@ -82,27 +82,27 @@ GroupsQuery = listing(
     default="name",
     axis=serializers.ChoiceField(choices=Axis.choices, required=False, help_text="Only this kind."),
     region=serializers.ChoiceField(choices=Region.choices, required=False, help_text="Only of this region."),
-    name=_text("Only the group of this name.", 120),
+    name=_text_filter("Only the group of this name.", 120),
 )
 AttributesQuery = listing(
     "Attributes",
     orders={"text": "text", "id": "pk"},
     default="text",
-    contains=_text("Only attributes with this in their text."),
+    contains=_text_filter("Only attributes with this in their text."),
 )
 AssociationsQuery = listing(
     "Associations",
     orders={"id": "pk"},
     default="id",
-    source=_text("Only of this source, by name.", 80),
-    group=_text("Only of the identity group of this name.", 120),
-    attribute=_text("Only of this attribute, lower case."),
+    source=_text_filter("Only of this source, by name.", 80),
+    group=_text_filter("Only of the identity group of this name.", 120),
+    attribute=_text_filter("Only of this attribute, lower case."),
 )
 SourcesQuery = listing("Sources", orders={"name": "name"}, default="name")
 
 
-class Catalogued(Resource):
-    """For who sets studies up or leads one: annotators would be told what others think."""
+class CatalogueResource(Resource):
+    """For people who set up or lead studies. Annotators must not see what others answered."""
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         super().initial(request, *args, **kwargs)
@@ -110,7 +110,7 @@ class Catalogued(Resource):
             raise Http404
 
 
-class IdentityGroups(Catalogued):
+class IdentityGroups(CatalogueResource):
     """Identity groups."""
 
     @extend_schema(
@@ -121,12 +121,12 @@ class IdentityGroups(Catalogued):
     )
     def get(self, request: Request) -> Response:
         query = self.query(GroupsQuery)
-        asked = {key: query[key] for key in ("axis", "region", "name") if key in query}
-        rows = IdentityGroup.objects.filter(**asked)
+        filters = {key: query[key] for key in ("axis", "region", "name") if key in query}
+        rows = IdentityGroup.objects.filter(**filters)
         return page(request, rows, query=query, kind=GroupsQuery, row=CataloguedGroupSerializer)
 
 
-class OneIdentityGroup(Catalogued):
+class OneIdentityGroup(CatalogueResource):
     """An identity group."""
 
     @extend_schema(operation_id="identity_groups_read", responses=CataloguedGroupSerializer, tags=_TAGS)
@@ -134,7 +134,7 @@ class OneIdentityGroup(Catalogued):
         return Response(CataloguedGroupSerializer(get_object_or_404(IdentityGroup, pk=number)).data)
 
 
-class Attributes(Catalogued):
+class Attributes(CatalogueResource):
     """Attributes."""
 
     @extend_schema(
@@ -151,8 +151,8 @@ class Attributes(Catalogued):
         return page(request, rows, query=query, kind=AttributesQuery, row=AttributeSerializer)
 
 
-class Sources(Catalogued):
-    """The resources that associations come from."""
+class Sources(CatalogueResource):
+    """The datasets that associations come from."""
 
     @extend_schema(
         operation_id="sources_list",
@@ -165,7 +165,7 @@ class Sources(Catalogued):
         return page(request, Source.objects.all(), query=query, kind=SourcesQuery, row=SourceSerializer)
 
 
-class Associations(Catalogued):
+class Associations(CatalogueResource):
     """Associations between identity groups and attributes, with their votes."""
 
     @extend_schema(
@@ -177,6 +177,6 @@ class Associations(Catalogued):
     def get(self, request: Request) -> Response:
         query = self.query(AssociationsQuery)
         fields = {"source": "source__name", "group": "group__name", "attribute": "attribute__text"}
-        asked = {field: query[key] for key, field in fields.items() if key in query}
-        rows = Association.objects.filter(**asked).select_related("source", "group", "attribute")
+        filters = {field: query[key] for key, field in fields.items() if key in query}
+        rows = Association.objects.filter(**filters).select_related("source", "group", "attribute")
         return page(request, rows, query=query, kind=AssociationsQuery, row=AssociationSerializer)

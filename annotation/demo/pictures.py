@@ -32,7 +32,7 @@ def store(*, drawn: Truth, prompts_of: Callable[[str], Sequence[str]]) -> int:
     `prompts_of` names the prompts that a model would have been given for a group (PROTOCOL §5). A file
     lost since, for example because MEDIA_ROOT was emptied, is written again.
     """
-    files = {key: image_files.keep(sample.png) for key, sample in drawn.items()}
+    files = {key: image_files.store(sample.png) for key, sample in drawn.items()}
     with transaction.atomic():
         image_set, _ = ImageSet.objects.get_or_create(
             name=IMAGE_SET,

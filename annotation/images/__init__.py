@@ -1,1 +1,1 @@
-"""Image files."""
+"""Image files and uploads in progress."""

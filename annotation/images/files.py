@@ -1,4 +1,4 @@
-"""The files of images: each under its hash, whole or not at all, whoever writes it and however it ends."""
+"""Image files. Each is named by its hash and written completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from django.core.files.storage import FileSystemStorage, default_storage
 _FOLDER = "images"
 
 
-def keep(data: bytes, *, suffix: str = ".png") -> tuple[str, str]:
-    """Store a file under its hash; returns its name (for Image.file) and its SHA-256 in hex.
+def store(data: bytes, *, suffix: str = ".png") -> tuple[str, str]:
+    """Store a file under its hash. Returns its name (for Image.file) and its SHA-256 in hex.
 
-    The same bytes have the same name, so writing them again changes nothing, but mends a file that was
-    damaged. In a folder of this machine the name appears at once and whole: a writer that is killed, or a
-    disk that is full, leaves no half picture behind a good name. Raises OSError if it cannot be written.
+    The same bytes have the same name, so storing them again changes nothing, but repairs a damaged file. On
+    a local disk the file appears under its name only when it is complete, even if the writer is killed or
+    the disk is full. Raises OSError if it cannot be written.
     """
     sha256 = digest(data)
     name = f"{_FOLDER}/{sha256}{suffix}"
-    if not holds(name, sha256=sha256):
+    if not is_stored(name, sha256=sha256):
         if isinstance(default_storage, FileSystemStorage):
             _write(Path(default_storage.path(name)), data)
         else:
-            _send(name, data)
+            _save_remotely(name, data)
     return name, sha256
 
 
@@ -36,8 +36,8 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def holds(name: str, *, sha256: str) -> bool:
-    """Whether the file `name` is there and its bytes have this hash."""
+def is_stored(name: str, *, sha256: str) -> bool:
+    """Whether the file `name` exists and its bytes have this hash."""
     try:
         with default_storage.open(name) as file:
             return hashlib.file_digest(file, "sha256").hexdigest() == sha256
@@ -46,20 +46,20 @@ def holds(name: str, *, sha256: str) -> bool:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write beside the name and rename: others see the whole file or none, also after a power cut."""
-    _make(path.parent)
-    descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+    """Write a temporary file and rename it. Others see the complete file or none, even after a power cut."""
+    _make_folder(path.parent)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".part-")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             file.flush()
-            # mkstemp lets only this account read; a web server may run under another
+            # mkstemp lets only this account read, but a web server may run under another.
             if settings.FILE_UPLOAD_PERMISSIONS is not None:
                 os.fchmod(file.fileno(), settings.FILE_UPLOAD_PERMISSIONS)
             os.fsync(file.fileno())
-        Path(beside).replace(path)
+        Path(temporary).replace(path)
     except BaseException:
-        Path(beside).unlink(missing_ok=True)
+        Path(temporary).unlink(missing_ok=True)
         raise
     folder = os.open(path.parent, os.O_RDONLY)
     try:
@@ -68,26 +68,28 @@ def _write(path: Path, data: bytes) -> None:
         os.close(folder)
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     if not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         if settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS is not None:
             folder.chmod(settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS)
 
 
-def _send(name: str, data: bytes) -> None:
-    """Other storages (S3 and its like) show an object when all of it has arrived, in place of the one
-    before. One that never overwrites chooses another name: then what bears this one is damaged, and goes."""
-    given = default_storage.save(name, ContentFile(data))
-    if given != name:
-        default_storage.delete(given)
+def _save_remotely(name: str, data: bytes) -> None:
+    """Save to a storage that is not a local disk, such as S3. It shows a complete object or none.
+
+    A storage that never overwrites chooses another name. In that case the file under `name` is damaged, so
+    it is replaced."""
+    saved_as = default_storage.save(name, ContentFile(data))
+    if saved_as != name:
+        default_storage.delete(saved_as)
         default_storage.delete(name)
-        given = default_storage.save(name, ContentFile(data))
-        if given != name:  # somebody sent it meanwhile
-            default_storage.delete(given)
+        saved_as = default_storage.save(name, ContentFile(data))
+        if saved_as != name:  # another process saved it in the meantime
+            default_storage.delete(saved_as)
 
 
-# Only what a browser shows as a still picture without running anything: SVG can carry scripts.
+# Only still pictures that a browser shows without running anything: SVG can contain scripts.
 CONTENT_TYPES = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
@@ -95,6 +97,3 @@ CONTENT_TYPES = {
     ".webp": "image/webp",
     ".gif": "image/gif",
 }
-
-
-__all__ = ["digest", "holds", "keep"]

@@ -1,4 +1,4 @@
-"""Image files, for those who work with them only."""
+"""Image files, for accounts that may see them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def image_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     if content_type is None or not policies.may_see_image(request.user, image):
         raise Http404
     if settings.IMAGES_SIGNED_SECONDS:
-        return _sent_to_the_bucket(image)
+        return _redirect_to_bucket(image)
     response: HttpResponseBase
     etag = f'"{image.sha256}"'
     if request.headers.get("If-None-Match") == etag:
@@ -45,19 +45,19 @@ def image_file(request: HttpRequest, pk: int) -> HttpResponseBase:
         except FileNotFoundError as error:
             raise Http404 from error
         except OSError:
-            # a storage that is elsewhere, and does not answer at the moment
+            # A remote storage does not answer at the moment.
             log.exception("image %s cannot be read", image.pk)
             return HttpResponse(status=503, headers={"Retry-After": "5", "Cache-Control": "no-store"})
     response["ETag"] = etag
-    # Private: a shared cache would hand the file on to people who may not see it.
+    # Private: a shared cache would give the file to people who may not see it.
     response["Cache-Control"] = "private, max-age=3600"
     response["X-Content-Type-Options"] = "nosniff"
     return response
 
 
-def _sent_to_the_bucket(image: Image) -> HttpResponseRedirect:
-    """On to an address that whoever has it can use for some minutes. The browser remembers it for half of
-    them: what it fetched in advance is what the page then shows, and it never follows one too late."""
+def _redirect_to_bucket(image: Image) -> HttpResponseRedirect:
+    """Redirect to a signed URL, which works for some minutes. The browser caches the redirect for half of
+    that time, so that prefetched images are used and no expired URL is followed."""
     response = HttpResponseRedirect(image.file.url)
     response["Cache-Control"] = f"private, max-age={settings.IMAGES_SIGNED_SECONDS // 2}"
     return response

@@ -16,10 +16,10 @@ class Scope(models.TextChoices):
     """What a token may do, never more than the account that it stands for."""
 
     READ = "read", "read studies, progress, scores and figures"
-    MANAGE = "manage", "set studies up, steer runs, invite and block people"
+    MANAGE = "manage", "set up studies, control runs, invite and block people"
     ANNOTATE = "annotate", "fetch items and send answers"
-    EXPORT = "export", "take annotator-level data out"
-    ACCOUNTS = "accounts", "see who everybody is, give roles, merge and erase people"
+    EXPORT = "export", "export annotator-level data"
+    ACCOUNTS = "accounts", "see who people are, give roles, merge and erase people"
 
 
 class ApiToken(models.Model):

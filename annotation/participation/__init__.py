@@ -1,1 +1,1 @@
-"""Taking part in a study: invitations, crowd platforms, consent, profile, leaving (docs/recruiting.md)."""
+"""Participation in a study: invitations, crowd platforms, consent, profile, leaving (docs/recruiting.md)."""

@@ -1,4 +1,4 @@
-"""Somebody's part in a study, as front ends of one's own need it."""
+"""Base class and lookups for the API resources of somebody who takes part in a study."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from annotation.assignment.queries import Membership
 from annotation.models import Scope, Study
 
 TAGS = ["work"]
-WORDS = {
+STATE_MESSAGES = {
     "done": "There is nothing left for this annotator in this study.",
-    "paused": "The study is having a break. Come again later.",
+    "paused": "The study is paused. Come again later.",
     "closed": "The study is closed.",
     "blocked": "This annotator gets no more items in this study.",
-    "screened_out": "This annotator's training answers did not let them go on.",
+    "screened_out": "This annotator did not pass the training of this study.",
     "withdrawn": "This annotator has withdrawn from the study.",
-    "cap": "This annotator has judged as much as one session may hold. Come again after twelve hours.",
+    "cap": "This annotator has reached the limit of one session. Come again after twelve hours.",
 }
 
 
-class Working(Resource):
-    """For who takes part in a study."""
+class AnnotatorResource(Resource):
+    """A resource for people who take part in a study."""
 
     scopes: ClassVar = dict.fromkeys(("GET", "POST", "PUT", "DELETE"), Scope.ANNOTATE)
 
 
-def place(request: Request, name: str) -> tuple[Study, Membership | None]:
-    """The study and the account's part in it, if it has one or could have."""
+def find_membership(request: Request, name: str) -> tuple[Study, Membership | None]:
+    """The study, and the account's membership or None. 404 if the account cannot take part in the study."""
     study = get_object_or_404(Study, name=name)
     membership = queries.membership(user=request.user, study_name=name)
     if membership is None and not policies.may_annotate(request.user, study):
@@ -44,22 +44,24 @@ def place(request: Request, name: str) -> tuple[Study, Membership | None]:
 
 
 def require_membership(request: Request, name: str) -> Membership:
-    _study, membership = place(request, name)
+    """The account's membership. 409 *no_consent* if it has none yet."""
+    _study, membership = find_membership(request, name)
     if membership is None:
-        raise no_consent(name)
+        raise consent_required(name)
     return membership
 
 
 def require_unblocked(request: Request, name: str) -> Membership:
+    """The account's membership. 403 if it is blocked."""
     membership = require_membership(request, name)
     if membership.blocked:
-        raise exceptions.PermissionDenied(WORDS["blocked"])
+        raise exceptions.PermissionDenied(STATE_MESSAGES["blocked"])
     return membership
 
 
-def no_consent(name: str) -> Conflict:
+def consent_required(name: str) -> Conflict:
     return Conflict(
-        "The person has not agreed to the study's present text. Show it "
-        f"(GET /api/v1/studies/{name}/consent), and POST the number of the text there once they agree.",
+        "The person has not agreed to the study's current consent text. Show it "
+        f"(GET /api/v1/studies/{name}/consent), and POST the id of the text there once they agree.",
         state="no_consent",
     )

@@ -1,7 +1,7 @@
-"""What the profile page asks and offers. Every field is voluntary and can be self-described (PROTOCOL §1).
+"""The questions of the profile page. Every question is voluntary and can be self-described (PROTOCOL §1).
 
-The values are stored, and strata name them (core/strata.py: "origin: Asia"), so they stay in English
-whatever the language of the page; the labels beside them are translated.
+The values are stored and used in strata (core/strata.py: "origin: Asia"), so they stay in English in every
+language of the page. Their labels are translated.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ REGIONS: Choices = (
 
 @dataclass(frozen=True)
 class Question:
-    """One field of the profile. No choices: a free text. `decides`: a stratum of the study names it.
-    `language`: of a study's own question, in which its label and choices are written; empty for the others,
-    which are in the page's."""
+    """One question of the profile. Without choices it is a free text. `decides`: a stratum of the study uses
+    it. `language`: the language of a study's own question; empty for the others, which are in the page's
+    language."""
 
     name: str
     label: str | Promise
@@ -86,54 +86,54 @@ FIELDS = (
     ),
     Question("languages", _("Languages you speak"), hint=_("For example: Hindi, English.")),
 )
-# Asked only of those whose study reserves items by them: nobody is asked what nobody needs.
+# Asked only if a stratum of the study uses them.
 _ON_DEMAND = frozenset({"residence", "identity_region"})
 
 CHOICES: dict[str, Choices] = {question.name: question.choices for question in FIELDS}
-"""Field of the profile -> (stored value, label). An empty list of choices is a free text."""
+"""Profile field -> (stored value, label). Without choices the field is a free text."""
 
 
-def asked(
+def questions_for(
     *,
     strata_texts: Iterable[str] = (),
     own_questions: Sequence[Mapping[str, Any]] = (),
     answered: Iterable[str] = (),
     language: str = "",
 ) -> tuple[Question, ...]:
-    """The questions for somebody, by the strata and the own questions of their studies.
+    """The questions for somebody, from the strata and the own questions of their studies.
 
-    `own_questions` as in Study.questions: field, label, choices, translations; an answer is kept under its
-    field, which strata can name like any other. They are asked in `language` as far as they are translated.
-    `answered`: fields they have answered before, which stay on the page so that they can be taken back.
+    `own_questions` is as in Study.questions: field, label, choices, translations. They are in `language` if
+    they are translated. `answered`: fields that they have answered before, which stay on the page so that
+    the answers can be removed.
     """
-    named = fields_named(strata_texts)
-    wanted = named | set(answered)
-    found = [
-        replace(question, decides=question.decides or question.name in named)
+    in_strata = _fields_in_strata(strata_texts)
+    needed = in_strata | set(answered)
+    questions = [
+        replace(question, decides=question.decides or question.name in in_strata)
         for question in FIELDS
-        if question.name not in _ON_DEMAND or question.name in wanted
+        if question.name not in _ON_DEMAND or question.name in needed
     ]
     for own in own_questions:
         name = str(own["field"])
-        if name not in {*CHOICES, *(question.name for question in found)}:
-            found.append(_own(own, decides=name in named, language=language))
-    return tuple(found)
+        if name not in {*CHOICES, *(question.name for question in questions)}:
+            questions.append(_own_question(own, decides=name in in_strata, language=language))
+    return tuple(questions)
 
 
-def _own(own: Mapping[str, Any], *, decides: bool, language: str) -> Question:
-    """A study's own question. What is kept of a choice is what it says in English."""
+def _own_question(own: Mapping[str, Any], *, decides: bool, language: str) -> Question:
+    """A study's own question. The stored value of a choice is its English text."""
     values = [str(choice) for choice in own.get("choices") or ()]
     translations = own.get("translations") or {}
-    label, of = translation(translations, "label", language) or (own["label"], LANGUAGE)
-    shown = values if of == LANGUAGE else translations[of].get("choices", ())
-    choices = tuple((value, str(said)) for value, said in zip(values, shown, strict=True))
-    return Question(str(own["field"]), str(label), choices, decides=decides, language=of)
+    label, written_in = translation(translations, "label", language) or (own["label"], LANGUAGE)
+    labels = values if written_in == LANGUAGE else translations[written_in].get("choices", ())
+    choices = tuple((value, str(text)) for value, text in zip(values, labels, strict=True))
+    return Question(str(own["field"]), str(label), choices, decides=decides, language=written_in)
 
 
-def fields_named(texts: Iterable[str]) -> frozenset[str]:
-    """The profile fields that strata ask for; in-region and out-region stand for theirs."""
-    named: set[str] = set()
-    for text in texts:
-        wanted = strata.resolve(text, region="any region")
-        named.update(clause.field for clause in strata.parse(wanted).clauses)
-    return frozenset(named)
+def _fields_in_strata(texts: Iterable[str]) -> frozenset[str]:
+    """The profile fields that strata use, including those behind in-region and out-region."""
+    return frozenset(
+        clause.field
+        for text in texts
+        for clause in strata.parse(strata.resolve(text, region="any region")).clauses
+    )

@@ -1,4 +1,4 @@
-"""How the API shows a study and its consent text to somebody who may take part."""
+"""A study and its consent text, as the API shows them to somebody who may take part."""
 
 from __future__ import annotations
 
@@ -15,68 +15,68 @@ class OwnStudySerializer(serializers.Serializer):
     """A study, as somebody who may take part in it sees it."""
 
     name = serializers.SlugField()
-    title = serializers.SerializerMethodField(help_text="In the language asked for, if it is translated.")
-    description = serializers.SerializerMethodField(help_text="As the title.")
+    title = serializers.SerializerMethodField(help_text="In the requested language, if it is translated.")
+    description = serializers.SerializerMethodField(help_text="In the same language as the title.")
     status = serializers.ChoiceField(choices=StudyStatus.choices)
-    contact = serializers.CharField(help_text="Who to turn to.")
+    contact = serializers.CharField(help_text="Whom participants can write to.")
     support_text = serializers.SerializerMethodField(
-        help_text="Where people who are upset find help: show it always. As the title."
+        help_text="Where people who are upset find help. Show it always. Translated like the title."
     )
     languages = serializers.SerializerMethodField(
-        help_text="In which language title, description and support_text are."
+        help_text="The languages of title, description and support_text."
     )
-    blur_images = serializers.BooleanField(help_text="Images are to stay blurred until they are revealed.")
+    blur_images = serializers.BooleanField(help_text="Blur images until they are revealed.")
     break_after = serializers.IntegerField(help_text="Minutes after which a break is offered; 0: never.")
 
     def get_title(self, study: Study) -> str:
-        return text_here(study, "title").text
+        return localized_text(study, "title").text
 
     def get_description(self, study: Study) -> str:
-        return text_here(study, "description").text
+        return localized_text(study, "description").text
 
     def get_support_text(self, study: Study) -> str:
-        return text_here(study, "support_text").text
+        return localized_text(study, "support_text").text
 
     def get_languages(self, study: Study) -> dict[str, str]:
-        return languages_here(study, *TEXTS)
+        return text_languages(study, *TEXTS)
 
 
 class ConsentTextSerializer(serializers.Serializer):
-    """What people agree to, in one language."""
+    """The consent text in one language."""
 
-    id = serializers.IntegerField(help_text="What is sent to agree.")
+    id = serializers.IntegerField(help_text="Send this id to agree.")
     version = serializers.IntegerField()
     language = serializers.CharField()
     text = serializers.CharField()
-    content_warning = serializers.CharField(help_text="To be read first.")
+    content_warning = serializers.CharField(help_text="Show it before the text.")
 
 
 class ConsentSerializer(serializers.Serializer):
-    """What taking part means."""
+    """What somebody agrees to by taking part."""
 
     study = serializers.SlugField()
     title = serializers.CharField()
     description = serializers.CharField()
     languages = serializers.DictField(
-        child=serializers.CharField(), help_text="In which language title and description are."
+        child=serializers.CharField(), help_text="The languages of title and description."
     )
     agreed = serializers.BooleanField(help_text="Whether this account agreed to this version.")
     texts = ConsentTextSerializer(many=True)
 
 
 class AgreeBody(Body):
-    """That somebody agrees."""
+    """Consent to a study."""
 
     text = serializers.IntegerField(
-        min_value=1, max_value=2**63 - 1, help_text="The text that they read: its `id`."
+        min_value=1, max_value=2**63 - 1, help_text="The `id` of the text that they read."
     )
 
 
-def text_here(study: Study, part: str) -> Told:
-    """A text of the study in the language that is asked for, as far as it is translated."""
-    return text_of(study, part, get_language() or "")
+def localized_text(study: Study, field: str) -> Told:
+    """A text of the study in the requested language, or as it was written if it is not translated."""
+    return text_of(study, field, get_language() or "")
 
 
-def languages_here(study: Study, *parts: str) -> dict[str, str]:
-    """Part -> the language that `text_here` gives it in."""
-    return {part: text_here(study, part).language for part in parts}
+def text_languages(study: Study, *fields: str) -> dict[str, str]:
+    """Field -> the language in which `localized_text` returns it."""
+    return {field: localized_text(study, field).language for field in fields}

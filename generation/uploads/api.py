@@ -49,9 +49,9 @@ class ZipBody(parsers.BaseParser):
             shutil.copyfileobj(stream, kept)
             kept.seek(0)
         except OSError as error:
-            if error.errno not in upload_spool.FULL:
+            if error.errno not in upload_spool.DISK_FULL:
                 raise
-            upload_spool.told(error)
+            upload_spool.log_disk_full(error)
             with suppress(OSError):  # closing writes, too
                 kept.close()
             while stream.read(_IN_MEMORY):  # who still sends does not hear an answer

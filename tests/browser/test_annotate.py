@@ -56,13 +56,13 @@ def test_everything_can_be_done_by_keyboard_alone(new_page, study):
     expect(page.get_by_role("heading", level=1)).to_have_text("What can be seen in a picture?")
     tab_to(page, "Begin")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("What you may come across")).to_be_visible()
+    expect(page.get_by_text("What you may see")).to_be_visible()
     tab_to(page, "agree")
     page.keyboard.press("Enter")
     page.wait_for_url("**/profile/")
     tab_to(page, "Choose: Where you are from")
     page.keyboard.type("Asia")
-    tab_to(page, "Save and go on")
+    tab_to(page, "Save and continue")
     page.keyboard.press("Enter")
 
     # digit, Enter
@@ -232,7 +232,7 @@ def test_it_all_works_without_scripts(new_page, accessible, amal):
     page.get_by_role("button", name="Submit and continue").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("'kind'")
     page.get_by_role("button", name="Stop for now").click()
-    expect(page.get_by_text("Everything you rated is saved")).to_be_visible()
+    expect(page.get_by_text("Your answers are saved")).to_be_visible()
     assert Judgement.objects.get().justification == "hard to say"
     assert not Slot.objects.filter(state=SlotState.LEASED).exists()
 

@@ -370,7 +370,7 @@ def test_whoever_does_not_get_away_from_the_page_goes_on_with_what_is_left(new_p
 def test_the_back_button_leaves_and_coming_back_goes_on(new_page, amal):
     page = new_page(amal)
     page.goto("/studies/words/")
-    page.get_by_role("link", name="Go on").click()
+    page.get_by_role("link", name="Continue").click()
     answer(page, WORDS[0], "1")
     answer(page, WORDS[1], "2")
     wait_for_attribute(page, WORDS[2])

@@ -35,7 +35,7 @@ def test_they_are_fetched_in_advance_and_each_of_them_once(new_page, bucket):
     factories.consent_text(study)
     task = factories.task(study, kind=TaskKind.DEPICTION, image_set=factories.image_set("drawn"))
     for number in (1, 2, 3):
-        name, sha256 = image_files.keep(png(60 * number))
+        name, sha256 = image_files.store(png(60 * number))
         image = factories.image(
             index=number, width=400, height=300, image_set=task.image_set, file=name, sha256=sha256
         )

@@ -43,13 +43,13 @@ def test_an_invitation_is_followed_and_left_again_by_keyboard_alone(new_page, st
     page = new_page()
     page.goto(f"/join/{invitation.code}/")
     expect(title(page)).to_have_text("You are invited")
-    tab_to(page, "Read what taking part means")
+    tab_to(page, "Read about taking part")
     page.keyboard.press("Enter")
     expect(title(page)).to_have_text("Before you begin")
     tab_to(page, "I have read this and agree")
     page.keyboard.press("Enter")
     expect(title(page)).to_have_text("About you")
-    tab_to(page, "Go on without")
+    tab_to(page, "Continue without saving")
     page.keyboard.press("Enter")
     expect(title(page)).to_contain_text("sombrero")
 
@@ -61,7 +61,7 @@ def test_an_invitation_is_followed_and_left_again_by_keyboard_alone(new_page, st
     expect(title(page)).to_have_text("Stop, or withdraw your data")
     tab_to(page, "Only stop taking part")
     page.keyboard.press("ArrowDown")
-    tab_to(page, "I want my answers taken out")
+    tab_to(page, "I want to withdraw my answers")
     page.keyboard.press("Space")
     tab_to(page, "Confirm")
     page.keyboard.press("Enter")
@@ -74,14 +74,14 @@ def test_somebody_from_a_platform_does_the_work_and_gets_the_code(new_page, stud
     page = new_page(width=320, height=640)
     page.goto(ENTER)
     page.get_by_role("button", name="I have read this and agree").click()
-    page.get_by_role("link", name="Go on without").click()
+    page.get_by_role("link", name="Continue without saving").click()
     expect(title(page)).to_contain_text("sombrero")
     wait_for_item(page)
     page.get_by_text("Strongly agree").click()
     page.get_by_role("button", name="Submit and continue").click()
     expect(title(page)).to_have_text("Enough for today")
     expect(page.get_by_text("C1AB2", exact=True)).to_be_visible()
-    back = page.get_by_role("link", name="Hand in and go back to the platform")
+    back = page.get_by_role("link", name="Submit and return to the platform")
     expect(back).to_have_attribute("href", "https://app.prolific.com/submissions/complete?cc=C1AB2")
     assert Response.objects.count() == 1
 
@@ -100,7 +100,7 @@ def test_every_page_is_accessible_and_fits_a_phone(new_page, accessible_everywhe
         accessible(page)
 
     look(guest, f"/join/{code}/", "You are invited")
-    look(guest, "/studies/words/enter/?PROLIFIC_PID=5f8d", "This link is not complete")
+    look(guest, "/studies/words/enter/?PROLIFIC_PID=5f8d", "This link is incomplete")
     Slot.objects.update(state=SlotState.FILLED)
     look(guest, ENTER, "All places are taken")
     Slot.objects.update(state=SlotState.OPEN)
@@ -115,14 +115,14 @@ def test_every_page_is_accessible_and_fits_a_phone(new_page, accessible_everywhe
     look(page, "/studies/words/profile/", "About you")
     look(page, "/studies/words/", study.title)
     look(page, "/studies/words/withdraw/", "Stop, or withdraw your data")
-    page.get_by_label("Stop, and take my answers").check()
+    page.get_by_label("Stop and withdraw my answers").check()
     page.get_by_role("button", name="Confirm").click()
     expect(page.get_by_text("Please confirm: this cannot be undone.")).to_be_visible()
     accessible(page)
     look(page, "/studies/words/thanks/", "Thank you")
     for status, words in (
         (EnrolmentStatus.BLOCKED, "You get no more items in this study"),
-        (EnrolmentStatus.SCREENED_OUT, "Thank you for trying"),
+        (EnrolmentStatus.SCREENED_OUT, "Thank you for taking part in the training"),
         (EnrolmentStatus.FINISHED, "You have stopped"),
         (EnrolmentStatus.WITHDRAWN, "You have withdrawn"),
     ):
@@ -137,7 +137,7 @@ def test_every_page_is_accessible_and_fits_a_phone(new_page, accessible_everywhe
     look(page, "/studies/words/thanks/", "Thank you")
     study.status = StudyStatus.PAUSED
     study.save()
-    look(page, "/studies/words/thanks/", "The study is having a break")
+    look(page, "/studies/words/thanks/", "The study is paused")
 
 
 def test_the_care_at_the_foot_of_a_page_opens_without_leaving_it(new_page, accessible, study):

@@ -216,8 +216,8 @@ def test_a_study_is_set_up_and_opened_by_keyboard_alone(new_page, lead):
 def test_the_pages_work_without_scripts(new_page, lead, people):
     page = new_page(lead, javascript=False)
     page.goto(reverse("invitations", args=[people.name]))
-    page.get_by_label("What it is for").fill("second round")
-    page.get_by_role("button", name="Make the link").click()
+    page.get_by_label("Label").fill("second round")
+    page.get_by_role("button", name="Create the link").click()
     made = Invitation.objects.get(label="second round")
     expect(page.get_by_label("Address: second round")).to_have_value(
         f"{page.url.split('/studies')[0]}/join/{made.code}/"

@@ -122,7 +122,7 @@ def _count(run_id: int) -> dict[str, object]:
     images = Image.objects.filter(image_set=run.image_set)
     seeds = list(Provenance.objects.filter(run=run).values_list("seed", flat=True))
     damaged = [
-        image.file.name for image in images if not image_files.holds(image.file.name, sha256=image.sha256)
+        image.file.name for image in images if not image_files.is_stored(image.file.name, sha256=image.sha256)
     ]
     kept = default_storage.listdir("images")[1] if default_storage.exists("images") else []
     return {

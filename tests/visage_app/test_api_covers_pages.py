@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from annotation.accounts import wordings
+from annotation.accounts import confirmations
 from tests.annotation.api.calls import documented
 
 S = "studies/{name}"
@@ -210,5 +210,5 @@ def test_every_address_but_those_of_single_rows_stands_for_a_page(addresses):
 
 
 def test_every_action_about_an_account_has_its_address():
-    assert set(ACTIONS) == set(wordings._QUESTIONS)
+    assert set(ACTIONS) == set(confirmations.ACTIONS)
     assert set(ACTIONS.values()) <= set(PAGES["account_action"])

@@ -23,7 +23,7 @@ class DiskFull:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_arguments: Any) -> HttpResponse | None:
-        if not upload_spool.found_no_room(request):
+        if not upload_spool.ran_out_of_space(request):
             return None
         return render(request, "507.html", status=HTTPStatus.INSUFFICIENT_STORAGE)
 

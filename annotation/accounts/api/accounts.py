@@ -1,4 +1,4 @@
-"""Everybody there is, and what they may do. For admins: here alone a name stands beside a pseudonym."""
+"""People and their roles, for admins. Only here is a name shown next to a pseudonym."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ from rest_framework.response import Response
 from annotation import policies
 from annotation.accounts.queries import accounts as account_queries
 from annotation.accounts.queries.accounts import Person
-from annotation.accounts.serializers import DoneSerializer, EverybodySerializer, LinkSerializer, RolesBody
+from annotation.accounts.serializers import (
+    PasswordLinkSerializer,
+    PersonActionSerializer,
+    PersonDetailsSerializer,
+    RolesBody,
+)
 from annotation.accounts.services import accounts
 from annotation.api.errors import Conflict, refusals
 from annotation.api.pages import listing, page, page_of
@@ -36,83 +41,85 @@ AccountsQuery = listing(
     kind=serializers.ChoiceField(
         choices=sorted(_KINDS),
         default="account",
-        help_text="no_account: annotators who cannot log in, from imported or simulated answers.",
+        help_text="no_account: annotators from imported or simulated answers, who cannot log in.",
     ),
     text=serializers.CharField(
-        required=False, max_length=200, help_text="In name, e-mail or pseudonym; or all of a platform's id."
+        required=False,
+        max_length=200,
+        help_text="Part of a name, e-mail or pseudonym, or a complete platform id.",
     ),
     role=serializers.ChoiceField(
-        choices=account_queries.ROLES, required=False, help_text="Only who has this role."
+        choices=account_queries.ROLES, required=False, help_text="Only people with this role."
     ),
     state=serializers.ChoiceField(
         choices=["off", *EnrolmentStatus.values],
         required=False,
-        help_text="off: accounts that are switched off; else: who stands so in some study.",
+        help_text="off: accounts that are switched off. Else: people with this status in a study.",
     ),
 )
-REFUSED = {409: OpenApiResponse(description="It cannot be done about them; detail says why.")}
+REFUSED = {409: OpenApiResponse(description="Not possible; detail says why.")}
 
 
 class Accounts(Resource):
-    """Everybody who can log in, or, asked for apart, annotators who cannot."""
+    """Accounts, or annotators without one."""
 
     scopes: ClassVar = SCOPES
 
     @extend_schema(
         operation_id="accounts_list",
         parameters=[AccountsQuery],
-        responses=page_of(EverybodySerializer),
+        responses=page_of(PersonDetailsSerializer),
         tags=TAGS,
     )
     def get(self, request: Request) -> Response:
-        for_admins(request)
+        require_admin(request)
         query = self.query(AccountsQuery)
         kind = _KINDS[query["kind"]]
-        asked = {key: query[key] for key in ("text", "role", "state") if key in query}
+        filters = {key: query[key] for key in ("text", "role", "state") if key in query}
         return page(
             request,
-            account_queries.rows(kind=kind, **asked),
+            account_queries.search(kind=kind, **filters),
             query=query,
             kind=AccountsQuery,
-            row=EverybodySerializer,
+            row=PersonDetailsSerializer,
             shown=lambda found: account_queries.persons(kind, found),
         )
 
 
 class OneAccount(Resource):
-    """Somebody."""
+    """A person."""
 
     scopes: ClassVar = SCOPES
 
-    @extend_schema(operation_id="accounts_read", responses=EverybodySerializer, tags=TAGS)
+    @extend_schema(operation_id="accounts_read", responses=PersonDetailsSerializer, tags=TAGS)
     def get(self, request: Request, who: str) -> Response:
-        return _told(person_of(request, who))
+        return _person_response(get_person(request, who))
 
     @extend_schema(
         operation_id="accounts_change",
         request=RolesBody,
-        responses={200: EverybodySerializer, **REFUSED},
+        responses={200: PersonDetailsSerializer, **REFUSED},
         tags=TAGS,
     )
     def patch(self, request: Request, who: str) -> Response:
-        """Give or take a role, switch an account on or off: all of it or nothing."""
-        person = person_of(request, who)
-        asked = self.body(RolesBody)
+        """Give or remove roles, switch the account on or off: all changes or none."""
+        person = get_person(request, who)
+        body = self.body(RolesBody)
         changes: dict[str, Callable[..., bool]] = {
             "active": accounts.set_active,
-            "creates_studies": accounts.set_may_set_up,
-            # at last: who takes it from themselves can do no more
+            "creates_studies": accounts.set_may_create_studies,
+            # Last, because admins who remove their own role cannot do more.
             "admin": accounts.set_admin,
         }
-        user = _account(person)
+        user = _require_account(person)
         with refusals(accounts.AccountRefused), transaction.atomic():
             for name, change in changes.items():
-                if name in asked:
-                    change(user=user, on=asked[name], by=request.user)
-        return _told(_again(person))
+                if name in body:
+                    change(user=user, on=body[name], by=request.user)
+        return _person_response(_reload(person))
 
 
-class Led(Resource):
+class StudyLead(Resource):
     """Whether somebody leads a study."""
 
     scopes: ClassVar = SCOPES
@@ -120,128 +127,135 @@ class Led(Resource):
     @extend_schema(
         operation_id="accounts_lead",
         request=None,
-        responses={200: EverybodySerializer, **REFUSED},
+        responses={200: PersonDetailsSerializer, **REFUSED},
         tags=TAGS,
     )
     def put(self, request: Request, who: str, name: str) -> Response:
-        """Let somebody lead a study."""
+        """Make somebody a lead of a study."""
         return self._set(request, who, name, on=True)
 
-    @extend_schema(operation_id="accounts_unlead", responses={200: EverybodySerializer, **REFUSED}, tags=TAGS)
+    @extend_schema(
+        operation_id="accounts_unlead", responses={200: PersonDetailsSerializer, **REFUSED}, tags=TAGS
+    )
     def delete(self, request: Request, who: str, name: str) -> Response:
-        """Let somebody lead a study no more."""
+        """Remove somebody as a lead of a study."""
         return self._set(request, who, name, on=False)
 
     def _set(self, request: Request, who: str, name: str, *, on: bool) -> Response:
-        person = person_of(request, who)
+        person = get_person(request, who)
         study = get_object_or_404(Study, name=name)
         with refusals(accounts.AccountRefused):
-            accounts.set_lead(user=_account(person), study=study, on=on, by=request.user)
-        return _told(_again(person))
+            accounts.set_lead(user=_require_account(person), study=study, on=on, by=request.user)
+        return _person_response(_reload(person))
 
 
 class PasswordLink(Resource):
-    """A way to a new password, since no mail is sent."""
+    """A password reset link. The program sends no mail."""
 
     scopes: ClassVar = SCOPES
 
     @extend_schema(
         operation_id="accounts_password_link",
         request=None,
-        responses={201: LinkSerializer, **REFUSED},
+        responses={201: PasswordLinkSerializer, **REFUSED},
         tags=TAGS,
     )
     def post(self, request: Request, who: str) -> Response:
-        """Make a link with which somebody sets a password, once. It is shown here alone. The password they
-        have works until then."""
-        person = person_of(request, who)
+        """Create a link to set a password, once. It is shown only here. The current password works until
+        then."""
+        person = get_person(request, who)
         with refusals(accounts.AccountRefused):
-            uid, token = accounts.password_link(user=_account(person), by=request.user)
+            uid, token = accounts.password_link(user=_require_account(person), by=request.user)
         url = request.build_absolute_uri(reverse("password_reset_confirm", args=[uid, token]))
-        return Response(LinkSerializer({"url": url}).data, status=201)
+        return Response(PasswordLinkSerializer({"url": url}).data, status=201)
 
 
 class SecondFactor(Resource):
-    """The second step of somebody's login."""
+    """Somebody's two-factor authentication."""
 
     scopes: ClassVar = SCOPES
 
     @extend_schema(
         operation_id="accounts_remove_second_factor",
-        responses={204: OpenApiResponse(description="The password alone is asked for."), **REFUSED},
+        responses={204: OpenApiResponse(description="They log in with the password alone."), **REFUSED},
         tags=TAGS,
     )
     def delete(self, request: Request, who: str) -> Response:
-        """Take it away from somebody who lost their device; they can set up another."""
-        person = person_of(request, who)
+        """Remove it for somebody who lost their device. They can set it up again."""
+        person = get_person(request, who)
         with refusals(accounts.AccountRefused):
-            accounts.remove_second_factor(user=_account(person), by=request.user)
+            accounts.remove_second_factor(user=_require_account(person), by=request.user)
         return Response(status=204)
 
 
 class BlockEverywhere(Resource):
-    """Give somebody no more items in any study; what they hold goes to others, what they answered stays."""
+    """Stop giving items to somebody in all studies. Items in progress go to others; their answers stay."""
 
     scopes: ClassVar = SCOPES
 
     @extend_schema(
-        operation_id="accounts_block", request=None, responses={200: DoneSerializer, **REFUSED}, tags=TAGS
+        operation_id="accounts_block",
+        request=None,
+        responses={200: PersonActionSerializer, **REFUSED},
+        tags=TAGS,
     )
     def post(self, request: Request, who: str) -> Response:
-        return _acted(request, who, accounts.block_everywhere)
+        return _act(request, who, accounts.block_everywhere)
 
 
 class ReleaseEverywhere(Resource):
-    """Return to the queues all that somebody holds. Answers that still come are kept."""
+    """Return all of somebody's items in progress to the queues. Answers that still arrive are saved."""
 
     scopes: ClassVar = SCOPES
 
     @extend_schema(
-        operation_id="accounts_release", request=None, responses={200: DoneSerializer, **REFUSED}, tags=TAGS
+        operation_id="accounts_release",
+        request=None,
+        responses={200: PersonActionSerializer, **REFUSED},
+        tags=TAGS,
     )
     def post(self, request: Request, who: str) -> Response:
-        return _acted(request, who, accounts.release_everywhere)
+        return _act(request, who, accounts.release_everywhere)
 
 
-def for_admins(request: Request) -> None:
-    """404 for everybody else, as if there were nothing."""
+def require_admin(request: Request) -> None:
+    """404 for anybody but an admin."""
     if not policies.is_admin(request.user):
         raise Http404
 
 
-def person_of(request: Request, who: str) -> Person:
-    for_admins(request)
+def get_person(request: Request, who: str) -> Person:
+    require_admin(request)
     found = account_queries.person(who)
     if found is None:
         raise Http404
     return found
 
 
-def annotator_of(person: Person) -> Annotator:
+def require_annotator(person: Person) -> Annotator:
     if person.annotator is None:
-        raise Conflict("They are no annotator.", state="no_annotator")
+        raise Conflict("They are not an annotator.", state="no_annotator")
     return person.annotator
 
 
-def _account(person: Person) -> Any:
+def _require_account(person: Person) -> Any:
     if person.user is None:
         raise Conflict("They have no account.", state="no_account")
     return person.user
 
 
-def _acted(request: Request, who: str, act: Callable[..., int]) -> Response:
-    person = person_of(request, who)
-    done = act(annotator=annotator_of(person), by=request.user)
-    return Response(DoneSerializer({"person": _again(person), "changed": done}).data)
+def _act(request: Request, who: str, action: Callable[..., int]) -> Response:
+    person = get_person(request, who)
+    changed = action(annotator=require_annotator(person), by=request.user)
+    return Response(PersonActionSerializer({"person": _reload(person), "changed": changed}).data)
 
 
-def _again(person: Person) -> Person:
-    """As they stand now."""
+def _reload(person: Person) -> Person:
     found = account_queries.person(person.who)
     if found is None:
         raise Http404
     return found
 
 
-def _told(person: Person) -> Response:
-    return Response(EverybodySerializer(person).data)
+def _person_response(person: Person) -> Response:
+    return Response(PersonDetailsSerializer(person).data)

@@ -1,4 +1,4 @@
-"""Whose account a request comes from, and what its token may do."""
+"""The account and the token of a request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from annotation.models import ApiToken, Scope
 
 
 class TokenSerializer(serializers.Serializer):
-    """The token by which this request came. Tokens are made on the page /tokens/."""
+    """The token that this request was made with. Tokens are created on the page /tokens/."""
 
     name = serializers.CharField()
     prefix = serializers.CharField(help_text="How its secret begins.")
@@ -24,25 +24,25 @@ class TokenSerializer(serializers.Serializer):
 
 
 class AccountSerializer(serializers.Serializer):
-    """The account that the request stands for."""
+    """The account that makes the request."""
 
     username = serializers.CharField()
-    admin = serializers.BooleanField(help_text="May do everything.")
-    creates_studies = serializers.BooleanField(help_text="May set up studies.")
-    token = TokenSerializer(allow_null=True, help_text="null: logged in in the browser.")
+    admin = serializers.BooleanField(help_text="Can do everything.")
+    creates_studies = serializers.BooleanField(help_text="Can set up studies.")
+    token = TokenSerializer(allow_null=True, help_text="null: a browser session.")
 
 
 class Account(Resource):
-    """Who this request stands for, and what its token may do."""
+    """The account that makes this request, and what its token may do."""
 
     scopes: ClassVar = {"GET": None}
 
     @extend_schema(operation_id="account_read", responses=AccountSerializer, tags=["account"])
     def get(self, request: Request) -> Response:
-        told = {
+        data = {
             "username": request.user.get_username(),
             "admin": policies.is_admin(request.user),
             "creates_studies": policies.may_create_studies(request.user),
             "token": request.auth if isinstance(request.auth, ApiToken) else None,
         }
-        return Response(AccountSerializer(told).data)
+        return Response(AccountSerializer(data).data)

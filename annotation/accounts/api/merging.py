@@ -1,4 +1,4 @@
-"""People who came twice made one, and people who are erased. For admins; neither can be undone."""
+"""Merging and erasing people, for admins. Neither can be undone."""
 
 from __future__ import annotations
 
@@ -9,26 +9,24 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.accounts.api.accounts import REFUSED, SCOPES, TAGS, annotator_of, person_of
+from annotation.accounts.api.accounts import REFUSED, SCOPES, TAGS, get_person, require_annotator
 from annotation.accounts.queries import accounts
-from annotation.accounts.services import erasure, merging
+from annotation.accounts.services import erasure, merging, merging_plan
 from annotation.api.errors import Refused, refusals
 from annotation.api.resource import Body, Query, Resource
 from annotation.models import Annotator, EnrolmentStatus
 
 
 class StudyPlanSerializer(serializers.Serializer):
-    """What merging does in a study where the duplicate is."""
+    """What merging does in one of the duplicate's studies."""
 
     study = serializers.SlugField(source="study.name")
-    status = serializers.ChoiceField(
-        choices=EnrolmentStatus.choices, help_text="How they stand in it afterwards."
-    )
-    answers = serializers.IntegerField(help_text="Answers that change hands.")
+    status = serializers.ChoiceField(choices=EnrolmentStatus.choices, help_text="Their status afterwards.")
+    answers = serializers.IntegerField(help_text="Answers that are transferred.")
     twice = serializers.IntegerField(
-        help_text="Units that both answered: the second answer becomes a surplus."
+        help_text="Units that both answered. The second answer becomes a surplus."
     )
-    held = serializers.IntegerField(help_text="Items in hand of the two, which go back to the queue.")
+    held = serializers.IntegerField(help_text="Items in progress of both, which go back to the queue.")
     skips = serializers.IntegerField()
 
 
@@ -37,18 +35,19 @@ class MergeSerializer(serializers.Serializer):
 
     studies = StudyPlanSerializer(many=True)
     added = serializers.ListField(
-        child=serializers.CharField(), help_text="Fields of the profile taken from the duplicate."
+        child=serializers.CharField(), help_text="Profile fields taken from the duplicate."
     )
     dropped = serializers.ListField(
-        child=serializers.CharField(), help_text="Fields that both filled in: the kept one's stay."
+        child=serializers.CharField(),
+        help_text="Profile fields that both answered. The kept annotator's answers stay.",
     )
     account = serializers.ChoiceField(
         choices=["none", "taken over", "deleted", "switched off"],
-        help_text="What becomes of the duplicate's account.",
+        help_text="What happens to the duplicate's account.",
     )
 
 
-_DUPLICATE = "Pseudonym of the annotator who becomes part of this one."
+_DUPLICATE = "Pseudonym of the annotator who is merged into this one."
 
 
 class MergeQuery(Query):
@@ -56,7 +55,7 @@ class MergeQuery(Query):
 
 
 class MergeBody(Body):
-    """Whom to make one with this person."""
+    """The annotator to merge into this person."""
 
     duplicate = serializers.CharField(max_length=80, help_text=_DUPLICATE)
 
@@ -66,7 +65,7 @@ class ErasedSerializer(serializers.Serializer):
 
     studies = serializers.IntegerField(help_text="Studies that they are withdrawn from.")
     answers = serializers.IntegerField()
-    slots_reopened = serializers.IntegerField(help_text="Places in studies that open again.")
+    slots_reopened = serializers.IntegerField(help_text="Slots that are open again.")
     skips = serializers.IntegerField()
     consents = serializers.IntegerField()
     profile_fields = serializers.IntegerField()
@@ -75,7 +74,7 @@ class ErasedSerializer(serializers.Serializer):
 
 
 class Merge(Resource):
-    """Somebody who came twice made one annotator again."""
+    """Merge two annotators who are one person."""
 
     scopes: ClassVar = SCOPES
 
@@ -86,11 +85,11 @@ class Merge(Resource):
         tags=TAGS,
     )
     def get(self, request: Request, who: str) -> Response:
-        """What merging would do; nothing is changed."""
-        kept = annotator_of(person_of(request, who))
-        duplicate = _called(self.query(MergeQuery)["duplicate"])
-        with refusals(merging.MergeRefused):
-            plan = merging.preview(kept=kept, duplicate=duplicate)
+        """What merging would do. Changes nothing."""
+        kept = require_annotator(get_person(request, who))
+        duplicate = _annotator_by_pseudonym(self.query(MergeQuery)["duplicate"])
+        with refusals(merging_plan.MergeRefused):
+            plan = merging_plan.preview(kept=kept, duplicate=duplicate)
         return Response(MergeSerializer(plan).data)
 
     @extend_schema(
@@ -100,17 +99,17 @@ class Merge(Resource):
         tags=TAGS,
     )
     def post(self, request: Request, who: str) -> Response:
-        """Make the duplicate part of this annotator, for good. Of two answers to one unit the first stands,
-        the second becomes a surplus."""
-        kept = annotator_of(person_of(request, who))
-        duplicate = _called(self.body(MergeBody)["duplicate"])
-        with refusals(merging.MergeRefused):
+        """Merge the duplicate into this annotator, permanently. If both answered a unit, the first answer
+        stays and the second becomes a surplus."""
+        kept = require_annotator(get_person(request, who))
+        duplicate = _annotator_by_pseudonym(self.body(MergeBody)["duplicate"])
+        with refusals(merging_plan.MergeRefused):
             plan = merging.merge(kept=kept, duplicate=duplicate, by=request.user)
         return Response(MergeSerializer(plan).data)
 
 
 class Erasure(Resource):
-    """Erasing a person: all that they said, and all that says who they are."""
+    """Erase a person: their answers and everything that identifies them."""
 
     scopes: ClassVar = SCOPES
 
@@ -118,11 +117,11 @@ class Erasure(Resource):
         operation_id="accounts_erase_preview", responses={200: ErasedSerializer, **REFUSED}, tags=TAGS
     )
     def get(self, request: Request, who: str) -> Response:
-        """What erasing would delete; nothing is changed."""
-        person = person_of(request, who)
+        """What erasing would delete. Changes nothing."""
+        person = get_person(request, who)
         with refusals(erasure.ErasureRefused):
-            would = erasure.preview(annotator=person.annotator, user=person.user)
-        return Response(ErasedSerializer(would).data)
+            preview = erasure.preview(annotator=person.annotator, user=person.user)
+        return Response(ErasedSerializer(preview).data)
 
     @extend_schema(
         operation_id="accounts_erase",
@@ -131,16 +130,16 @@ class Erasure(Resource):
         tags=TAGS,
     )
     def post(self, request: Request, who: str) -> Response:
-        """Erase them for good. A record with numbers and no name stays, and what exports, releases and
-        backups made before hold."""
-        person = person_of(request, who)
+        """Erase the person permanently. An audit record with numbers but no name stays. Earlier exports,
+        releases and backups are not changed."""
+        person = get_person(request, who)
         with refusals(erasure.ErasureRefused):
-            done = erasure.erase(annotator=person.annotator, user=person.user, by=request.user)
-        return Response(ErasedSerializer(done).data)
+            erased = erasure.erase(annotator=person.annotator, user=person.user, by=request.user)
+        return Response(ErasedSerializer(erased).data)
 
 
-def _called(pseudonym: str) -> Annotator:
-    found = accounts.who_is(pseudonym)
+def _annotator_by_pseudonym(pseudonym: str) -> Annotator:
+    found = accounts.person_by_pseudonym(pseudonym)
     if found is None or found.annotator is None:
-        raise Refused("duplicate: nobody has that pseudonym. Copy it from the list of accounts.")
+        raise Refused("duplicate: nobody has this pseudonym. Copy it from the list of accounts.")
     return found.annotator

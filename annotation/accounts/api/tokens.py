@@ -1,4 +1,4 @@
-"""One's own tokens: which there are, and ending one that leaked. Made they are by people (docs/api.md)."""
+"""An account's own tokens: list and revoke them. They are created on a page or by a command (docs/api.md)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from annotation.api.resource import Resource
 from annotation.models import ApiToken, Scope
 
 TAGS = ["account"]
-REVOKED = {204: OpenApiResponse(description="It opens nothing any more.")}
+REVOKED = {204: OpenApiResponse(description="It is revoked.")}
 
 
 class OwnTokenSerializer(serializers.Serializer):
-    """A token of this account; its secret is kept nowhere."""
+    """A token of this account. Its secret is not stored."""
 
     id = serializers.IntegerField(source="token.pk")
     name = serializers.CharField(source="token.name")
@@ -32,7 +32,7 @@ class OwnTokenSerializer(serializers.Serializer):
         source="token.scopes", child=serializers.ChoiceField(choices=Scope.choices)
     )
     state = serializers.ChoiceField(choices=token_queries.STATES)
-    in_use = serializers.SerializerMethodField(help_text="Whether this request came by it.")
+    in_use = serializers.SerializerMethodField(help_text="Whether this request was made with it.")
     created_at = serializers.DateTimeField(source="token.created_at")
     expires_at = serializers.DateTimeField(source="token.expires_at")
     last_used_at = serializers.DateTimeField(
@@ -49,13 +49,13 @@ TokensQuery = listing(
     orders={"id": "pk"},
     default="-id",
     state=serializers.ChoiceField(
-        choices=token_queries.STATES, required=False, help_text="Only tokens that are so."
+        choices=token_queries.STATES, required=False, help_text="Only tokens in this state."
     ),
 )
 
 
 class OwnTokens(Resource):
-    """The tokens of the account that the request stands for."""
+    """The tokens of this account."""
 
     @extend_schema(
         operation_id="tokens_list",
@@ -67,33 +67,33 @@ class OwnTokens(Resource):
         query = self.query(TokensQuery)
         return page(
             request,
-            token_queries.selected(request.user, state=query.get("state", "")),
+            token_queries.filter_by_state(request.user, state=query.get("state", "")),
             query=query,
             kind=TokensQuery,
             row=OwnTokenSerializer,
-            shown=token_queries.rows,
+            shown=token_queries.token_rows,
         )
 
 
 class OneOwnToken(Resource):
-    """A token of the account that the request stands for."""
+    """A token of this account."""
 
     @extend_schema(operation_id="tokens_revoke", responses=REVOKED, tags=TAGS)
     def delete(self, request: Request, number: int) -> Response:
-        """Revoke it; nothing happens if it was revoked before."""
+        """Revoke it. Idempotent."""
         token = get_object_or_404(ApiToken, pk=number, user=request.user)
         tokens.revoke(token=token, by=request.user)
         return Response(status=204)
 
 
 class TokenInUse(Resource):
-    """The token by which this request came."""
+    """The token that this request was made with."""
 
     scopes: ClassVar = {"DELETE": None}
 
     @extend_schema(operation_id="account_revoke_token", responses=REVOKED, tags=TAGS)
     def delete(self, request: Request) -> Response:
-        """Revoke it: whatever its scopes, a token that leaked can be ended by whoever finds it."""
+        """Revoke it, whatever its scopes: whoever finds a leaked token can end it."""
         if not isinstance(request.auth, ApiToken):
             raise Http404
         tokens.revoke(token=request.auth, by=request.user)

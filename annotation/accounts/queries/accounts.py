@@ -1,7 +1,7 @@
-"""What admins see of everybody: accounts, and annotators without one (DESIGN §11).
+"""People as admins see them: accounts, and annotators without one (DESIGN §11).
 
-Here alone a name stands beside a pseudonym. A platform's id is searched for and never shown. No count of
-queries grows with the rows of a page.
+Only here is a name shown next to a pseudonym. A platform id can be searched for, but is never shown. The
+number of queries does not depend on the number of rows.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from annotation.models import (
     SlotState,
     Study,
 )
+from annotation.participation.constants import LEFT_STATUSES
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -34,12 +35,11 @@ if TYPE_CHECKING:
 PER_PAGE = 50
 ROLES = ("admin", "set_up", "lead", "annotator", "none")
 STATES = ("off", "no_account", *EnrolmentStatus.values)
-_WHO = ("kind", "number")
 
 
 @dataclass(frozen=True)
-class Part:
-    """One study that somebody takes part in."""
+class PersonEnrolment:
+    """A person's enrolment in a study. `held`: leased items."""
 
     enrolment: Enrolment
     held: int
@@ -48,15 +48,15 @@ class Part:
 
 @dataclass
 class Person:
-    """An account, an annotator, or both of one person. `who` names them in addresses: u7 is account 7, and
-    a5 is annotator 5, who has no account."""
+    """An account, an annotator, or both. `who` is their key in URLs: u7 is account 7; a5 is annotator 5, who
+    has no account."""
 
     who: str
     user: User | None = None
     annotator: Annotator | None = None
-    sets_up: bool = False
+    may_create_studies: bool = False
     leads: list[Study] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
+    enrolments: list[PersonEnrolment] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -67,104 +67,104 @@ class Person:
 
     @property
     def held(self) -> int:
-        return sum(part.held for part in self.parts)
+        return sum(each.held for each in self.enrolments)
 
     @property
     def last_seen(self) -> datetime | None:
-        """The last login, answer, skip, or item given out."""
+        """The last login, answer, skip or lease."""
         login = self.user.last_login if self.user is not None else None
-        moments = [login, *(part.last_seen for part in self.parts)]
-        return max((moment for moment in moments if moment is not None), default=None)
+        times = [login, *(each.last_seen for each in self.enrolments)]
+        return max((time for time in times if time is not None), default=None)
 
     @property
     def may_be_blocked(self) -> bool:
-        gone = (EnrolmentStatus.BLOCKED, EnrolmentStatus.WITHDRAWN, EnrolmentStatus.SCREENED_OUT)
-        return any(part.enrolment.status not in gone for part in self.parts)
+        not_blockable = LEFT_STATUSES | {EnrolmentStatus.BLOCKED}
+        return any(each.enrolment.status not in not_blockable for each in self.enrolments)
 
 
 def people(
     *, text: str = "", role: str = "", state: str = "", page: str | int | None = 1
 ) -> tuple[Page[dict[str, Any]], list[Person]]:
-    """A page of accounts and of annotators without one, who came last first.
+    """A page of accounts and annotators without one, newest first.
 
-    `text` is looked for in names, e-mail addresses and pseudonyms, and is compared with platforms' ids as a
-    whole; `role` is one of ROLES and `state` one of STATES, anything else asks for nothing.
+    `text` is searched for in names, e-mail addresses and pseudonyms; a platform id must match completely.
+    `role` is one of ROLES and `state` one of STATES; other values are ignored.
     """
-    accounts, seats = _accounts(text, role, state), _seats(text, role, state)
-    both = _keys(accounts, "u", "date_joined").union(_keys(seats, "a", "created_at"), all=True)
-    found = Paginator(both.order_by("-came", "kind", "-number"), PER_PAGE).get_page(page)
-    keys = [(row["kind"], row["number"]) for row in found.object_list]
-    return found, _persons(keys)
+    accounts = _keys(_accounts(text, role, state), "u", "date_joined")
+    annotators = _keys(_annotators_without_account(text, role, state), "a", "created_at")
+    both = accounts.union(annotators, all=True).order_by("-joined", "kind", "-number")
+    found = Paginator(both, PER_PAGE).get_page(page)
+    return found, _load_persons([(row["kind"], row["number"]) for row in found.object_list])
 
 
 def person(who: str) -> Person | None:
-    """Who is called `who` in addresses; None if there is nobody. An annotator with an account is found by
-    the account alone, so that everybody has one address."""
+    """The person with the key `who`, or None. An annotator with an account is found only by the account, so
+    that everybody has one URL."""
     kind, number = who[:1], who[1:]
     if kind not in {"u", "a"} or not number.isdecimal() or not number.isascii() or len(number) > 18:
         return None
     key = (kind, int(number))
-    there = (
+    found = (
         get_user_model().objects.filter(pk=key[1])
         if kind == "u"
         else Annotator.objects.filter(pk=key[1], user__isnull=True)
     )
-    return _persons([key])[0] if there.exists() else None
+    return _load_persons([key])[0] if found.exists() else None
 
 
-def rows(*, kind: str, text: str = "", role: str = "", state: str = "") -> QuerySet[Any]:
-    """The same search for a reader who goes through everybody row by row: accounts (`kind` u), or annotators
-    who have none (a)."""
-    found: QuerySet[Any] = (_accounts if kind == "u" else _seats)(text, role, state)
-    return found
+def search(*, kind: str, text: str = "", role: str = "", state: str = "") -> QuerySet[Any]:
+    """The same search in one table: accounts (`kind` u), or annotators without one (a)."""
+    return _accounts(text, role, state) if kind == "u" else _annotators_without_account(text, role, state)
 
 
-def persons(kind: str, found: Iterable[Any]) -> list[Person]:
-    """Who the rows of `rows` are: a few queries, however many they are."""
-    return _persons([(kind, row.pk) for row in found])
+def persons(kind: str, rows: Iterable[Any]) -> list[Person]:
+    """The persons of the rows that `search` found. The number of queries does not depend on how many."""
+    return _load_persons([(kind, row.pk) for row in rows])
 
 
-def who_is(pseudonym: str) -> Person | None:
+def person_by_pseudonym(pseudonym: str) -> Person | None:
     """The person with this pseudonym."""
-    seat = Annotator.objects.filter(pseudonym=pseudonym).first()
-    if seat is None:
+    annotator = Annotator.objects.filter(pseudonym=pseudonym).first()
+    if annotator is None:
         return None
-    return person(f"a{seat.pk}" if seat.user_id is None else f"u{seat.user_id}")
+    return person(f"a{annotator.pk}" if annotator.user_id is None else f"u{annotator.user_id}")
 
 
-def not_led_by(user: User) -> QuerySet[Study]:
-    """The studies that `user` could be made a lead of: neither leads nor takes part in."""
+def leadable_studies(user: User) -> QuerySet[Study]:
+    """The studies that `user` can be made a lead of: those they neither lead nor take part in."""
     return Study.objects.exclude(leads=user).exclude(enrolments__annotator__user=user).order_by("title", "pk")
 
 
 def has_second_factor(user: User) -> bool:
-    """Whether `user` is asked for a code after the password."""
+    """Whether `user` must give a code after the password."""
     return bool(TOTPDevice.objects.filter(user=user, confirmed=True).exists())
 
 
-def _keys(rows: QuerySet[Any], kind: str, came: str) -> QuerySet[Any, dict[str, Any]]:
-    return rows.order_by().values(kind=Value(kind, output_field=CharField()), number=F("pk"), came=F(came))
+def _keys(rows: QuerySet[Any], kind: str, joined: str) -> QuerySet[Any, dict[str, Any]]:
+    return rows.order_by().values(
+        kind=Value(kind, output_field=CharField()), number=F("pk"), joined=F(joined)
+    )
 
 
 def _accounts(text: str, role: str, state: str) -> QuerySet[User]:
     found = get_user_model().objects.all()
     if text:
         fields = ("username", "first_name", "last_name", "email", "annotator__pseudonym")
-        asked = Q(pk__in=_by_platform(text).values("annotator__user"))
+        matches = Q(pk__in=_by_platform_id(text).values("annotator__user"))
         for name in fields:
-            asked |= Q(**{f"{name}__icontains": text})
+            matches |= Q(**{f"{name}__icontains": text})
         for word in text.split():
-            # "Amal Haddad" is written in two fields
-            asked |= Q(first_name__iexact=word, last_name__in=text.split())
-        found = found.filter(asked)
-    led = Exists(Study.objects.filter(leads=OuterRef("pk")))
-    sets_up = Q(pk__in=_setting_up().values("pk"))
+            # A full name is stored in two fields.
+            matches |= Q(first_name__iexact=word, last_name__in=text.split())
+        found = found.filter(matches)
+    leads = Exists(Study.objects.filter(leads=OuterRef("pk")))
+    may_create_studies = Q(pk__in=_may_create_studies().values("pk"))
     by_role = {
         "admin": Q(is_superuser=True),
-        "set_up": sets_up,
-        "lead": Q(led),
+        "set_up": may_create_studies,
+        "lead": Q(leads),
         "annotator": Q(annotator__isnull=False),
-        "none": Q(is_superuser=False, annotator__isnull=True) & ~sets_up & ~Q(led),
+        "none": Q(is_superuser=False, annotator__isnull=True) & ~may_create_studies & ~Q(leads),
     }
     if role in by_role:
         found = found.filter(by_role[role])
@@ -177,90 +177,79 @@ def _accounts(text: str, role: str, state: str) -> QuerySet[User]:
     return found
 
 
-def _seats(text: str, role: str, state: str) -> QuerySet[Annotator]:
-    """Annotators without an account."""
+def _annotators_without_account(text: str, role: str, state: str) -> QuerySet[Annotator]:
     found = Annotator.objects.filter(user__isnull=True)
     if (role not in {"", "annotator"} and role in ROLES) or state == "off":
         return found.none()
     if text:
-        found = found.filter(Q(pseudonym__icontains=text) | Q(pk__in=_by_platform(text).values("annotator")))
+        found = found.filter(
+            Q(pseudonym__icontains=text) | Q(pk__in=_by_platform_id(text).values("annotator"))
+        )
     if state in EnrolmentStatus.values:
         found = found.filter(pk__in=Enrolment.objects.filter(status=state).values("annotator"))
     return found
 
 
-def _by_platform(text: str) -> QuerySet[Enrolment]:
+def _by_platform_id(text: str) -> QuerySet[Enrolment]:
     return Enrolment.objects.filter(crowd_participant=text, annotator__isnull=False)
 
 
-def _setting_up() -> QuerySet[User]:
-    """Accounts that were allowed to set up studies; admins need no permission for it."""
+def _may_create_studies() -> QuerySet[User]:
+    """Accounts with the permission to set up studies, which admins do not need."""
     return get_user_model().objects.filter(
         user_permissions__codename="add_study", user_permissions__content_type__app_label="annotation"
     )
 
 
-def _persons(keys: Collection[tuple[str, int]]) -> list[Person]:
-    """Who `keys` name, in their order: a few queries, however many they are."""
+def _load_persons(keys: Collection[tuple[str, int]]) -> list[Person]:
+    """The persons with these keys, in this order. The number of queries does not depend on how many."""
     accounts = [number for kind, number in keys if kind == "u"]
-    lone = [number for kind, number in keys if kind == "a"]
+    without_account = [number for kind, number in keys if kind == "a"]
     users = get_user_model().objects.in_bulk(accounts)
-    seats = list(Annotator.objects.filter(Q(user__in=accounts) | Q(pk__in=lone, user__isnull=True)))
+    annotators = Annotator.objects.filter(Q(user__in=accounts) | Q(pk__in=without_account, user__isnull=True))
     found: dict[tuple[str, int], Person] = {}
     for pk, user in users.items():
         found["u", pk] = Person(who=f"u{pk}", user=user)
-    by_seat: dict[int, Person] = {}
-    for seat in seats:
-        key = ("a", seat.pk) if seat.user_id is None else ("u", seat.user_id)
-        by_seat[seat.pk] = found.setdefault(key, Person(who=f"{key[0]}{key[1]}"))
-        by_seat[seat.pk].annotator = seat
-    for pk in _setting_up().filter(pk__in=accounts).values_list("pk", flat=True):
-        found["u", pk].sets_up = True
+    by_annotator: dict[int, Person] = {}
+    for annotator in annotators:
+        key = ("a", annotator.pk) if annotator.user_id is None else ("u", annotator.user_id)
+        by_annotator[annotator.pk] = found.setdefault(key, Person(who=f"{key[0]}{key[1]}"))
+        by_annotator[annotator.pk].annotator = annotator
+    for pk in _may_create_studies().filter(pk__in=accounts).values_list("pk", flat=True):
+        found["u", pk].may_create_studies = True
     led = Study.leads.through.objects.filter(user__in=accounts).select_related("study")
     for row in led.order_by("study__title"):
         found["u", row.user_id].leads.append(row.study)
-    _add_parts(by_seat)
+    _add_enrolments(by_annotator)
     return [found[key] for key in keys if key in found]
 
 
-def _add_parts(by_seat: dict[int, Person]) -> None:
-    enrolments = Enrolment.objects.filter(annotator__in=by_seat).select_related("study", "invitation")
+def _add_enrolments(by_annotator: dict[int, Person]) -> None:
+    enrolments = Enrolment.objects.filter(annotator__in=by_annotator).select_related("study", "invitation")
     seen: defaultdict[tuple[int, int], list[datetime]] = defaultdict(list)
-    answers = Response.objects.filter(annotator__in=by_seat)
+    answers = Response.objects.filter(annotator__in=by_annotator)
     _latest(seen, answers, "unit__task__study", "submitted_at")
-    _latest(seen, Skip.objects.filter(annotator__in=by_seat), "unit__task__study", "at")
-    held = Slot.objects.filter(annotator__in=by_seat, state=SlotState.LEASED)
+    _latest(seen, Skip.objects.filter(annotator__in=by_annotator), "unit__task__study", "at")
+    held = Slot.objects.filter(annotator__in=by_annotator, state=SlotState.LEASED)
     _latest(seen, held, "study", "leased_at")
-    counted = held.order_by().values_list("annotator", "study").annotate(number=Count("pk"))
-    in_hand = {(annotator, study): number for annotator, study, number in counted}
+    counts = held.order_by().values_list("annotator", "study").annotate(number=Count("pk"))
+    held_counts = {(annotator, study): number for annotator, study, number in counts}
     for enrolment in enrolments.order_by("-joined_at", "-pk"):
         key = (enrolment.annotator_id, enrolment.study_id)
-        by_seat[enrolment.annotator_id].parts.append(
-            Part(enrolment, in_hand.get(key, 0), max(seen[key], default=None))
+        by_annotator[enrolment.annotator_id].enrolments.append(
+            PersonEnrolment(enrolment, held_counts.get(key, 0), max(seen[key], default=None))
         )
 
 
 def _latest(
     seen: defaultdict[tuple[int, int], list[datetime]],
     rows: QuerySet[Response] | QuerySet[Skip] | QuerySet[Slot],
-    study: str,
-    moment: str,
+    study_field: str,
+    time_field: str,
 ) -> None:
-    found: Iterable[Any] = rows.order_by().values_list("annotator", study).annotate(last=Max(moment))
-    for annotator, of, last in found:
+    """Add the latest time of `rows` for each annotator and study to `seen`."""
+    grouped = rows.order_by().values_list("annotator", study_field)
+    latest: Iterable[Any] = grouped.annotate(last=Max(time_field))
+    for annotator, study, last in latest:
         if last is not None:
-            seen[annotator, of].append(last)
-
-
-__all__ = [
-    "PER_PAGE",
-    "ROLES",
-    "STATES",
-    "Part",
-    "Person",
-    "has_second_factor",
-    "not_led_by",
-    "people",
-    "person",
-    "who_is",
-]
+            seen[annotator, study].append(last)

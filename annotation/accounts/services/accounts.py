@@ -1,7 +1,7 @@
-"""Accounts and what they may do: roles, switching off, a way to a new password (DESIGN §11).
+"""Accounts: roles, switching off, password reset links (DESIGN §11).
 
-Each change is recorded in its own transaction. The record names an account by its number where a role is
-given or taken, and not at all where the account is an annotator's.
+Each change writes an audit event in its transaction. The event holds the account's id if a role is given or
+removed. Other events hold no id if the account belongs to an annotator.
 """
 
 from __future__ import annotations
@@ -20,51 +20,50 @@ from django.utils.translation import gettext as _
 
 from annotation.accounts.services import second_factor
 from annotation.assignment.services import slots
-from annotation.models import Annotator, ApiToken, AuditEvent, Enrolment, EnrolmentStatus, Study
+from annotation.models import Annotator, ApiToken, AuditEvent, Enrolment, Study
+from annotation.participation.constants import LEFT_STATUSES
 from annotation.participation.services import enrolments
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-_GONE = (EnrolmentStatus.WITHDRAWN, EnrolmentStatus.SCREENED_OUT)
-
 
 class AccountRefused(ValueError):
-    """Something that cannot be done about an account. The message says why and what to do."""
+    """The change is not possible. The message says why and what to do."""
 
 
 def set_admin(*, user: User, on: bool, by: User) -> bool:
-    """Make `user` an admin, or an ordinary account again; False if that is how it stands.
+    """Give or remove the admin role. Returns False if nothing had to be changed.
 
     Raises AccountRefused for the last admin, and for an account without a password.
     """
     with transaction.atomic():
-        fresh = _locked(user, by=by)
+        fresh = _lock(user, by=by)
         if fresh.is_superuser == on:
             return False
         if on:
-            _needs_password(fresh)
+            _require_password(fresh)
         else:
-            _not_the_last(fresh)
-        # `is_staff` opens Django's administration, and is given with nothing else.
+            _refuse_last_admin(fresh)
+        # Only admins are staff: `is_staff` opens Django's administration.
         fresh.is_superuser = fresh.is_staff = on
         fresh.save(update_fields=["is_superuser", "is_staff"])
         _record("admin made" if on else "admin unmade", by=by, account=fresh.pk)
         return True
 
 
-def set_may_set_up(*, user: User, on: bool, by: User) -> bool:
-    """Let `user` set up studies of their own, or no longer; False if that is how it stands.
+def set_may_create_studies(*, user: User, on: bool, by: User) -> bool:
+    """Give or remove the permission to set up studies. Returns False if nothing had to be changed.
 
     Raises AccountRefused for an account without a password.
     """
     with transaction.atomic():
-        fresh = _locked(user, by=by)
+        fresh = _lock(user, by=by)
         permission = Permission.objects.get(content_type__app_label="annotation", codename="add_study")
         if fresh.user_permissions.filter(pk=permission.pk).exists() == on:
             return False
         if on:
-            _needs_password(fresh)
+            _require_password(fresh)
             fresh.user_permissions.add(permission)
         else:
             fresh.user_permissions.remove(permission)
@@ -74,16 +73,16 @@ def set_may_set_up(*, user: User, on: bool, by: User) -> bool:
 
 
 def set_lead(*, user: User, study: Study, on: bool, by: User) -> bool:
-    """Let `user` lead `study`, or no longer; False if that is how it stands.
+    """Make `user` a lead of `study`, or remove them. Returns False if nothing had to be changed.
 
     Raises AccountRefused for somebody who takes part in it, and for an account without a password.
     """
     with transaction.atomic():
-        fresh = _locked(user, by=by)
+        fresh = _lock(user, by=by)
         if study.leads.filter(pk=fresh.pk).exists() == on:
             return False
         if on:
-            _needs_password(fresh)
+            _require_password(fresh)
             if Enrolment.objects.filter(annotator__user=fresh, study=study).exists():
                 raise AccountRefused(
                     _("They take part in “%(study)s”, so they cannot lead it.") % {"study": study.title}
@@ -96,120 +95,111 @@ def set_lead(*, user: User, study: Study, on: bool, by: User) -> bool:
 
 
 def set_active(*, user: User, on: bool, by: User) -> bool:
-    """Switch an account on or off; False if that is how it stands. Off, it is logged out everywhere, its
-    API tokens end, and what its annotator holds goes to others; what they answered stays.
+    """Switch an account on or off. Returns False if nothing had to be changed.
+
+    Switching off ends its sessions, revokes its API tokens and releases its annotator's leased items. The
+    answers stay.
 
     Raises AccountRefused for one's own account and for the last admin.
     """
     with transaction.atomic():
-        fresh = _locked(user, by=by)
+        fresh = _lock(user, by=by)
         if fresh.is_active == on:
             return False
         if not on:
             if fresh.pk == by.pk:
                 raise AccountRefused(_("This is your own account. Another admin can switch it off."))
-            _not_the_last(fresh)
+            _refuse_last_admin(fresh)
         fresh.is_active = on
         fresh.save(update_fields=["is_active"])
         if not on:
-            slots.release_leases_of_user(user_id=fresh.pk)
-            shut_out(user=fresh)
-        _record("account switched on" if on else "account switched off", by=by, account=_number(fresh))
+            slots.release_held(user_id=fresh.pk)
+            end_sessions_and_tokens(user=fresh)
+        _record("account switched on" if on else "account switched off", by=by, account=_loggable_id(fresh))
         return True
 
 
 def password_link(*, user: User, by: User) -> tuple[str, str]:
-    """What a link to set a new password is made of: the account's number and a token, both for the URL.
+    """The account's encoded id and a token, for the URL of a password reset link.
 
-    The link works once, for PASSWORD_RESET_TIMEOUT seconds, and no more after the next login or change of
+    The link works once, for PASSWORD_RESET_TIMEOUT seconds, and ends with the next login or change of
     password. The old password works until then. Raises AccountRefused if the account is switched off.
     """
     with transaction.atomic():
-        fresh = _locked(user, by=by)
+        fresh = _lock(user, by=by)
         if not fresh.is_active:
             raise AccountRefused(_("The account is switched off. Switch it on first."))
-        _record("password link made", by=by, account=_number(fresh))
+        _record("password link made", by=by, account=_loggable_id(fresh))
         return urlsafe_base64_encode(force_bytes(fresh.pk)), default_token_generator.make_token(fresh)
 
 
 def remove_second_factor(*, user: User, by: User) -> bool:
-    """Ask somebody who lost their device for the password alone; False if that is how it stands.
+    """Remove the second factor of somebody who lost their device. Returns False if they had none.
 
-    Raises AccountRefused for one's own account, where a code is asked for first.
+    Raises AccountRefused for one's own account: removing that takes a code.
     """
     with transaction.atomic():
-        fresh = _locked(user, by=by)
+        fresh = _lock(user, by=by)
         if fresh.pk == by.pk:
-            raise AccountRefused(_("This is your own account. Remove it on your page of the second step."))
+            raise AccountRefused(
+                _("This is your own account. Remove it on your page for two-factor authentication.")
+            )
         return second_factor.remove(user=fresh, by=by)
 
 
 def block_everywhere(*, annotator: Annotator, by: User) -> int:
-    """Block `annotator` in every study that they have not left; in how many they were not blocked before."""
+    """Block `annotator` in every study that they have not left. Returns in how many it changed something."""
     with transaction.atomic():
-        # Studies in one order: two admins who block two people must not wait for each other.
-        here = annotator.enrolments.exclude(status__in=_GONE).order_by("study_id")
-        return sum(enrolments.block(enrolment=enrolment, by=by) for enrolment in here)
+        # A fixed order of studies, so that two admins at once cannot deadlock.
+        current = annotator.enrolments.exclude(status__in=LEFT_STATUSES).order_by("study_id")
+        return sum(enrolments.block(enrolment=enrolment, by=by) for enrolment in current)
 
 
 def release_everywhere(*, annotator: Annotator, by: User) -> int:
-    """Return to the queues all that `annotator` holds in any study; how many items."""
+    """Release the leased items of `annotator` in all studies. Returns how many."""
     with transaction.atomic():
-        here = annotator.enrolments.order_by("study_id")
-        return sum(enrolments.release(enrolment=enrolment, by=by) for enrolment in here)
+        current = annotator.enrolments.order_by("study_id")
+        return sum(enrolments.release(enrolment=enrolment, by=by) for enrolment in current)
 
 
-def shut_out(*, user: User) -> None:
-    """End an account's sessions and API tokens."""
+def end_sessions_and_tokens(*, user: User) -> None:
+    """Delete an account's sessions and revoke its API tokens."""
     for session in Session.objects.iterator():
         if session.get_decoded().get("_auth_user_id") == str(user.pk):
             session.delete()
     ApiToken.objects.filter(user=user, revoked_at__isnull=True).update(revoked_at=timezone.now())
 
 
-def _locked(user: User, *, by: User) -> User:
-    """The account as it is now, held, with all admins: of two who demote each other, one comes second and
-    is no admin any more."""
+def _lock(user: User, *, by: User) -> User:
+    """Lock the account and all admins, and return the account as it is now. If two admins demote each other,
+    the second is no longer an admin and is refused."""
     accounts = get_user_model().objects
     admins = accounts.select_for_update(no_key=True).filter(is_superuser=True, is_active=True)
     if by.pk not in [admin.pk for admin in admins.order_by("pk")]:
-        raise AccountRefused(_("Only an admin can do this, and you are none any more."))
+        raise AccountRefused(_("Only an admin can do this, and you are no longer one."))
     fresh: User | None = accounts.select_for_update(no_key=True).filter(pk=user.pk).first()
     if fresh is None:
-        raise AccountRefused(_("The account is gone."))
+        raise AccountRefused(_("The account no longer exists."))
     return fresh
 
 
-def _not_the_last(user: User) -> None:
+def _refuse_last_admin(user: User) -> None:
     others = get_user_model().objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
     if user.is_superuser and user.is_active and not others.exists():
         raise AccountRefused(_("This is the last admin. Make another account an admin first."))
 
 
-def _needs_password(user: User) -> None:
-    # A platform's or an invitation's link logs in whoever has no password.
+def _require_password(user: User) -> None:
+    # Without a password, a link logs in to the account.
     if not user.has_usable_password():
-        raise AccountRefused(_("The account has no password. Let them set one first."))
+        raise AccountRefused(_("The account has no password. They must set one first."))
 
 
-def _number(user: User) -> int | None:
+def _loggable_id(user: User) -> int | None:
+    """The account's id for an audit event. None for an annotator's account."""
     return None if Annotator.objects.filter(user=user).exists() else user.pk
 
 
 def _record(what: str, *, by: User, account: int | None, study: Study | None = None) -> None:
     details = {} if account is None else {"account": account}
     AuditEvent.objects.create(what=what, study=study, by=by, details=details)
-
-
-__all__ = [
-    "AccountRefused",
-    "block_everywhere",
-    "password_link",
-    "release_everywhere",
-    "remove_second_factor",
-    "set_active",
-    "set_admin",
-    "set_lead",
-    "set_may_set_up",
-    "shut_out",
-]

@@ -1,7 +1,7 @@
-"""Erasing a person: all that they said, and all that says who they are (DESIGN §11).
+"""Erase a person: their answers and everything that identifies them (DESIGN §11).
 
-Withdrawing takes answers out of the data and keeps them, marked; erasing deletes them. What stays is a
-record with numbers, and what others may have taken out before: exports, releases and backups.
+A withdrawal keeps the answers, marked as withdrawn; an erasure deletes them. An audit event with counts
+stays. Earlier exports, releases and backups are not changed.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class ErasureRefused(ValueError):
-    """Somebody who cannot be erased. The message says why and what to do."""
+    """The person cannot be erased. The message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Erased:
-    """What was deleted, or would be."""
+    """Counts of what was deleted, or would be. `led`: studies that lose a lead."""
 
     studies: int = 0
     answers: int = 0
@@ -42,13 +42,15 @@ class Erased:
 
 
 def preview(*, annotator: Annotator | None, user: User | None) -> Erased:
-    """What `erase` would delete now; changes nothing. Raises ErasureRefused as `erase`."""
+    """What `erase` would delete. Changes nothing. Raises ErasureRefused like `erase`."""
     if user is None and annotator is not None:
         user = annotator.user
-    _check(user)
-    counted = Erased(account=user is not None, led=Study.objects.filter(leads=user).count() if user else 0)
+    if user is not None and user.is_superuser:
+        raise ErasureRefused(_("This is an admin. Remove the admin role first."))
+    account = user is not None
+    led = Study.objects.filter(leads=user).count() if user is not None else 0
     if annotator is None:
-        return counted
+        return Erased(account=account, led=led)
     return Erased(
         studies=annotator.enrolments.count(),
         answers=annotator.responses.count(),
@@ -56,19 +58,19 @@ def preview(*, annotator: Annotator | None, user: User | None) -> Erased:
         skips=annotator.skips.count(),
         consents=annotator.consents.count(),
         profile_fields=annotator.profile_answers.count(),
-        account=counted.account,
-        led=counted.led,
+        account=account,
+        led=led,
     )
 
 
 def erase(*, annotator: Annotator | None, user: User | None, by: User) -> Erased:
-    """Delete a person for good: the annotator, the account, or both of one person.
+    """Delete a person permanently: the annotator, the account, or both.
 
-    They are withdrawn from every study first, so that their places are open again; then their answers, their
-    profile, consents, skips, enrolments with a platform's ids, account, sessions and API tokens go. A link
-    that nobody else came by loses its label, which may say whom it was for.
+    They are withdrawn from every study first, so that their slots are open again. Then their answers,
+    profile, consents, skips, enrolments with platform ids, account, sessions and API tokens are deleted. If
+    nobody else came by their invitation, its label is emptied: it may say whom it was for.
 
-    Raises ErasureRefused for an admin, and for somebody who is gone.
+    Raises ErasureRefused for an admin, and if they no longer exist.
     """
     with transaction.atomic():
         if annotator is None:
@@ -76,12 +78,12 @@ def erase(*, annotator: Annotator | None, user: User | None, by: User) -> Erased
         if annotator is not None:
             annotator = Annotator.objects.select_for_update(no_key=True).filter(pk=annotator.pk).first()
             if annotator is None:
-                raise ErasureRefused(_("They are gone already."))
+                raise ErasureRefused(_("They no longer exist."))
             user = annotator.user or user
         if user is not None:
             user = get_user_model().objects.select_for_update().filter(pk=user.pk).first()
             if user is None and annotator is None:
-                raise ErasureRefused(_("They are gone already."))
+                raise ErasureRefused(_("They no longer exist."))
         done = preview(annotator=annotator, user=user)
         if annotator is not None:
             _erase_annotator(annotator, by=by)
@@ -103,13 +105,8 @@ def erase(*, annotator: Annotator | None, user: User | None, by: User) -> Erased
         return done
 
 
-def _check(user: User | None) -> None:
-    if user is not None and user.is_superuser:
-        raise ErasureRefused(_("This is an admin. Make them an ordinary account first."))
-
-
 def _erase_annotator(annotator: Annotator, *, by: User) -> None:
-    # Studies in one order, as everywhere: two erasures at once must not wait for each other.
+    # A fixed order of studies, so that two erasures at once cannot deadlock.
     enrolments = list(annotator.enrolments.select_related("study").order_by("study_id"))
     for enrolment in enrolments:
         withdrawals.withdraw(annotator=annotator, study=enrolment.study, by=by)
@@ -119,7 +116,7 @@ def _erase_annotator(annotator: Annotator, *, by: User) -> None:
 
 
 def _forget_labels(enrolments: list[Enrolment]) -> None:
-    """The labels of links that nobody else came by, on the links and in the records of them."""
+    """Empty the labels of invitations that nobody else came by, and their copies in the audit log."""
     came_by = [enrolment.invitation_id for enrolment in enrolments if enrolment.invitation_id is not None]
     for invitation in Invitation.objects.filter(pk__in=came_by).exclude(label=""):
         if invitation.enrolments.count() > 1:
@@ -131,11 +128,8 @@ def _forget_labels(enrolments: list[Enrolment]) -> None:
 
 
 def _erase_account(user: User) -> None:
-    accounts.shut_out(user=user)
-    # Django's own log names what was changed.
+    accounts.end_sessions_and_tokens(user=user)
+    # Django's admin log names the accounts that were changed.
     kind = ContentType.objects.get_for_model(user)
     LogEntry.objects.filter(content_type=kind, object_id=str(user.pk)).delete()
     user.delete()
-
-
-__all__ = ["Erased", "ErasureRefused", "erase", "preview"]

@@ -1,12 +1,11 @@
-"""One person who came twice, by an account and by a platform's link say, made one annotator again.
+"""Merge two annotators who are one person, e.g. somebody with an account who came again from a platform.
 
-Two answers of one person to one unit are not two people's. The first one given stands: the second was
-given by somebody who had met the unit before. The second becomes a surplus, as an answer that came too
-late does: kept, in no score, and its slot is open for somebody else. Answers to training, gold and
-attention items have no slots, and all of them stay.
+If both answered a unit, the first answer stays: the second was given by somebody who had seen the unit
+before. The second becomes a surplus: stored, in no score, and its slot is open for somebody else. Answers to
+training, gold and attention items have no slots, and all of them stay.
 
-What the person says of themselves stays as the annotator who is kept says it; what they left out is taken
-from the duplicate. So are the enrolments, consents and skips that only the duplicate has.
+The kept annotator's profile answers stay. Answers that they left out are taken from the duplicate, like the
+enrolments, consents and skips that only the duplicate has.
 """
 
 from __future__ import annotations
@@ -23,13 +22,11 @@ from django.utils.translation import gettext as _
 
 from annotation.accounts.services import accounts, merging_plan
 from annotation.accounts.services.merging_plan import (
-    Fate,
+    AccountOutcome,
+    EnrolmentsByStudy,
     MergeRefused,
-    Pair,
     Plan,
-    Second,
-    StudyPlan,
-    preview,
+    SecondAnswer,
 )
 from annotation.assignment.services import slots
 from annotation.models import (
@@ -37,49 +34,48 @@ from annotation.models import (
     AuditEvent,
     Consent,
     Enrolment,
-    ProfileAnswer,
     Response,
     Skip,
     Slot,
     SlotState,
     Study,
 )
+from annotation.participation.constants import SESSION_LENGTH
 from annotation.participation.services import withdrawals
-from annotation.participation.sessions import SESSION
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 
 def merge(*, kept: Annotator, duplicate: Annotator, by: User, now: datetime | None = None) -> Plan:
-    """Make `duplicate` part of `kept`, for good; what was done.
+    """Merge `duplicate` into `kept`, permanently. Returns what was done.
 
-    What either holds goes back to the queue first. The duplicate's account becomes that of `kept` if there
-    was none; otherwise it is deleted if it has no password, and switched off if it has.
+    Leased items of both go back to the queue first. If `kept` has no account, it gets the duplicate's.
+    Otherwise the duplicate's account is deleted if it has no password, and switched off if it has one.
 
-    Raises MergeRefused for one annotator given twice, a program and a person, a duplicate with a role, a
-    lead of a study that the other takes part in, and a study from which one of the two withdrew.
+    Raises MergeRefused if both are the same annotator, if one is simulated, if the duplicate has a role, if
+    one leads a study of the other, or if one withdrew from a study that both are in.
     """
     now = now or timezone.now()
     with transaction.atomic():
         kept, duplicate = _lock(kept, duplicate)
-        pair = merging_plan.pair_of(kept, duplicate)
-        merging_plan.check(kept, duplicate, pair)
-        second = merging_plan.second_of(kept, duplicate, pair)
-        plan = merging_plan.plan_of(kept, duplicate, pair, second)
-        for enrolment in (each for here in pair.values() for each in here):
-            slots.release_leases(enrolment=enrolment)
-        _make_surplus(second, pair)
+        enrolments = merging_plan.enrolments_by_study(kept, duplicate)
+        merging_plan.check(kept, duplicate, enrolments)
+        second = merging_plan.second_answers(kept, duplicate, enrolments)
+        plan = merging_plan.make_plan(kept, duplicate, enrolments, second)
+        for enrolment in (each for both in enrolments.values() for each in both):
+            slots.release_all(enrolment=enrolment)
+        _make_surplus(second, enrolments)
         Slot.objects.filter(annotator=duplicate).update(annotator=kept)
         Response.objects.filter(annotator=duplicate).update(annotator=kept)
         Skip.objects.filter(annotator=duplicate, unit__skips__annotator=kept).delete()
         Skip.objects.filter(annotator=duplicate).update(annotator=kept)
-        _consents(kept, duplicate)
-        _profile(kept, duplicate)
-        for here in pair.values():
-            _enrolment(kept, duplicate, here, now=now)
-        _account(kept, duplicate, plan.account)
-        # Under other strata than before, and past other units: the queues are walked from their start.
+        _merge_consents(kept, duplicate)
+        _merge_profile(kept, duplicate)
+        for both in enrolments.values():
+            _merge_enrolments(kept, both, now=now)
+        _remove_duplicate(kept, duplicate, plan.account)
+        # The profile and the answered units may have changed.
         slots.restart_queue(annotator=kept)
         AuditEvent.objects.create(
             what="annotators merged",
@@ -96,92 +92,86 @@ def merge(*, kept: Annotator, duplicate: Annotator, by: User, now: datetime | No
 
 
 def _lock(kept: Annotator, duplicate: Annotator) -> tuple[Annotator, Annotator]:
-    """Both, held, with all that is theirs. The same order as everywhere: annotators, enrolments (as answers
-    do), studies, slots; of each kind by their numbers."""
+    """Lock both annotators and their rows, in the same order as everywhere: annotators, enrolments, studies,
+    slots, each by primary key."""
     both = (kept.pk, duplicate.pk)
-    found = {
+    annotators = {
         each.pk: each
         for each in Annotator.objects.select_for_update(no_key=True).filter(pk__in=both).order_by("pk")
     }
-    if len(found) < len(set(both)):
-        raise MergeRefused(_("One of the two is gone: they were erased or merged meanwhile."))
+    if len(annotators) < len(set(both)):
+        raise MergeRefused(_("One of the two no longer exists: they were erased or merged."))
     theirs = Enrolment.objects.filter(annotator__in=both).order_by("study_id", "pk")
     studies = [enrolment.study_id for enrolment in theirs.select_for_update(no_key=True)]
     list(Study.objects.select_for_update(no_key=True).filter(pk__in=studies).order_by("pk"))
     list(Slot.objects.select_for_update(no_key=True).filter(annotator__in=both).order_by("pk"))
-    return found[kept.pk], found[duplicate.pk]
+    return annotators[kept.pk], annotators[duplicate.pk]
 
 
-def _make_surplus(second: Iterable[Second], pair: Pair) -> None:
-    mine: defaultdict[int, list[int]] = defaultdict(list)
-    for unit, who in second:
-        mine[who].append(unit)
-    for who, units in mine.items():
-        Response.objects.filter(annotator=who, unit__in=units, slot__isnull=False).update(slot=None)
-        filled = Slot.objects.filter(annotator=who, unit__in=units, state=SlotState.FILLED)
-        for here in pair.values():
-            withdrawals.reopen(filled=filled, study=here[0].study)
+def _make_surplus(second: Iterable[SecondAnswer], enrolments: EnrolmentsByStudy) -> None:
+    units_by_annotator: defaultdict[int, list[int]] = defaultdict(list)
+    for unit, annotator in second:
+        units_by_annotator[annotator].append(unit)
+    for annotator, units in units_by_annotator.items():
+        Response.objects.filter(annotator=annotator, unit__in=units, slot__isnull=False).update(slot=None)
+        filled = Slot.objects.filter(annotator=annotator, unit__in=units, state=SlotState.FILLED)
+        for both in enrolments.values():
+            withdrawals.reopen(filled=filled, study=both[0].study)
 
 
-def _consents(kept: Annotator, duplicate: Annotator) -> None:
+def _merge_consents(kept: Annotator, duplicate: Annotator) -> None:
     given = {each.text_id: each for each in kept.consents.filter(withdrawn_at__isnull=True)}
     for consent in duplicate.consents.all():
         same = given.get(consent.text_id) if consent.withdrawn_at is None else None
         if same is None:
             Consent.objects.filter(pk=consent.pk).update(annotator=kept)
-        else:  # given twice is given once, at the earlier moment
+        else:  # keep one consent, with the earlier time
             Consent.objects.filter(pk=same.pk).update(given_at=min(same.given_at, consent.given_at))
             consent.delete()
 
 
-def _profile(kept: Annotator, duplicate: Annotator) -> None:
-    said = kept.profile_answers.values("field")
-    ProfileAnswer.objects.filter(annotator=duplicate).exclude(
-        field__in=list(said.values_list("field", flat=True))
-    ).update(annotator=kept)
+def _merge_profile(kept: Annotator, duplicate: Annotator) -> None:
+    answered = list(kept.profile_answers.values_list("field", flat=True))
+    duplicate.profile_answers.exclude(field__in=answered).update(annotator=kept)
 
 
-def _enrolment(kept: Annotator, duplicate: Annotator, here: list[Enrolment], *, now: datetime) -> None:
-    """One enrolment of the two in a study; one that only the duplicate has changes hands."""
-    first, *others = here
-    if not others:
-        Enrolment.objects.filter(pk=first.pk).update(annotator=kept)
+def _merge_enrolments(kept: Annotator, enrolments: list[Enrolment], *, now: datetime) -> None:
+    """Merge the two enrolments in a study, or transfer the only one, which is the duplicate's."""
+    if len(enrolments) == 1:
+        Enrolment.objects.filter(pk=enrolments[0].pk).update(annotator=kept)
         return
-    (second,) = others
-    second.delete()  # its platform's id is unique in the study
-    first.status = merging_plan.status_of(here)
+    first, second = enrolments
+    second.delete()  # before `first` takes its platform id, which is unique in the study
+    first.status = merging_plan.merged_status(enrolments)
     first.answered += second.answered
     first.golds += second.golds
     first.joined_at = min(first.joined_at, second.joined_at)
     first.invitation = first.invitation or second.invitation
     if not first.crowd_participant:
         first.crowd_participant, first.crowd_session = second.crowd_participant, second.crowd_session
-    begun = [
+    sessions = [
         (each.session_started_at, each.session_units, each.session_active_ms)
-        for each in here
-        if each.session_started_at is not None and now - each.session_started_at <= SESSION
+        for each in enrolments
+        if each.session_started_at is not None and now - each.session_started_at <= SESSION_LENGTH
     ]
-    # Both sessions were one person's work: together they count towards the cap.
-    first.session_started_at = max((began for began, _units, _ms in begun), default=None)
-    first.session_units = sum(units for _began, units, _ms in begun)
-    first.session_active_ms = sum(ms for _began, _units, ms in begun)
+    # Both sessions were one person's work and count towards the cap together.
+    first.session_started_at = max((started for started, _units, _ms in sessions), default=None)
+    first.session_units = sum(units for _started, units, _ms in sessions)
+    first.session_active_ms = sum(ms for _started, _units, ms in sessions)
     first.save()
 
 
-def _account(kept: Annotator, duplicate: Annotator, fate: Fate) -> None:
-    """Delete the duplicate, and see to its account."""
-    going = duplicate.user
+def _remove_duplicate(kept: Annotator, duplicate: Annotator, outcome: AccountOutcome) -> None:
+    """Delete the duplicate, and transfer, delete or switch off its account."""
+    account = duplicate.user
     duplicate.delete()
-    if going is None:
+    if account is None:
         return
-    if fate == "taken over":
-        Annotator.objects.filter(pk=kept.pk).update(user=going)
+    if outcome == "taken over":
+        Annotator.objects.filter(pk=kept.pk).update(user=account)
         return
-    accounts.shut_out(user=going)
-    if fate == "deleted":
-        going.delete()
+    accounts.end_sessions_and_tokens(user=account)
+    if outcome == "deleted":
+        account.delete()
     else:
-        get_user_model().objects.filter(pk=going.pk).update(is_active=False)
-
-
-__all__ = ["MergeRefused", "Plan", "StudyPlan", "merge", "preview"]
+        get_user_model().objects.filter(pk=account.pk).update(is_active=False)

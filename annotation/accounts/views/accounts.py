@@ -1,4 +1,4 @@
-"""An admin's pages about everybody: who there is, what they may do, and what can be done about them."""
+"""An admin's pages about people: accounts, roles, merging and erasing."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import policies
+from annotation.accounts.confirmations import ROLES, STATES, Confirmation, confirmation
 from annotation.accounts.queries import accounts as account_queries
 from annotation.accounts.queries.accounts import Person
-from annotation.accounts.services import accounts, erasure, merging
+from annotation.accounts.services import accounts, erasure, merging, merging_plan
 from annotation.accounts.services.accounts import AccountRefused
 from annotation.accounts.services.erasure import ErasureRefused
-from annotation.accounts.services.merging import MergeRefused
-from annotation.accounts.wordings import ROLES, STATES, Ask, ask
+from annotation.accounts.services.merging_plan import MergeRefused
 from annotation.core.requests import LoggedIn, without_page
 from annotation.models import Study
 
 Refused = (AccountRefused, ErasureRefused, MergeRefused)
 
 
-def _for_admins(request: LoggedIn) -> None:
-    """404 for everybody else, as if there were no such page."""
+def _require_admin(request: LoggedIn) -> None:
+    """404 for anybody but an admin."""
     if not policies.is_admin(request.user):
         raise Http404
 
@@ -42,16 +42,16 @@ def _person(who: str) -> Person:
 @never_cache
 @require_safe
 def people(request: LoggedIn) -> HttpResponse:
-    _for_admins(request)
-    asked = {name: request.GET.get(name, "").strip()[:200] for name in ("text", "role", "state")}
-    page, rows = account_queries.people(**asked, page=request.GET.get("page"))
+    _require_admin(request)
+    filters = {name: request.GET.get(name, "").strip()[:200] for name in ("text", "role", "state")}
+    page, rows = account_queries.people(**filters, page=request.GET.get("page"))
     return render(
         request,
         "annotation/accounts/people.html",
         {
             "page": page,
             "people": rows,
-            "asked": asked,
+            "filters": filters,
             "roles": ROLES,
             "states": STATES,
             "pager": without_page(request),
@@ -63,9 +63,11 @@ def people(request: LoggedIn) -> HttpResponse:
 @never_cache
 @require_safe
 def account(request: LoggedIn, who: str) -> HttpResponse:
-    _for_admins(request)
+    _require_admin(request)
     person = _person(who)
-    leadable = account_queries.not_led_by(person.user) if person.user is not None else Study.objects.none()
+    leadable = (
+        account_queries.leadable_studies(person.user) if person.user is not None else Study.objects.none()
+    )
     return render(
         request,
         "annotation/accounts/person.html",
@@ -82,22 +84,22 @@ def account(request: LoggedIn, who: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def account_action(request: LoggedIn, who: str, action: str) -> HttpResponse:
-    """GET says what would be done to somebody; POST does it."""
-    _for_admins(request)
+    """GET asks for confirmation; POST does it."""
+    _require_admin(request)
     person = _person(who)
-    given = request.POST if request.method == "POST" else request.GET
-    study = Study.objects.filter(name=given.get("study", "")).first()
-    wanted = ask(action, person, study)
-    if wanted is None:
+    params = request.POST if request.method == "POST" else request.GET
+    study = Study.objects.filter(name=params.get("study", "")).first()
+    confirm = confirmation(action, person, study)
+    if confirm is None:
         raise Http404
     try:
         if request.method == "POST":
-            return _do(request, person, wanted, study)
-        points = [*wanted.points, *_foreseen(person, action)]
+            return _perform(request, person, confirm, study)
+        points = [*confirm.points, *_erasure_counts(person)] if action == "erase" else confirm.points
     except Refused as refused:
         messages.warning(request, str(refused))
         return redirect("account", who=who)
-    context = {"person": person, "ask": wanted, "points": points, "study": study}
+    context = {"person": person, "confirm": confirm, "points": points, "study": study}
     return render(request, "annotation/accounts/confirm.html", context)
 
 
@@ -105,23 +107,23 @@ def account_action(request: LoggedIn, who: str, action: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def merge(request: LoggedIn, who: str) -> HttpResponse:
-    """GET with a pseudonym says what making the two one would do; POST does it."""
-    _for_admins(request)
+    """GET with a pseudonym shows what merging would do; POST merges."""
+    _require_admin(request)
     person = _person(who)
     if person.annotator is None:
         raise Http404
-    given = request.POST if request.method == "POST" else request.GET
-    duplicate = account_queries.who_is(given.get("with", "").strip())
+    params = request.POST if request.method == "POST" else request.GET
+    duplicate = account_queries.person_by_pseudonym(params.get("with", "").strip())
     if duplicate is None or duplicate.annotator is None:
-        messages.warning(request, _("Nobody has that pseudonym. Copy it from the list of people."))
+        messages.warning(request, _("Nobody has this pseudonym. Copy it from the list of people."))
         return redirect("account", who=who)
     try:
         if request.method == "POST":
             merging.merge(kept=person.annotator, duplicate=duplicate.annotator, by=request.user)
-            messages.success(request, _("The two are one now."))
-            found = account_queries.who_is(person.annotator.pseudonym)
-            return redirect("account", who=found.who if found else who)
-        plan = merging.preview(kept=person.annotator, duplicate=duplicate.annotator)
+            messages.success(request, _("The two are merged."))
+            merged = account_queries.person_by_pseudonym(person.annotator.pseudonym)
+            return redirect("account", who=merged.who if merged else who)
+        plan = merging_plan.preview(kept=person.annotator, duplicate=duplicate.annotator)
     except MergeRefused as refused:
         messages.warning(request, str(refused))
         return redirect("account", who=who)
@@ -129,26 +131,23 @@ def merge(request: LoggedIn, who: str) -> HttpResponse:
     return render(request, "annotation/accounts/merge.html", context)
 
 
-def _foreseen(person: Person, action: str) -> list[str]:
-    """Numbers that only the database knows."""
-    if action != "erase":
-        return []
-    would = erasure.preview(annotator=person.annotator, user=person.user)
-    counted = [
-        (_("Answers deleted"), would.answers),
-        (_("Places in studies that open again"), would.slots_reopened),
-        (_("Studies that they are withdrawn from"), would.studies),
-        (_("Studies that lose a lead"), would.led),
+def _erasure_counts(person: Person) -> list[str]:
+    preview = erasure.preview(annotator=person.annotator, user=person.user)
+    counts = [
+        (_("Answers deleted"), preview.answers),
+        (_("Slots reopened"), preview.slots_reopened),
+        (_("Studies that they are withdrawn from"), preview.studies),
+        (_("Studies that lose a lead"), preview.led),
     ]
-    return [f"{label}: {number}" for label, number in counted if number]
+    return [f"{label}: {number}" for label, number in counts if number]
 
 
-def _do(request: LoggedIn, person: Person, wanted: Ask, study: Study | None) -> HttpResponse:
+def _perform(request: LoggedIn, person: Person, confirm: Confirmation, study: Study | None) -> HttpResponse:
     by, user, annotator = request.user, person.user, person.annotator
-    match wanted.action:
+    match confirm.action:
         case "erase":
             erasure.erase(annotator=annotator, user=user, by=by)
-            messages.success(request, wanted.done)
+            messages.success(request, confirm.done)
             return redirect("accounts")
         case "block" if annotator is not None:
             accounts.block_everywhere(annotator=annotator, by=by)
@@ -159,16 +158,16 @@ def _do(request: LoggedIn, person: Person, wanted: Ask, study: Study | None) -> 
             link = request.build_absolute_uri(reverse("password_reset_confirm", args=[uid, token]))
             return render(request, "annotation/accounts/password_link.html", {"person": person, "link": link})
         case "make-admin" | "unmake-admin" if user is not None:
-            accounts.set_admin(user=user, on=wanted.action == "make-admin", by=by)
+            accounts.set_admin(user=user, on=confirm.action == "make-admin", by=by)
         case "let-set-up" | "unlet-set-up" if user is not None:
-            accounts.set_may_set_up(user=user, on=wanted.action == "let-set-up", by=by)
+            accounts.set_may_create_studies(user=user, on=confirm.action == "let-set-up", by=by)
         case "lead" | "unlead" if user is not None and study is not None:
-            accounts.set_lead(user=user, study=study, on=wanted.action == "lead", by=by)
+            accounts.set_lead(user=user, study=study, on=confirm.action == "lead", by=by)
         case "remove-second-factor" if user is not None:
             accounts.remove_second_factor(user=user, by=by)
         case "switch-on" | "switch-off" if user is not None:
-            accounts.set_active(user=user, on=wanted.action == "switch-on", by=by)
-    messages.success(request, wanted.done)
-    if user is not None and user.pk == by.pk and wanted.action == "unmake-admin":
+            accounts.set_active(user=user, on=confirm.action == "switch-on", by=by)
+    messages.success(request, confirm.done)
+    if user is not None and user.pk == by.pk and confirm.action == "unmake-admin":
         return redirect("home")
     return redirect("account", who=person.who)

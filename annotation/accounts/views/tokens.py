@@ -1,4 +1,4 @@
-"""One's own tokens of the API: making one, whose secret is shown this one time, and revoking."""
+"""An account's own API tokens: create one, whose secret is shown once, or revoke one."""
 
 from __future__ import annotations
 
@@ -25,25 +25,24 @@ from annotation.models import ApiToken
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def token_list(request: LoggedIn) -> HttpResponse:
-    """GET lists one's tokens; POST makes one more."""
+    """GET lists the account's tokens; POST creates one."""
     user: Any = request.user
     if accounts.has_second_factor(user) and not user.is_verified():
-        # a session from before the second factor, or from a link, makes no way in that outlives it
+        # A session without the second factor must not create access that outlives it.
         raise PermissionDenied
     form = TokenForm(request.user, request.POST if request.method == "POST" else None)
-    made = None
+    created = None
     if request.method == "POST" and form.is_valid():
         try:
-            made = tokens.create(user=request.user, by=request.user, **form.cleaned_data)
+            created = tokens.create(user=request.user, by=request.user, **form.cleaned_data)
         except tokens.TokenRefused as refused:
             form.add_error(refused.field, str(refused))
         else:
             form = TokenForm(request.user)
     context = {
         "form": form,
-        "made": made,
-        "rows": token_queries.of_account(request.user),
-        "most": tokens.MOST_DAYS,
+        "created": created,
+        "rows": token_queries.own_tokens(request.user),
     }
     return render(request, "annotation/accounts/tokens.html", context, status=422 if form.errors else 200)
 
@@ -53,5 +52,5 @@ def token_list(request: LoggedIn) -> HttpResponse:
 def revoke_token(request: LoggedIn, pk: int) -> HttpResponse:
     token = get_object_or_404(ApiToken, pk=pk, user=request.user)
     if tokens.revoke(token=token, by=request.user):
-        messages.success(request, _("The token is revoked: programs that use it are refused from now on."))
+        messages.success(request, _("The token is revoked: programs that use it are refused."))
     return redirect("tokens")

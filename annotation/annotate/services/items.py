@@ -23,7 +23,7 @@ from annotation.models import (
     StudyStatus,
     Unit,
 )
-from annotation.participation.sessions import SESSION
+from annotation.participation.constants import SESSION_LENGTH
 
 State = Literal["items", "done", "paused", "closed", "blocked", "screened_out", "withdrawn", "cap"]
 
@@ -76,7 +76,7 @@ def next_items(
             .values_list("session_started_at", "session_units")
             .get(pk=enrolment.pk)
         )
-        room = study.session_cap - (used if begun is not None and now - begun <= SESSION else 0)
+        room = study.session_cap - (used if begun is not None and now - begun <= SESSION_LENGTH else 0)
         if room <= 0:
             return NextItems(state="cap")
         # Items beyond the cap are not for this session.

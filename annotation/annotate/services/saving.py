@@ -28,7 +28,7 @@ from annotation.models import (
     SlotState,
     Unit,
 )
-from annotation.participation.sessions import SESSION
+from annotation.participation.constants import SESSION_LENGTH
 
 
 class LockedSlot(NamedTuple):
@@ -158,7 +158,7 @@ def _counters(enrolment: Enrolment, *, unit: Unit, active_ms: int | None, now: d
     locked, so nobody else changes them."""
     is_data = unit.purpose == Purpose.DATA
     began, units, active = enrolment.session_started_at, enrolment.session_units, enrolment.session_active_ms
-    if began is None or now - began > SESSION:
+    if began is None or now - began > SESSION_LENGTH:
         began, units, active = now, 0, 0
     counts = is_data or enrolment.status != EnrolmentStatus.TRAINING
     return {

@@ -1,4 +1,4 @@
-"""The audit log, for admins: what was done to people and data, by whom."""
+"""The audit log, for admins."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from annotation.models import AuditEvent
 
 
 class AuditEventSerializer(serializers.Serializer):
-    """Something that was done to people or data. It names no annotator."""
+    """An action on people or data. It names no annotator."""
 
     id = serializers.IntegerField()
     what = serializers.CharField()
     study = serializers.SlugField(
-        source="study.name", allow_null=True, default=None, help_text="Name of the study, if it is one's."
+        source="study.name", allow_null=True, default=None, help_text="The study by name; null: none."
     )
     by = serializers.CharField(
-        source="by.username", allow_null=True, default=None, help_text="Whose account; null: a command."
+        source="by.username",
+        allow_null=True,
+        default=None,
+        help_text="The account by name; null: a command, or the person themselves.",
     )
     at = serializers.DateTimeField()
     details = serializers.JSONField()
@@ -34,14 +37,16 @@ AuditQuery = listing(
     orders={"at": "at", "id": "pk"},
     default="-at",
     what=serializers.CharField(required=False, max_length=40, help_text="Only events of this kind."),
-    study=serializers.CharField(required=False, max_length=80, help_text="Only of this study, by name."),
-    since=serializers.DateTimeField(required=False, help_text="Not before this moment."),
-    until=serializers.DateTimeField(required=False, help_text="Before this moment."),
+    study=serializers.CharField(
+        required=False, max_length=80, help_text="Only events of this study, by name."
+    ),
+    since=serializers.DateTimeField(required=False, help_text="Only events from this time on."),
+    until=serializers.DateTimeField(required=False, help_text="Only events before this time."),
 )
 
 
 class AuditEvents(Resource):
-    """The audit trail: exports, withdrawals, blocks, invitations, tokens. For admins."""
+    """The audit log: exports, withdrawals, blocks, invitations, tokens. For admins."""
 
     @extend_schema(
         operation_id="audit_events_list",
@@ -54,6 +59,6 @@ class AuditEvents(Resource):
             raise Http404
         query = self.query(AuditQuery)
         fields = {"what": "what", "study": "study__name", "since": "at__gte", "until": "at__lt"}
-        asked = {field: query[key] for key, field in fields.items() if key in query}
-        rows = AuditEvent.objects.filter(**asked).select_related("study", "by")
+        filters = {field: query[key] for key, field in fields.items() if key in query}
+        rows = AuditEvent.objects.filter(**filters).select_related("study", "by")
         return page(request, rows, query=query, kind=AuditQuery, row=AuditEventSerializer)

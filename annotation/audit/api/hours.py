@@ -1,4 +1,4 @@
-"""How long each annotator worked and what they met, for fair pay and for their well-being (docs/audit.md)."""
+"""How long each annotator worked and what they saw, for fair pay and well-being (docs/audit.md)."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from annotation.models import EnrolmentStatus, Study
 
 
 class HoursSerializer(serializers.Serializer):
-    """One annotator, under a pseudonym. Hours are of all items, training and checks included."""
+    """One annotator, under a pseudonym. Hours include training and checks."""
 
     annotator = serializers.CharField(help_text="Pseudonym.")
-    simulated = serializers.BooleanField(help_text="A program that stands in for somebody.")
-    studies = serializers.IntegerField(help_text="How many studies are added up here.")
+    simulated = serializers.BooleanField(help_text="A program instead of a person.")
+    studies = serializers.IntegerField(help_text="How many studies the row adds up.")
     status = serializers.ChoiceField(
         choices=[*EnrolmentStatus.choices, ("", "studies are added up")],
-        help_text="In the study; empty where studies are added up.",
+        help_text="In the study; empty if the row adds up all studies.",
     )
     active_hours = serializers.FloatField(help_text="As the browser measured it.")
     idle_hours = serializers.FloatField(
-        help_text="An item was open and out of sight, or nothing was done for half a minute."
+        help_text="An item was open but hidden, or nothing was done for half a minute."
     )
-    untimed = serializers.IntegerField(help_text="Answers without a time, so with no hours here.")
+    untimed = serializers.IntegerField(help_text="Answers without a measured time, not in the hours.")
     answered = serializers.IntegerField(help_text="Units answered for the data, surplus included.")
-    surplus = serializers.IntegerField(help_text="Of these, those that came when all wanted ones were there.")
+    surplus = serializers.IntegerField(help_text="Of these, those to units that had enough answers already.")
     checks = serializers.IntegerField(help_text="Gold items and attention checks answered.")
     training = serializers.IntegerField(help_text="Training items answered.")
-    revised = serializers.IntegerField(help_text="Changes of mind.")
-    skipped = serializers.IntegerField(help_text="Items passed over.")
+    revised = serializers.IntegerField(help_text="Corrections of earlier answers.")
+    skipped = serializers.IntegerField(help_text="Items skipped.")
     offensiveness = serializers.IntegerField(help_text="Items about offensive words that were shown.")
     depiction = serializers.IntegerField(help_text="Items with an image that were shown.")
     days = serializers.IntegerField(help_text="Days (UTC) with an answer.")
@@ -48,7 +48,7 @@ HoursQuery = listing("Hours", orders={"annotator": "pseudonym", "id": "pk"}, def
 
 
 class StudyHours(Resource):
-    """Hours and exposure in one study. Who withdrew is not listed."""
+    """Hours and exposure in one study, without people who withdrew."""
 
     @extend_schema(
         operation_id="hours_list",
@@ -64,7 +64,7 @@ class StudyHours(Resource):
 
 
 class AllHours(Resource):
-    """Hours and exposure over all studies together, for admins."""
+    """Hours and exposure in all studies together, for admins."""
 
     @extend_schema(
         operation_id="hours_all",

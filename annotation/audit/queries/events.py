@@ -1,4 +1,4 @@
-"""What the audit log shows: what was done to people and data, by whom. It names no annotator."""
+"""The audit log: what was done to people and data, and by whom. It names no annotator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 
-from annotation.audit import wordings
+from annotation.audit.sentences import sentence
 from annotation.core.paging import Paged
 from annotation.models import AuditEvent, Study
 
@@ -20,8 +20,8 @@ PER_PAGE = 100
 
 @dataclass(frozen=True)
 class Filters:
-    """What to show; an empty field shows everything. `study` is a study's name, `who` an account's name;
-    `since` and `until` are days (UTC), both included."""
+    """An empty field does not filter. `study` is a study's name and `who` an account's; `since` and `until`
+    are days (UTC), both included."""
 
     what: str = ""
     study: str = ""
@@ -29,15 +29,15 @@ class Filters:
     since: date | None = None
     until: date | None = None
 
-    def said(self) -> dict[str, str]:
-        """The fields that are filled in, as text."""
+    def as_details(self) -> dict[str, str]:
+        """The fields that are set, as text."""
         return {name: str(value) for name, value in asdict(self).items() if value}
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One event. `who` and `study` are empty where there is none: a command did it, or the person
-    themselves; `details` are what was noted with it."""
+    """One event. `who` is empty if a command did it, or the person it is about; `study` is empty if there is
+    none."""
 
     id: int
     at: datetime
@@ -58,22 +58,22 @@ class Log(Paged):
 
 @dataclass(frozen=True)
 class Choices:
-    """What there is to filter by."""
+    """The values that the filters can have."""
 
-    whats: tuple[str, ...]
+    kinds: tuple[str, ...]
     studies: tuple[tuple[str, str], ...]
-    people: tuple[str, ...]
+    accounts: tuple[str, ...]
 
 
 def choices() -> Choices:
-    """The kinds of events, the studies (name, title) and the accounts that the log holds."""
+    """The kinds of events, studies (name, title) and accounts in the log."""
     events = AuditEvent.objects.order_by()
     return Choices(
-        whats=tuple(sorted(events.values_list("what", flat=True).distinct())),
+        kinds=tuple(sorted(events.values_list("what", flat=True).distinct())),
         studies=tuple(
             Study.objects.filter(pk__in=events.values("study")).order_by("title").values_list("name", "title")
         ),
-        people=tuple(
+        accounts=tuple(
             get_user_model()
             .objects.filter(pk__in=events.values("by"))
             .order_by("username")
@@ -83,7 +83,7 @@ def choices() -> Choices:
 
 
 def events(filters: Filters) -> QuerySet[AuditEvent]:
-    """The events that are asked for, newest first."""
+    """The matching events, newest first."""
     found = AuditEvent.objects.select_related("by", "study").order_by("-pk")
     if filters.what:
         found = found.filter(what=filters.what)
@@ -99,30 +99,30 @@ def events(filters: Filters) -> QuerySet[AuditEvent]:
 
 
 def page(filters: Filters, *, page: str | int = 1) -> Log:
-    """A page of the log; a `page` that there is not is the nearest one there is."""
+    """A page of the log. A `page` out of range gives the nearest page."""
     paginator = Paginator(events(filters), PER_PAGE)
-    part = paginator.get_page(page)
+    found = paginator.get_page(page)
     return Log(
-        entries=tuple(map(entry, part.object_list)),
-        number=part.number,
+        entries=tuple(map(_entry, found.object_list)),
+        number=found.number,
         pages=paginator.num_pages,
         total=paginator.count,
     )
 
 
-def stream(filters: Filters, *, upto: int) -> Iterator[Entry]:
-    """The events up to number `upto`, newest first, in constant memory."""
-    for event in events(filters).filter(pk__lte=upto).iterator(chunk_size=1000):
-        yield entry(event)
+def stream(filters: Filters, *, last_id: int) -> Iterator[Entry]:
+    """The matching events with ids up to `last_id`, newest first, in constant memory."""
+    for event in events(filters).filter(pk__lte=last_id).iterator(chunk_size=1000):
+        yield _entry(event)
 
 
-def entry(event: AuditEvent) -> Entry:
+def _entry(event: AuditEvent) -> Entry:
     details = event.details if isinstance(event.details, dict) else {"details": event.details}
     return Entry(
         id=event.pk,
         at=event.at,
         what=event.what,
-        sentence=wordings.sentence(event.what, details),
+        sentence=sentence(event.what, details),
         who=event.by.get_username() if event.by else "",
         study=event.study.name if event.study else "",
         study_title=event.study.title if event.study else "",
@@ -132,6 +132,3 @@ def entry(event: AuditEvent) -> Entry:
 
 def _midnight(day: date) -> datetime:
     return datetime.combine(day, time.min, tzinfo=UTC)
-
-
-__all__ = ["PER_PAGE", "Choices", "Entry", "Filters", "Log", "choices", "entry", "events", "page", "stream"]

@@ -1,7 +1,7 @@
-"""How long each annotator worked and what they met: for fair pay, and for their well-being.
+"""Hours and exposure: how long each annotator worked and what they saw, for fair pay and well-being.
 
-Everything is counted from the answers themselves, in a few grouped queries for some annotators at a time,
-each of which walks their own answers only. Who withdrew has nothing left to count, and is only counted.
+Everything is computed from the answers, in a few grouped queries for a chunk of annotators at a time. People
+who withdrew have no answers left, so only their number is given.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from annotation.models import Annotator, Enrolment, EnrolmentStatus, Purpose, Re
 PER_PAGE = 50
 _CHUNK = 200
 _MS_PER_HOUR = 3_600_000
-_HARSH = (TaskKind.OFFENSIVENESS, TaskKind.DEPICTION)
+_EXPOSURE_KINDS = (TaskKind.OFFENSIVENESS, TaskKind.DEPICTION)
 
 
 @dataclass(frozen=True)
 class Hours:
     """One annotator in one study, or in all.
 
-    `answered` are units answered for the data, `surplus` those of them that came when all that were wanted
-    were there (work all the same), `checks` gold items and attention checks, `training` training items,
-    `revised` changes of mind. `offensiveness` and `depiction` are items of these kinds that were shown to
-    them and answered or skipped. Hours are of all of it, as their browser measured them; `untimed` answers
-    came without. `days` are days (UTC) with an answer.
+    `answered`: units answered for the data. `surplus`: those of them that had enough answers already (still
+    work). `checks`: gold items and attention checks. `training`: training items. `revised`: corrections.
+    `offensiveness` and `depiction`: items of these kinds that were answered or skipped. Hours cover all of
+    this, as the browser measured them; `untimed` answers came without a time. `days`: days (UTC) with an
+    answer.
     """
 
     annotator: str
@@ -62,50 +62,50 @@ class Hours:
 
 @dataclass(frozen=True)
 class Exposure(Paged):
-    """One page of it; `withdrawn` people are in no row."""
+    """One page of annotators. `withdrawn`: the number of people who withdrew and are in no row."""
 
     rows: tuple[Hours, ...]
     withdrawn: int
 
     @property
     def active_hours(self) -> float | None:
-        """Of everybody; None where there are more pages than this one."""
+        """The total of everybody. None if there is more than one page."""
         return sum(row.active_hours for row in self.rows) if self.pages == 1 else None
 
 
 def page(study: Study | None, *, page: str | int = 1) -> Exposure:
-    """A page of the annotators of `study` (None: of all studies together), by pseudonym; a `page` that there
-    is not is the nearest one there is."""
+    """A page of the annotators of `study` (None: of all studies), sorted by pseudonym. A `page` out of range
+    gives the nearest page."""
     paginator = Paginator(annotators(study), PER_PAGE)
-    part = paginator.get_page(page)
+    found = paginator.get_page(page)
     return Exposure(
-        rows=tuple(hours(list(part.object_list), study)),
-        number=part.number,
+        rows=tuple(hours(list(found.object_list), study)),
+        number=found.number,
         pages=paginator.num_pages,
         total=paginator.count,
         withdrawn=withdrawn(study),
     )
 
 
-def everybody(study: Study | None) -> Iterator[Hours]:
-    """All annotators, in constant memory."""
-    running = annotators(study).iterator(chunk_size=_CHUNK)
-    while some := list(islice(running, _CHUNK)):
-        yield from hours(some, study)
+def all_hours(study: Study | None) -> Iterator[Hours]:
+    """The rows of all annotators, in constant memory."""
+    iterator = annotators(study).iterator(chunk_size=_CHUNK)
+    while chunk := list(islice(iterator, _CHUNK)):
+        yield from hours(chunk, study)
 
 
 def withdrawn(study: Study | None) -> int:
-    """How many people withdrew from `study`, or from any."""
-    gone = Enrolment.objects.filter(status=EnrolmentStatus.WITHDRAWN, **_in(study))
-    return gone.values("annotator").distinct().count()
+    """How many people withdrew from `study`, or from any study."""
+    enrolments = Enrolment.objects.filter(status=EnrolmentStatus.WITHDRAWN, **_in(study))
+    return enrolments.values("annotator").distinct().count()
 
 
 def annotators(study: Study | None) -> QuerySet[Annotator]:
-    """Who takes part in `study`, or in any, and has not withdrawn from it, by pseudonym."""
-    here = Enrolment.objects.filter(annotator=OuterRef("pk"), **_in(study)).exclude(
+    """The annotators in `study`, or in any study, who have not withdrawn from it, sorted by pseudonym."""
+    enrolments = Enrolment.objects.filter(annotator=OuterRef("pk"), **_in(study)).exclude(
         status=EnrolmentStatus.WITHDRAWN
     )
-    return Annotator.objects.filter(Exists(here)).order_by("pseudonym")
+    return Annotator.objects.filter(Exists(enrolments)).order_by("pseudonym")
 
 
 def _in(study: Study | None) -> dict[str, Study]:
@@ -113,32 +113,32 @@ def _in(study: Study | None) -> dict[str, Study]:
 
 
 def hours(annotators: list[Annotator], study: Study | None) -> Iterator[Hours]:
-    """Their rows, in this order, by three queries."""
-    answers, skips = _answers(annotators, study), _skips(annotators, study)
-    standing = _standing(annotators, study)
-    for who in annotators:
-        said, passed = answers.get(who.pk, {}), skips.get(who.pk, {})
-        status, studies = standing.get(who.pk, ("", 0))
+    """A row for each of the annotators, in this order, with three queries."""
+    all_answers, all_skips = _answers(annotators, study), _skips(annotators, study)
+    statuses = _statuses(annotators, study)
+    for annotator in annotators:
+        answers, skips = all_answers.get(annotator.pk, {}), all_skips.get(annotator.pk, {})
+        status, studies = statuses.get(annotator.pk, ("", 0))
         yield Hours(
-            annotator=who.pseudonym,
-            simulated=who.simulated,
+            annotator=annotator.pseudonym,
+            simulated=annotator.simulated,
             studies=studies,
             status=status,
-            skipped=passed.get("number", 0),
-            active_hours=(said.get("active_ms") or 0) / _MS_PER_HOUR,
-            idle_hours=(said.get("idle_ms") or 0) / _MS_PER_HOUR,
-            first=said.get("first"),
-            last=said.get("last"),
-            **{kind: said.get(kind, 0) + passed.get(kind, 0) for kind in map(str, _HARSH)},
+            skipped=skips.get("number", 0),
+            active_hours=(answers.get("active_ms") or 0) / _MS_PER_HOUR,
+            idle_hours=(answers.get("idle_ms") or 0) / _MS_PER_HOUR,
+            first=answers.get("first"),
+            last=answers.get("last"),
+            **{kind: answers.get(kind, 0) + skips.get(kind, 0) for kind in map(str, _EXPOSURE_KINDS)},
             **{
-                name: said.get(name, 0)
+                name: answers.get(name, 0)
                 for name in ("answered", "surplus", "checks", "training", "revised", "untimed", "days")
             },
         )
 
 
 def _answers(annotators: list[Annotator], study: Study | None) -> dict[int, dict[str, Any]]:
-    """Annotator -> what their answers add up to."""
+    """Annotator -> totals of their answers."""
     first = Q(revision=1)
     data = first & Q(unit__purpose=Purpose.DATA)
     found = Response.objects.filter(annotator__in=annotators, withdrawn_at__isnull=True)
@@ -159,14 +159,14 @@ def _answers(annotators: list[Annotator], study: Study | None) -> dict[int, dict
             first=Min("submitted_at"),
             last=Max("submitted_at"),
             days=Count(TruncDate("submitted_at"), distinct=True),
-            **{str(kind): Count("pk", filter=first & Q(unit__task__kind=kind)) for kind in _HARSH},
+            **{str(kind): Count("pk", filter=first & Q(unit__task__kind=kind)) for kind in _EXPOSURE_KINDS},
         )
     )
     return {row["annotator"]: dict(row) for row in rows}
 
 
 def _skips(annotators: list[Annotator], study: Study | None) -> dict[int, dict[str, Any]]:
-    """Annotator -> what they passed over."""
+    """Annotator -> totals of their skips."""
     found = Skip.objects.filter(annotator__in=annotators)
     if study is not None:
         found = found.filter(unit__task__study=study)
@@ -175,14 +175,14 @@ def _skips(annotators: list[Annotator], study: Study | None) -> dict[int, dict[s
         .values("annotator")
         .annotate(
             number=Count("pk"),
-            **{str(kind): Count("pk", filter=Q(unit__task__kind=kind)) for kind in _HARSH},
+            **{str(kind): Count("pk", filter=Q(unit__task__kind=kind)) for kind in _EXPOSURE_KINDS},
         )
     )
     return {row["annotator"]: dict(row) for row in rows}
 
 
-def _standing(annotators: list[Annotator], study: Study | None) -> dict[int, tuple[str, int]]:
-    """Annotator -> their status (in the one study; empty for all), and in how many studies they are."""
+def _statuses(annotators: list[Annotator], study: Study | None) -> dict[int, tuple[str, int]]:
+    """Annotator -> status (empty if `study` is None), and number of studies."""
     rows = (
         Enrolment.objects.filter(annotator__in=annotators, **_in(study))
         .exclude(status=EnrolmentStatus.WITHDRAWN)
@@ -191,6 +191,3 @@ def _standing(annotators: list[Annotator], study: Study | None) -> dict[int, tup
         .annotate(status=Min("status"), studies=Count("pk"))
     )
     return {pk: (status if study is not None else "", studies) for pk, status, studies in rows}
-
-
-__all__ = ["PER_PAGE", "Exposure", "Hours", "annotators", "everybody", "hours", "page", "withdrawn"]

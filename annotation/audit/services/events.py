@@ -1,4 +1,4 @@
-"""Taking the audit log out, which is an event of it."""
+"""Export of the audit log. The export is itself an audit event."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.utils import translation
 
@@ -23,22 +23,24 @@ FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
 
 
 def stream(*, fmt: str, filters: events.Filters, by: User | None) -> Iterator[bytes]:
-    """The events that are asked for, newest first, as CSV or JSON lines; in English, whoever asks.
+    """The matching events, newest first, as CSV or JSON lines, always in English.
 
-    That it was taken is written down before the first line, and is the first line where the filters let it
-    through. Raises ValueError for an unknown format; nothing is written down then.
+    The export is recorded before the first line, and is the first line if it matches the filters. Raises
+    ValueError for an unknown format, and records nothing then.
     """
     if fmt not in FORMATS:
         raise ValueError(f"'{fmt}' is not a format of the audit log. Choose one of: {', '.join(FORMATS)}.")
-    details = {"format": fmt, **({"filters": filters.said()} if filters.said() else {})}
-    noted = AuditEvent.objects.create(what="audit log exported", by=by, details=details)
-    entries = events.stream(filters, upto=noted.pk)
+    details: dict[str, Any] = {"format": fmt}
+    if set_filters := filters.as_details():
+        details["filters"] = set_filters
+    event = AuditEvent.objects.create(what="audit log exported", by=by, details=details)
+    entries = events.stream(filters, last_id=event.pk)
     return _csv(entries) if fmt == "csv" else _jsonl(entries)
 
 
 def _csv(entries: Iterable[events.Entry]) -> Iterator[bytes]:
     yield csv_lines([COLUMNS]).encode()
-    for some in _some(entries):
+    for chunk in _chunks(entries):
         yield csv_lines(
             (
                 each.id,
@@ -49,30 +51,27 @@ def _csv(entries: Iterable[events.Entry]) -> Iterator[bytes]:
                 each.study,
                 json.dumps(each.details, ensure_ascii=False, sort_keys=True),
             )
-            for each in some
+            for each in chunk
         ).encode()
 
 
 def _jsonl(entries: Iterable[events.Entry]) -> Iterator[bytes]:
-    for some in _some(entries):
+    for chunk in _chunks(entries):
         lines = []
-        for each in some:
-            said = asdict(each)
-            said["at"], said["by"] = each.at.isoformat(), said.pop("who")
-            del said["study_title"]
-            lines.append(json.dumps(said, ensure_ascii=False) + "\n")
+        for each in chunk:
+            record = asdict(each)
+            record["at"], record["by"] = each.at.isoformat(), record.pop("who")
+            del record["study_title"]
+            lines.append(json.dumps(record, ensure_ascii=False) + "\n")
         yield "".join(lines).encode()
 
 
-def _some(entries: Iterable[events.Entry]) -> Iterator[list[events.Entry]]:
-    """The entries in pieces, each told in English: between two, the language is the reader's own."""
-    running = iter(entries)
+def _chunks(entries: Iterable[events.Entry]) -> Iterator[list[events.Entry]]:
+    """The entries in chunks, with English sentences. The language is not left changed between two chunks."""
+    iterator = iter(entries)
     while True:
         with translation.override("en"):
-            piece = list(islice(running, 500))
-        if not piece:
+            chunk = list(islice(iterator, 500))
+        if not chunk:
             return
-        yield piece
-
-
-__all__ = ["COLUMNS", "FORMATS", "stream"]
+        yield chunk

@@ -1,4 +1,4 @@
-"""The audit log, for admins: what was done to people and data, by whom."""
+"""The audit log, for admins."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from annotation.core.requests import LoggedIn, without_page
 def audit(request: LoggedIn) -> HttpResponse:
     if not policies.may_read_audit_log(request.user):
         raise Http404
-    form = AuditForm(request.GET, offered=events.choices())
+    form = AuditForm(request.GET, choices=events.choices())
     valid = form.is_valid()
     log = events.page(form.filters() if valid else events.Filters(), page=request.GET.get("page", "1"))
     pager = without_page(request)
@@ -34,10 +34,10 @@ def audit(request: LoggedIn) -> HttpResponse:
 @require_GET
 @never_cache
 def audit_export(request: LoggedIn, fmt: str) -> HttpResponse | StreamingHttpResponse:
-    """The events that the page's filters ask for, all of them."""
+    """Download all events that match the page's filters."""
     if not policies.may_read_audit_log(request.user) or fmt not in audit_log.FORMATS:
         raise Http404
-    form = AuditForm(request.GET, offered=events.choices())
+    form = AuditForm(request.GET, choices=events.choices())
     if not form.is_valid():
         return audit(request)
     return StreamingHttpResponse(

@@ -1,4 +1,4 @@
-"""How long each annotator worked and what they met: for a study's leads, and for admins over all studies."""
+"""Hours and exposure of annotators: of one study for its leads, of all studies for admins."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from annotation.core.requests import LoggedIn
 from annotation.models import Study
 
 
-def _asked(request: LoggedIn, name: str | None) -> Study | None:
-    """The study, if the account may see its hours, or None for all; 404 otherwise."""
+def _study(request: LoggedIn, name: str | None) -> Study | None:
+    """The study, or None for all studies. 404 if the account may not see the hours."""
     if name is None:
         if not policies.may_see_all_hours(request.user):
             raise Http404
@@ -31,17 +31,16 @@ def _asked(request: LoggedIn, name: str | None) -> Study | None:
 @never_cache
 @require_safe
 def exposure(request: LoggedIn, name: str | None = None) -> HttpResponse:
-    study = _asked(request, name)
+    study = _study(request, name)
     page = exposure_queries.page(study, page=request.GET.get("page", "1"))
-    context = {"study": study, "page": page, "columns": hours.COLUMNS}
-    return render(request, "annotation/audit/exposure.html", context)
+    return render(request, "annotation/audit/exposure.html", {"study": study, "page": page})
 
 
 @login_required
 @require_GET
 @never_cache
 def exposure_csv(request: LoggedIn, name: str | None = None) -> StreamingHttpResponse:
-    study = _asked(request, name)
+    study = _study(request, name)
     return StreamingHttpResponse(
         hours.stream_csv(study=study, by=request.user),
         content_type="text/csv; charset=utf-8",

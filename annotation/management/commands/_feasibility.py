@@ -1,10 +1,10 @@
-"""The feasibility of a study as the lines of a command's output."""
+"""The feasibility of a study, as lines for a command's output."""
 
 from annotation.studies.services.feasibility import Report
 
 
 def feasibility_lines(report: Report) -> list[str]:
-    """What each stratum wants and who there is for it, then what cannot be filled or runs out."""
+    """How full each stratum is and how many people match it, then shortages and warnings."""
     enrolled = "1 person is enrolled." if report.people == 1 else f"{report.people:,} people are enrolled."
     lines = [enrolled]
     for rate in report.rates:
@@ -13,7 +13,7 @@ def feasibility_lines(report: Report) -> list[str]:
             f"given; {rate.people:,} of those enrolled match"
         )
     if report.people == 0 and report.shortages:
-        # every stratum lacks everybody: saying so once is enough
+        # Every stratum has the same shortage.
         lines.append("Not enough people yet: nobody is enrolled.")
     else:
         lines += [f"Not enough people yet: {shortage}." for shortage in report.shortages]

@@ -1,4 +1,4 @@
-"""What the two import commands share: progress on stderr, and the report of what was odd."""
+"""Shared by the import commands: progress on stderr, and the report of oddities."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from annotation.imports.services.catalogue import Imported, Progress
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """A bar on stderr; where stderr is no terminal, a line for each finished step instead."""
+    """A progress bar on stderr. If stderr is not a terminal, print a line for each finished step."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _line
@@ -50,8 +50,8 @@ def _line(step: str, done: int, total: int) -> None:
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """An import makes several hundred thousand objects that live to its end and form no cycles; looking
-    for cycles among them again and again took a quarter of its time."""
+    """Disable the garbage collector. An import creates several hundred thousand objects that live until its
+    end and form no cycles; searching them for cycles took a quarter of its time."""
     gc.disable()
     try:
         yield
@@ -59,8 +59,8 @@ def without_garbage_collection() -> Iterator[None]:
         gc.enable()
 
 
-def downloaded(remote: RemoteFile) -> Path:
-    """The file, fetched into VAR_DIR/downloads if need be. Raises CommandError."""
+def download(remote: RemoteFile) -> Path:
+    """The path of the file, downloaded to VAR_DIR/downloads if needed. Raises CommandError."""
     try:
         return fetch(remote, settings.VAR_DIR / "downloads", told=lambda line: print(line, file=sys.stderr))
     except DownloadFailed as error:
@@ -68,12 +68,12 @@ def downloaded(remote: RemoteFile) -> Path:
 
 
 def check_report_path(path: Path | None) -> None:
-    """Refuse a report that could not be written *before* anything is imported."""
+    """Raise CommandError before the import if the report could not be written."""
     if path is not None and (path.is_dir() or not path.resolve().parent.is_dir()):
         raise CommandError(f"--report {path} cannot be written. Name a file in a folder that exists.")
 
 
-def answer(
+def print_report(
     stdout: OutputWrapper,
     *,
     files: Sequence[FileSummary],
@@ -81,11 +81,11 @@ def answer(
     oddities: Sequence[Oddity],
     report: Path | None,
 ) -> None:
-    """Print what was read, created and odd; write the same to `report` as JSON."""
+    """Print what was read and created, and the oddities. Write the same to `report` as JSON."""
     for file in files:
         name = f"{file.name}, sheet {file.sheet}" if file.sheet else file.name
-        where = f"{file.rows_stored} stored + {file.rows_not_stored} not stored"
-        stdout.write(f"{name}: {file.rows_read} rows read = {where}")
+        rows = f"{file.rows_stored} stored + {file.rows_not_stored} not stored"
+        stdout.write(f"{name}: {file.rows_read} rows read = {rows}")
     if oddities:
         _print_oddities(stdout, oddities)
     made = ", ".join(f"{count} {what}" for what, count in imported.created.items() if count)
@@ -104,7 +104,7 @@ def answer(
 
 
 def _print_oddities(stdout: OutputWrapper, oddities: Sequence[Oddity]) -> None:
-    # rich asks a stream for no more than write, flush and isatty, which Django's wrapper has.
+    # rich needs only write, flush and isatty of a stream, and Django's wrapper has them.
     terminal = stdout.isatty()
     console = Console(file=cast("IO[str]", stdout), width=None if terminal else 130)
     table = Table(title="Oddities", title_justify="left", box=SIMPLE_HEAD)
@@ -113,7 +113,7 @@ def _print_oddities(stdout: OutputWrapper, oddities: Sequence[Oddity]) -> None:
     table.add_column("what was done", ratio=2)
     table.add_column("for example", ratio=4, overflow="fold")
     for item in oddities:
-        # As Text, because rich would read the brackets of coordinates as its own markup.
+        # Text, because rich would read brackets as markup.
         example = f"{item.file}, row {item.row}: {item.example}"
         table.add_row(*(Text(cell) for cell in (str(item.count), item.what, item.done, example)))
     console.print(table)

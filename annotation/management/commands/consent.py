@@ -1,4 +1,4 @@
-"""manage.py consent FILE.toml: another consent text for a study that runs (docs/operations.md)."""
+"""manage.py consent FILE.toml: publish a new consent text for an open study (docs/operations.md)."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -11,9 +11,9 @@ from annotation.studies.study_file.reading import StudyFileError, read_study_fil
 
 class Command(BaseCommand):
     help = (
-        "Publish the consent text of a study file as the study's next version: everybody is asked again "
-        "before their next item. `study_file NAME --out FILE.toml` writes the file; nothing but its consent "
-        "counts here."
+        "Publish the consent text of a study file as the study's next version. Everybody is asked again "
+        "before their next item. `study_file NAME --out FILE.toml` writes the file; only its consent is used "
+        "here."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -21,14 +21,14 @@ class Command(BaseCommand):
 
     def handle(self, *, file: Path, **options: object) -> None:
         try:
-            made = consents.publish(file=read_study_file(file), by="consent command")
+            published = consents.publish(file=read_study_file(file), by="consent command")
         except StudyFileError as error:
             raise CommandError(str(error)) from error
         except studies.StudyRefused as error:
             raise CommandError(f"{file}: {error}") from error
-        if made is None:
-            self.stdout.write("This is what people agree to already; nothing to change.")
+        if published is None:
+            self.stdout.write("This is the current text already; nothing to change.")
         else:
             self.stdout.write(
-                f"Version {made.version} is published. Everybody is asked again before their next item."
+                f"Version {published.version} is published. Everybody is asked again before their next item."
             )

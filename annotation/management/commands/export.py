@@ -16,11 +16,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from annotation.exports.formats.registry import FOLDER, FORMATS, UnknownFormat
 from annotation.exports.selection import STATUSES, ExportRefused, Filters
 from annotation.exports.services import writing
+from annotation.management.commands._lookups import get_study
 from annotation.models import Pool, Study, TaskKind
 
 
 class Command(BaseCommand):
-    help = "Take a study's annotator-level answers out, in one of these formats:\n\n" + "\n".join(
+    help = "Export a study's annotator-level answers in one of these formats:\n\n" + "\n".join(
         f"  {one.name:12} {one.use}" for one in FORMATS.values()
     )
 
@@ -42,27 +43,28 @@ class Command(BaseCommand):
             type=Path,
             required=True,
             metavar="PATH",
-            help="the file to write; formats of several files make a folder, or with .zip an archive",
+            help="the file to write (a folder, or a .zip archive, for formats of several files)",
         )
-        parser.add_argument("--force", action="store_true", help="replace what is there already")
+        parser.add_argument("--force", action="store_true", help="replace an existing file")
         parser.add_argument(
             "--task", default="", metavar="KIND", help=f"one of: {', '.join(TaskKind.values)}"
         )
         parser.add_argument(
-            "--since", type=_day, metavar="DAY", help="answers from this day (UTC) on: 2026-01-31"
+            "--since",
+            type=date.fromisoformat,
+            metavar="DAY",
+            help="answers from this day (UTC) on: 2026-01-31",
         )
-        parser.add_argument("--until", type=_day, metavar="DAY", help="answers up to and with this day (UTC)")
+        parser.add_argument(
+            "--until", type=date.fromisoformat, metavar="DAY", help="answers up to the end of this day (UTC)"
+        )
         parser.add_argument("--group", default="", metavar="NAME", help="one identity group, e.g. Mexican")
         parser.add_argument("--pool", default="", help=f"one of: {', '.join(Pool.values)} (region)")
-        parser.add_argument("--stratum", default="", help="as in the study, e.g. 'origin: Asia'")
+        parser.add_argument("--stratum", default="", help="a stratum of the study, e.g. 'origin: Asia'")
         parser.add_argument("--status", default="", help=f"one of: {', '.join(STATUSES)}")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            study = Study.objects.get(name=options["study"])
-        except Study.DoesNotExist as error:
-            names = ", ".join(Study.objects.order_by("name").values_list("name", flat=True)) or "none yet"
-            raise CommandError(f"There is no study '{options['study']}'. Studies: {names}.") from error
+        study = get_study(options["study"])
         filters = Filters(
             **{
                 name: options[name]
@@ -70,7 +72,7 @@ class Command(BaseCommand):
             }
         )
         try:
-            with self._progress(study, options["format"], filters) as told:
+            with self._progress(study, options["format"], filters) as progress:
                 written = writing.write(
                     study=study,
                     fmt=options["format"],
@@ -78,7 +80,7 @@ class Command(BaseCommand):
                     by=None,
                     filters=filters,
                     overwrite=options["force"],
-                    progress=told,
+                    progress=progress,
                 )
         except (UnknownFormat, ExportRefused, OSError) as error:
             raise CommandError(str(error)) from error
@@ -90,7 +92,7 @@ class Command(BaseCommand):
 
     @contextmanager
     def _progress(self, study: Study, fmt: str, filters: Filters) -> Iterator[Callable[[int], None] | None]:
-        """On a terminal, a bar of judgements read so far; else nothing."""
+        """A progress bar of judgements read so far. Nothing if stderr is not a terminal."""
         console = Console(stderr=True)
         if not console.is_terminal:
             yield None
@@ -105,7 +107,3 @@ class Command(BaseCommand):
         with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task("judgements", total=writing.total(study=study, fmt=fmt, filters=filters))
             yield lambda rows: bar.update(task, completed=rows)
-
-
-def _day(text: str) -> date:
-    return date.fromisoformat(text)

@@ -33,13 +33,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("csv", type=Path, nargs="?", metavar="CSV", help="stereotypes_global_v2.csv")
-        parser.add_argument("--download", action="store_true", help="fetch the file from GitHub instead")
-        parser.add_argument("--states", action="store_true", help="it is a file of US or Indian states")
+        parser.add_argument("--download", action="store_true", help="download the file from GitHub instead")
+        parser.add_argument("--states", action="store_true", help="the file is about US or Indian states")
         parser.add_argument(
-            "--axis", choices=list(STATE_AXES), help="which states; guessed from the file's name if left out"
+            "--axis", choices=list(STATE_AXES), help="which states (default: guessed from the file's name)"
         )
         parser.add_argument(
-            "--source", metavar="NAME", help="name to keep the associations under (default: the release's)"
+            "--source", metavar="NAME", help="name of the source to store (default: the release's name)"
         )
         parser.add_argument("--report", type=Path, metavar="FILE.json", help="write the report to this file")
 
@@ -49,14 +49,14 @@ class Command(BaseCommand):
             raise CommandError("Give the path of SeeGULL's CSV file, or --download, and not both.")
         axis = _axis(options["csv"], options["states"], options["axis"])
         source = _source(axis, options["source"])
-        path = options["csv"] or _importing.downloaded(REMOTE[axis])
+        path = options["csv"] or _importing.download(REMOTE[axis])
         try:
             with _importing.progress_bar() as progress:
                 file = read_associations(path, states=options["states"])
                 imported = import_associations(file=file, source=source, axis=axis, progress=progress)
         except (FileRefused, ImportRefused) as error:
             raise CommandError(str(error)) from error
-        _importing.answer(
+        _importing.print_report(
             self.stdout,
             files=[file.summary],
             imported=imported,
@@ -65,22 +65,22 @@ class Command(BaseCommand):
         )
 
 
-def _axis(path: Path | None, states: bool, asked: str | None) -> Axis:
-    """What kind of identities the file has. Raises CommandError where that is not clear."""
+def _axis(path: Path | None, states: bool, axis: str | None) -> Axis:
+    """The kind of identities in the file. Raises CommandError if it is not clear."""
     if not states:
-        if asked:
-            raise CommandError(f"--axis {asked} goes with --states. Add --states.")
+        if axis:
+            raise CommandError(f"--axis {axis} goes with --states. Add --states.")
         return Axis.NATIONALITY
-    if asked:
-        return Axis(asked)
+    if axis:
+        return Axis(axis)
     name = path.name.lower().replace(" ", "_") if path else ""
-    fitting = [axis for axis, marks in STATE_AXES.items() if any(mark in name for mark in marks)]
-    if len(fitting) != 1:
+    matches = [state_axis for state_axis, marks in STATE_AXES.items() if any(mark in name for mark in marks)]
+    if len(matches) != 1:
         raise CommandError(
-            f"Whether '{name}' has US or Indian states does not show in its name. "
+            f"The name '{name}' does not say whether its states are US or Indian. "
             "Add --axis us_state or --axis indian_state."
         )
-    return Axis(fitting[0])
+    return Axis(matches[0])
 
 
 def _source(axis: Axis, name: str | None) -> SourceInfo:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.core.validators import validate_slug
 
 from annotation.imports.readers.download import VISAGE_ANNOTATIONS, VISAGE_ATTRIBUTES
 from annotation.imports.readers.oddities import FileRefused
@@ -16,7 +14,7 @@ from annotation.imports.readers.visage_attributes import read_attributes
 from annotation.imports.services.catalogue import ImportRefused
 from annotation.imports.services.visage import STUDY_NAME, import_visage
 from annotation.management.commands import _importing
-from annotation.models import Study
+from annotation.management.commands._lookups import check_study_name
 
 
 class Command(BaseCommand):
@@ -29,7 +27,9 @@ class Command(BaseCommand):
         parser.add_argument("--attributes", type=Path, metavar="XLSX", help="'Visual Attributes_.xlsx'")
         parser.add_argument("--annotations", type=Path, metavar="XLSX", help="'Image Annotations.xlsx'")
         parser.add_argument(
-            "--download", action="store_true", help="fetch from GitHub whichever of the two is not given"
+            "--download",
+            action="store_true",
+            help="download from GitHub any of the two files that is not given",
         )
         parser.add_argument(
             "--study", default=STUDY_NAME, metavar="NAME", help="name of the study (default: visage)"
@@ -38,21 +38,13 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         _importing.check_report_path(options["report"])
-        try:
-            validate_slug(options["study"])
-        except ValidationError as error:
-            raise CommandError(f"--study '{options['study']}': use letters, digits, - and _ only.") from error
-        longest = Study._meta.get_field("name").max_length
-        if longest and len(options["study"]) > longest:
-            raise CommandError(
-                f"--study has {len(options['study'])} characters; a name has at most {longest}."
-            )
+        check_study_name(options["study"], option="--study")
         paths: dict[str, Path] = {}
         for option, remote in (("attributes", VISAGE_ATTRIBUTES), ("annotations", VISAGE_ANNOTATIONS)):
-            given = options[option]
-            if given is None and not options["download"]:
+            path = options[option]
+            if path is None and not options["download"]:
                 raise CommandError(f"Give the path of '{remote.name}' with --{option}, or add --download.")
-            paths[option] = given or _importing.downloaded(remote)
+            paths[option] = path or _importing.download(remote)
         try:
             with _importing.without_garbage_collection(), _importing.progress_bar() as progress:
                 attributes = read_attributes(paths["attributes"])
@@ -67,7 +59,7 @@ class Command(BaseCommand):
                 )
         except (FileRefused, ImportRefused) as error:
             raise CommandError(str(error)) from error
-        _importing.answer(
+        _importing.print_report(
             self.stdout,
             files=[attributes.summary, annotations.summary],
             imported=imported,

@@ -1,4 +1,4 @@
-"""manage.py open_study FILE.toml: a study as a file, repeatable (docs/studies.md)."""
+"""manage.py open_study FILE.toml: create and open a study from a file (docs/studies.md)."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -18,39 +18,42 @@ from annotation.studies.study_file.reading import StudyFileError, read_study_fil
 
 class Command(BaseCommand):
     help = (
-        "Make the study that a TOML file describes, and open it. The same file again changes nothing; a "
-        "study that has been open is never changed. The format stands in docs/studies.md."
+        "Create the study that a TOML file describes, and open it. The same file again changes nothing; a "
+        "study that has been open is never changed. docs/studies.md describes the format."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE.toml")
-        parser.add_argument("--draft", action="store_true", help="make the study, but do not open it yet")
+        parser.add_argument("--draft", action="store_true", help="create the study, but do not open it yet")
         parser.add_argument(
             "--strict",
             action="store_true",
-            help="do not open it unless those enrolled can fill every quota",
+            help="open it only if the people enrolled can fill every quota",
         )
 
     def handle(self, *, file: Path, draft: bool, strict: bool, **options: object) -> None:
         try:
-            described = read_study_file(file)
+            study_file = read_study_file(file)
         except StudyFileError as error:
             raise CommandError(str(error)) from error
-        columns = (TextColumn("making units"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        # The bar goes to the terminal's error stream, so that what the command says can be piped.
+        columns = (TextColumn("creating units"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        # The bar goes to stderr, so that the output can be piped.
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             row = bar.add_task("units", total=None)
             try:
                 with transaction.atomic():
                     made = studies.from_file(
-                        file=described, by="open_study", progress=lambda units: bar.advance(row, units)
+                        file=study_file, by="open_study", progress=lambda units: bar.advance(row, units)
                     )
                     opened = made.study.status == StudyStatus.DRAFT and not draft
                     report = feasibility.report(study=made.study)
                     if opened and strict and not report.feasible:
                         raise CommandError(
                             "\n".join(
-                                [*feasibility_lines(report), "Nothing was changed: --strict asks for enough."]
+                                [
+                                    *feasibility_lines(report),
+                                    "Nothing was changed: --strict needs enough people.",
+                                ]
                             )
                         )
                     if opened:
@@ -58,12 +61,12 @@ class Command(BaseCommand):
             except studies.StudyRefused as error:
                 raise CommandError(f"{file}: {error}") from error
         study = made.study
-        words = {
-            "made": f"Made the study '{study.name}'",
-            "remade": f"Made the draft '{study.name}' anew from the changed file",
+        outcomes = {
+            "made": f"Created the study '{study.name}'",
+            "remade": f"Recreated the draft '{study.name}' from the changed file",
             "unchanged": f"The study '{study.name}' is as the file says; nothing to change",
         }
-        self.stdout.write(f"{words[made.outcome]}: {made.units:,} units, {made.slots:,} answers wanted.")
+        self.stdout.write(f"{outcomes[made.outcome]}: {made.units:,} units, {made.slots:,} answers needed.")
         self.stdout.write(
             f"It is {study.status}{' now' if opened else ''}: {reverse('study', args=[study.name])}"
         )
@@ -71,11 +74,11 @@ class Command(BaseCommand):
             self.stderr.write(f"Note: {note}")
         if made.study.status != StudyStatus.CLOSED:
             self.stdout.write("\n".join(feasibility_lines(report)))
-        offered = {
+        choices_by_field = {
             field: [value for value, _ in choices] for field, choices in profile_fields.CHOICES.items()
         }
-        for text in studies.unknown_strata_values(described, offered=offered):
+        for text in studies.unknown_strata_values(study_file, offered=choices_by_field):
             self.stderr.write(
-                f"Warning: the profile page offers no choice for the stratum '{text}'. Only people who "
-                "describe themselves in exactly these words can fill it."
+                f"Warning: the profile page has no choice for the stratum '{text}'. Only people who describe "
+                "themselves in exactly these words can fill it."
             )

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.models import Study
+from annotation.management.commands._lookups import get_study
 from annotation.releases.metadata import in_words
 from annotation.releases.request import ReleaseRefused, Wanted
 from annotation.releases.services import bundle
@@ -16,44 +16,43 @@ from annotation.releases.services import bundle
 
 class Command(BaseCommand):
     help = (
-        "Make a study's annotator-level data fit to be published: new pseudonyms, profiles coarsened until "
-        "no combination is of fewer than k people, a data card, Croissant metadata, checksums."
+        "Create a release of a study's annotator-level data: new pseudonyms, profiles coarsened until every "
+        "combination has at least k people, a data card, Croissant metadata, checksums."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="the study's name")
+        parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder to create")
         parser.add_argument(
-            "--out", type=Path, required=True, metavar="DIR", help="the folder to make; not there yet"
-        )
-        parser.add_argument(
-            "--k", type=int, default=5, help="least people of each combination of profile values (default: 5)"
+            "--k",
+            type=int,
+            default=5,
+            help="fewest people with each combination of profile values (default: 5)",
         )
         parser.add_argument(
             "--withhold",
             action="append",
             default=[],
             metavar="FIELD",
-            help="tell this profile field of nobody; may be given several times",
+            help="leave out this profile field; may be given several times",
         )
         parser.add_argument(
-            "--with-text", action="store_true", help="include what people wrote, screened; read it first"
+            "--with-text",
+            action="store_true",
+            help="include screened free texts; read them before you publish",
         )
         parser.add_argument(
             "--without-pseudonyms",
             action="store_true",
-            help="nobody can tell which answers are of one person, and nothing is told of people",
+            help="leave out who gave which answer, and everything about people",
         )
-        parser.add_argument("--images", action="store_true", help="include the files of images")
-        parser.add_argument("--licence", default="", help="SPDX identifier, e.g. CC-BY-4.0, or any words")
-        parser.add_argument("--citation", default="", help="how the data are to be cited")
+        parser.add_argument("--images", action="store_true", help="include the image files")
+        parser.add_argument("--licence", default="", help="SPDX identifier, e.g. CC-BY-4.0, or any text")
+        parser.add_argument("--citation", default="", help="how to cite the data")
         parser.add_argument("--force", action="store_true", help="replace an earlier release")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            study = Study.objects.get(name=options["study"])
-        except Study.DoesNotExist as error:
-            names = ", ".join(Study.objects.order_by("name").values_list("name", flat=True)) or "none yet"
-            raise CommandError(f"There is no study '{options['study']}'. Studies: {names}.") from error
+        study = get_study(options["study"])
         wanted = Wanted(
             k=options["k"],
             with_text=options["with_text"],

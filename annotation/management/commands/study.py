@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
-from annotation.models import Study
+from annotation.management.commands._lookups import get_study
 from annotation.studies.services import studies
 
 
@@ -17,16 +17,12 @@ class Command(BaseCommand):
         parser.add_argument("names", nargs="+", metavar="NAME")
 
     def handle(self, *, status: str, names: list[str], **options: object) -> None:
-        said = []
+        lines = []
         try:
             with transaction.atomic():
                 for name in names:
-                    study = Study.objects.filter(name=name).first()
-                    if study is None:
-                        known = ", ".join(Study.objects.order_by("name").values_list("name", flat=True))
-                        raise CommandError(f"There is no study '{name}'. There are: {known or 'none yet'}.")
-                    moved = studies.change_status(study=study, to=status, by="study command")
-                    said.append(f"{name} is {status}" + ("." if moved else " already."))
+                    changed = studies.change_status(study=get_study(name), to=status, by="study command")
+                    lines.append(f"{name} is {status}" + ("." if changed else " already."))
         except studies.StudyRefused as error:
             raise CommandError(f"{error} Nothing was changed.") from error
-        self.stdout.write("\n".join(said))
+        self.stdout.write("\n".join(lines))

@@ -1,4 +1,4 @@
-"""manage.py study_file NAME: the file of a study, and whether its quotas can be filled (docs/studies.md)."""
+"""manage.py study_file NAME: write the study file, or check its quotas (docs/studies.md)."""
 
 from argparse import ArgumentParser
 from pathlib import Path
@@ -6,36 +6,35 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.management.commands._feasibility import feasibility_lines
-from annotation.models import Study
+from annotation.management.commands._lookups import get_study
 from annotation.studies.services import feasibility, study_files
 from annotation.studies.services.studies import StudyRefused
 
 
 class Command(BaseCommand):
     help = (
-        "Write the TOML file that a study can be made from again. What was drawn is listed, so that the file "
-        "says what people are shown. The format stands in docs/studies.md."
+        "Write the TOML file that recreates a study. It lists drawn units, so it says what people see. "
+        "docs/studies.md describes the format."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", metavar="NAME")
-        parser.add_argument("--out", type=Path, metavar="FILE", help="a file to write instead of the output")
+        parser.add_argument(
+            "--out", type=Path, metavar="FILE", help="the file to write (default: standard output)"
+        )
         parser.add_argument(
             "--check",
             action="store_true",
-            help="write no file, but say whether those enrolled can fill the study; fails if they cannot",
+            help="only check whether the people enrolled can fill the study; fails if they cannot",
         )
 
     def handle(self, *, name: str, out: Path | None, check: bool, **options: object) -> None:
-        study = Study.objects.filter(name=name).first()
-        if study is None:
-            known = ", ".join(Study.objects.order_by("name").values_list("name", flat=True))
-            raise CommandError(f"There is no study '{name}'. There are: {known or 'none yet'}.")
+        study = get_study(name)
         if check:
             report = feasibility.report(study=study)
             self.stdout.write("\n".join(feasibility_lines(report)))
             if not report.feasible:
-                raise CommandError(f"Those enrolled cannot fill the study '{name}' as it is.")
+                raise CommandError(f"The people enrolled cannot fill the study '{name}'.")
             return
         try:
             text = study_files.to_toml(study=study)

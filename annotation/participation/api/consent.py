@@ -1,4 +1,4 @@
-"""Which studies somebody can take part in, and what they agree to before they see the first item."""
+"""The studies that somebody can take part in, and consent."""
 
 from __future__ import annotations
 
@@ -10,30 +10,24 @@ from rest_framework.response import Response
 from annotation import policies
 from annotation.api.errors import Conflict, refusals
 from annotation.api.pages import listing, page, page_of
-from annotation.models import EnrolmentStatus, StudyStatus
-from annotation.participation.enrolment_resource import TAGS, Working, place
-from annotation.participation.queries import care
+from annotation.models import StudyStatus
+from annotation.participation.constants import ENDED_STATUSES
+from annotation.participation.enrolment_resource import TAGS, AnnotatorResource, find_membership
+from annotation.participation.queries import annotator_pages
 from annotation.participation.serializers import (
     AgreeBody,
     ConsentSerializer,
     OwnStudySerializer,
-    languages_here,
-    text_here,
+    localized_text,
+    text_languages,
 )
 from annotation.participation.services import annotators
-
-_ENDED = (
-    EnrolmentStatus.BLOCKED,
-    EnrolmentStatus.FINISHED,
-    EnrolmentStatus.SCREENED_OUT,
-    EnrolmentStatus.WITHDRAWN,
-)
 
 OwnStudiesQuery = listing("OwnStudies", orders={"title": "title", "name": "name"}, default="title")
 
 
-class OwnStudies(Working):
-    """The studies that this account can take part in, or does."""
+class OwnStudies(AnnotatorResource):
+    """The studies that this account takes part in or can take part in."""
 
     @extend_schema(
         operation_id="own_studies_list",
@@ -47,39 +41,39 @@ class OwnStudies(Working):
         return page(request, rows, query=query, kind=OwnStudiesQuery, row=OwnStudySerializer)
 
 
-class ConsentView(Working):
-    """What somebody agrees to before they see the first item."""
+class ConsentView(AnnotatorResource):
+    """Consent, which comes before the first item."""
 
     @extend_schema(operation_id="consent_read", responses=ConsentSerializer, tags=TAGS)
     def get(self, request: Request, name: str) -> Response:
-        """The text to be shown, in every language that it is written in, with its content warning."""
-        study, membership = place(request, name)
-        told = {
+        """The consent text in every language that it is written in, with its content warning."""
+        study, membership = find_membership(request, name)
+        data = {
             "study": study.name,
-            "title": text_here(study, "title").text,
-            "description": text_here(study, "description").text,
-            "languages": languages_here(study, "title", "description"),
+            "title": localized_text(study, "title").text,
+            "description": localized_text(study, "description").text,
+            "languages": text_languages(study, "title", "description"),
             "agreed": membership is not None and membership.consented,
-            "texts": care.consent_texts(study=study),
+            "texts": annotator_pages.consent_texts(study=study),
         }
-        return Response(ConsentSerializer(told).data)
+        return Response(ConsentSerializer(data).data)
 
     @extend_schema(
         operation_id="consent_give",
         request=AgreeBody,
         responses={
             200: ConsentSerializer,
-            409: OpenApiResponse(description="The text was replaced meanwhile, or nobody can take part now."),
+            409: OpenApiResponse(description="The text was replaced, or nobody can take part now."),
         },
         tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
-        """Record that the person behind this account has read the text and agrees; it enrols them. Only
-        they can: a program sends this when they said so."""
-        study, membership = place(request, name)
+        """Record that the person has read the text and agrees, and enrol them. Send this only after they said
+        so themselves."""
+        study, membership = find_membership(request, name)
         body = self.body(AgreeBody)
         if study.status != StudyStatus.OPEN or (
-            membership is not None and membership.enrolment.status in _ENDED
+            membership is not None and membership.enrolment.status in ENDED_STATUSES
         ):
             state = "closed" if study.status != StudyStatus.OPEN else "blocked"
             raise Conflict("Nobody can agree to take part in this study now.", state=state)
@@ -92,15 +86,15 @@ class ConsentView(Working):
     @extend_schema(
         operation_id="consent_decline",
         responses={
-            204: OpenApiResponse(description="Nothing of them is kept."),
+            204: OpenApiResponse(description="Nothing about them is kept."),
             409: OpenApiResponse(description="They have agreed."),
         },
         tags=TAGS,
     )
     def delete(self, request: Request, name: str) -> Response:
-        """Record that somebody who was let in does not agree: they are forgotten, with an account that was
-        made for this visit alone. Who has agreed before withdraws instead."""
-        _study, membership = place(request, name)
+        """Record that somebody does not agree. Their enrolment is deleted, and their account too if it was
+        created for this visit alone. Somebody who has agreed before withdraws instead."""
+        _study, membership = find_membership(request, name)
         if membership is not None and membership.consented:
             raise Conflict("They have agreed to take part. They can stop, or withdraw.", state="agreed")
         if membership is not None:

@@ -24,24 +24,30 @@ _STATES = ["open", "full", "ended", "taken back"]
 
 
 class InvitationSerializer(serializers.Serializer):
-    """A link into a study, with its limit and its end."""
+    """A link into a study."""
 
     id = serializers.IntegerField()
-    label = serializers.CharField(help_text="What its maker calls it.")
-    url = serializers.URLField(help_text="What is sent to whom you invite.")
-    state = serializers.ChoiceField(choices=_STATES, help_text="Whether it can be followed now, or why not.")
-    uses = serializers.IntegerField(help_text="How many people it has let in.")
-    max_uses = serializers.IntegerField(allow_null=True, help_text="How many it may; null: no limit.")
-    created_at = serializers.DateTimeField(help_text="When it was made.")
+    label = serializers.CharField(help_text="A note for the list of invitations.")
+    url = serializers.URLField(help_text="The link to send to the people you invite.")
+    state = serializers.ChoiceField(choices=_STATES, help_text="Whether the link works now, or why not.")
+    uses = serializers.IntegerField(help_text="How many people came by it.")
+    max_uses = serializers.IntegerField(
+        allow_null=True, help_text="The most people that can come by it; null: no limit."
+    )
+    created_at = serializers.DateTimeField(help_text="When it was created.")
     expires_at = serializers.DateTimeField(allow_null=True, help_text="When it ends; null: never.")
-    revoked_at = serializers.DateTimeField(allow_null=True, help_text="When it was taken back.")
+    revoked_at = serializers.DateTimeField(allow_null=True, help_text="When it was revoked.")
 
 
 class InvitationBody(Body):
     """A new link."""
 
     label = serializers.CharField(
-        max_length=120, required=False, default="", allow_blank=True, help_text="What you call it."
+        max_length=120,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="A note for your list of invitations.",
     )
     max_uses = serializers.IntegerField(
         min_value=1,
@@ -49,7 +55,7 @@ class InvitationBody(Body):
         required=False,
         default=None,
         allow_null=True,
-        help_text="How many people it lets in; null: no limit.",
+        help_text="The most people that can come by it; null: no limit.",
     )
     expires_at = serializers.DateTimeField(
         required=False, default=None, allow_null=True, help_text="When it ends; null: never."
@@ -78,7 +84,7 @@ class Invitations(Resource):
             query=query,
             kind=InvitationsQuery,
             row=InvitationSerializer,
-            shown=lambda found: _shown(request, found),
+            shown=lambda found: _rows(request, found),
         )
 
     @extend_schema(
@@ -91,12 +97,12 @@ class Invitations(Resource):
         tags=["invitations"],
     )
     def post(self, request: Request, name: str) -> Response:
-        """Make one more link. `manage` lets a program invite; who follows a link still has to consent."""
+        """Create a link. People who follow it still have to consent."""
         study = led_study(request, name)
         body = self.body(InvitationBody)
         with refusals(invitations.InvitationRefused):
-            made = invitations.create(study=study, by=request.user, **body)
-        return Response(_one(request, made), status=201)
+            invitation = invitations.create(study=study, by=request.user, **body)
+        return Response(_serialized(request, invitation), status=201)
 
 
 class OneInvitation(Resource):
@@ -104,7 +110,7 @@ class OneInvitation(Resource):
 
     @extend_schema(operation_id="invitations_read", responses=InvitationSerializer, tags=["invitations"])
     def get(self, request: Request, name: str, number: int) -> Response:
-        return Response(_one(request, _invitation(request, name, number)))
+        return Response(_serialized(request, _invitation(request, name, number)))
 
     @extend_schema(
         operation_id="invitations_revoke",
@@ -112,26 +118,26 @@ class OneInvitation(Resource):
         tags=["invitations"],
     )
     def delete(self, request: Request, name: str, number: int) -> Response:
-        """Take a link back. Who came through it stays in the study."""
+        """Revoke a link. People who came by it stay in the study."""
         invitation = _invitation(request, name, number)
         invitations.revoke(invitation=invitation, by=request.user)
-        return Response(_one(request, invitation))
+        return Response(_serialized(request, invitation))
 
 
 def _invitation(request: Request, name: str, number: int) -> Invitation:
     return get_object_or_404(led_study(request, name).invitations, pk=number)
 
 
-def _one(request: Request, invitation: Invitation) -> Any:
-    return InvitationSerializer(_shown(request, [invitation])[0]).data
+def _serialized(request: Request, invitation: Invitation) -> Any:
+    return InvitationSerializer(_rows(request, [invitation])[0]).data
 
 
-def _shown(request: Request, found: Sequence[Invitation]) -> list[dict[str, Any]]:
+def _rows(request: Request, found: Sequence[Invitation]) -> list[dict[str, Any]]:
     return [
         {
-            **vars(link.invitation),
-            "state": link.state,
-            "url": request.build_absolute_uri(reverse("join", args=[link.invitation.code])),
+            **vars(row.invitation),
+            "state": row.state,
+            "url": request.build_absolute_uri(reverse("join", args=[row.invitation.code])),
         }
-        for link in people.linked(found)
+        for row in people.invitation_rows(found)
     ]

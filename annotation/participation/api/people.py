@@ -1,4 +1,4 @@
-"""Who takes part in a study, under pseudonyms, and what a lead can do about it."""
+"""The annotators in a study, under pseudonyms, and a lead's actions on them."""
 
 from __future__ import annotations
 
@@ -22,47 +22,49 @@ STATUSES = [choice for choice in EnrolmentStatus.choices if choice[0] != Enrolme
 
 
 class PersonSerializer(serializers.Serializer):
-    """One annotator in a study. Who they are is not told."""
+    """One annotator in a study, under a pseudonym."""
 
-    id = serializers.IntegerField(source="enrolment.pk", help_text="Number of their part in this study.")
+    id = serializers.IntegerField(source="enrolment.pk", help_text="Id of their enrolment in this study.")
     pseudonym = serializers.CharField(source="enrolment.annotator.pseudonym")
     status = serializers.ChoiceField(
-        choices=STATUSES, source="enrolment.status", help_text="Where they stand in the study."
+        choices=STATUSES, source="enrolment.status", help_text="Their status in the study."
     )
     invitation = serializers.IntegerField(
-        source="enrolment.invitation_id", allow_null=True, help_text="The invitation they came by."
+        source="enrolment.invitation_id", allow_null=True, help_text="The invitation that they came by."
     )
-    joined_at = serializers.DateTimeField(source="enrolment.joined_at", help_text="When they came.")
+    joined_at = serializers.DateTimeField(source="enrolment.joined_at", help_text="When they joined.")
     last_seen = serializers.DateTimeField(
-        allow_null=True, help_text="Their last answer, skip or item given out."
+        allow_null=True, help_text="Their last answer, skip or leased item."
     )
     answered = serializers.IntegerField(
-        source="enrolment.answered", help_text="Units answered, checks and training left out."
+        source="enrolment.answered", help_text="Units answered, without checks and training."
     )
-    held = serializers.IntegerField(help_text="Items in their hands now.")
-    skips = serializers.IntegerField(help_text="Items passed over.")
-    surplus = serializers.IntegerField(help_text="Answers that came when all wanted ones were there.")
+    held = serializers.IntegerField(help_text="Items in progress: leased and not answered yet.")
+    skips = serializers.IntegerField(help_text="Items skipped.")
+    surplus = serializers.IntegerField(help_text="Answers to units that had enough answers already.")
     checked = serializers.IntegerField(help_text="Gold items and attention checks answered.")
-    right = serializers.IntegerField(help_text="How many of these as expected.")
+    right = serializers.IntegerField(help_text="How many of these were answered as expected.")
 
 
 class ActionSerializer(serializers.Serializer):
-    """What was done."""
+    """The result of an action."""
 
     person = PersonSerializer()
-    changed = serializers.BooleanField(help_text="false: there was nothing to do.")
+    changed = serializers.BooleanField(help_text="false: nothing had to be done.")
 
 
 PeopleQuery = listing(
     "People",
     orders={"joined_at": "joined_at", "id": "pk", "answered": "answered"},
     default="-joined_at",
-    status=serializers.ChoiceField(choices=STATUSES, required=False, help_text="Only who stands so."),
+    status=serializers.ChoiceField(
+        choices=STATUSES, required=False, help_text="Only annotators with this status."
+    ),
 )
 
 
 class People(Resource):
-    """Who takes part in a study. Who withdrew is not listed."""
+    """The annotators in a study, without those who withdrew."""
 
     @extend_schema(
         operation_id="people_list",
@@ -73,7 +75,7 @@ class People(Resource):
     def get(self, request: Request, name: str) -> Response:
         study = led_study(request, name)
         query = self.query(PeopleQuery)
-        rows = people.enrolled(study)
+        rows = people.current_enrolments(study)
         if "status" in query:
             rows = rows.filter(status=query["status"])
         return page(
@@ -82,7 +84,7 @@ class People(Resource):
             query=query,
             kind=PeopleQuery,
             row=PersonSerializer,
-            shown=lambda found: people.persons(study, found),
+            shown=lambda found: people.person_rows(study, found),
         )
 
 
@@ -94,39 +96,39 @@ class OnePerson(Resource):
         return Response(PersonSerializer(_person(request, name, number)).data)
 
 
-_ACTED = {200: ActionSerializer, 409: OpenApiResponse(description="They have left the study.")}
+_ACTION_RESPONSES = {200: ActionSerializer, 409: OpenApiResponse(description="They have left the study.")}
 
 
 class Block(Resource):
-    """Give somebody no more items; what they hold goes to others, what they answered stays."""
+    """Stop giving items to an annotator. Their items in progress go to others; their answers stay."""
 
-    @extend_schema(operation_id="people_block", request=None, responses=_ACTED, tags=["people"])
+    @extend_schema(operation_id="people_block", request=None, responses=_ACTION_RESPONSES, tags=["people"])
     def post(self, request: Request, name: str, number: int) -> Response:
-        return _acted(request, name, number, enrolments.block)
+        return _act(request, name, number, enrolments.block)
 
 
 class Unblock(Resource):
-    """Let somebody who was blocked go on where they were."""
+    """Let a blocked annotator continue where they were."""
 
-    @extend_schema(operation_id="people_unblock", request=None, responses=_ACTED, tags=["people"])
+    @extend_schema(operation_id="people_unblock", request=None, responses=_ACTION_RESPONSES, tags=["people"])
     def post(self, request: Request, name: str, number: int) -> Response:
-        return _acted(request, name, number, enrolments.unblock)
+        return _act(request, name, number, enrolments.unblock)
 
 
 class Release(Resource):
-    """Return to the queue what somebody holds. An answer that still comes is kept."""
+    """Return an annotator's items in progress to the queue. An answer that still arrives is saved."""
 
-    @extend_schema(operation_id="people_release", request=None, responses=_ACTED, tags=["people"])
+    @extend_schema(operation_id="people_release", request=None, responses=_ACTION_RESPONSES, tags=["people"])
     def post(self, request: Request, name: str, number: int) -> Response:
-        return _acted(request, name, number, enrolments.release)
+        return _act(request, name, number, enrolments.release)
 
 
-def _acted(request: Request, name: str, number: int, act: Callable[..., int]) -> Response:
+def _act(request: Request, name: str, number: int, action: Callable[..., int]) -> Response:
     person = _person(request, name, number)
     with refusals(enrolments.EnrolmentRefused):
-        done = act(enrolment=person.enrolment, by=request.user)
-    told = {"person": _person(request, name, number), "changed": bool(done)}
-    return Response(ActionSerializer(told).data)
+        changed = action(enrolment=person.enrolment, by=request.user)
+    result = {"person": _person(request, name, number), "changed": bool(changed)}
+    return Response(ActionSerializer(result).data)
 
 
 def _person(request: Request, name: str, number: int) -> people.Person:

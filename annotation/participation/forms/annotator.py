@@ -1,4 +1,4 @@
-"""Forms of the annotator's pages: reading what a browser sent. Rules stand in the services."""
+"""Forms of the annotator's pages. The rules are in the services."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotation.participation import profile_fields
-from annotation.participation.services.annotators import Said
+from annotation.participation.services.annotators import ProfileEntry
 
 
 class ProfileForm(forms.Form):
-    """The voluntary profile: a choice or one's own words for each field, and whether it may be published."""
+    """The voluntary profile: for each question a choice, one's own words, and permission to publish."""
 
     def __init__(self, *args: Any, questions: Sequence[profile_fields.Question], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -27,7 +27,7 @@ class ProfileForm(forms.Form):
             self.fields[f"{question.name}_publish"] = forms.BooleanField(required=False)
 
     def groups(self) -> list[dict[str, Any]]:
-        """The fields as the page lays them out: one group for each question."""
+        """One group of fields for each question, for the template."""
         return [
             {
                 "name": question.name,
@@ -42,28 +42,28 @@ class ProfileForm(forms.Form):
             for question in self.questions
         ]
 
-    def said(self) -> dict[str, Said]:
-        """What was said, field by field. Who chooses and uses their own words too says both: strata go by the
-        choice, and neither is lost."""
-        result = {}
+    def entries(self) -> dict[str, ProfileEntry]:
+        """Question -> answer. If somebody gives both a choice and their own words, both are kept, and strata
+        use the choice."""
+        entries = {}
         for question in self.questions:
             own, chosen = self.cleaned_data[f"{question.name}_own"], self.cleaned_data.get(question.name, "")
-            result[question.name] = Said(
+            entries[question.name] = ProfileEntry(
                 value=chosen or own,
                 own_words=own if chosen else "",
                 self_described=bool(own and question.choices and not chosen),
                 may_publish=self.cleaned_data[f"{question.name}_publish"],
             )
-        return result
+        return entries
 
     @staticmethod
     def initial_from(answers: Any, *, questions: Sequence[profile_fields.Question]) -> dict[str, Any]:
-        """Initial values from the profile answers kept."""
+        """Initial values from the stored profile answers."""
         offered = {question.name: {value for value, _label in question.choices} for question in questions}
         initial: dict[str, Any] = {}
         for answer in answers:
-            listed = answer.value in offered.get(answer.field, ())
-            initial[answer.field if listed else f"{answer.field}_own"] = answer.value
+            is_choice = answer.value in offered.get(answer.field, ())
+            initial[answer.field if is_choice else f"{answer.field}_own"] = answer.value
             if answer.own_words:
                 initial[f"{answer.field}_own"] = answer.own_words
             initial[f"{answer.field}_publish"] = answer.may_publish
@@ -71,7 +71,7 @@ class ProfileForm(forms.Form):
 
 
 class WithdrawForm(forms.Form):
-    """Leaving a study: only stopping, or taking one's answers out as well, which is confirmed."""
+    """Leaving a study: stop, or withdraw one's answers as well, which must be confirmed."""
 
     choice = forms.ChoiceField(
         choices=[("stop", _("Stop taking part")), ("delete", _("Withdraw my data"))],
@@ -80,7 +80,7 @@ class WithdrawForm(forms.Form):
     sure = forms.BooleanField(required=False)
 
     def clean(self) -> dict[str, Any]:
-        said = super().clean() or {}
-        if said.get("choice") == "delete" and not said.get("sure"):
+        data = super().clean() or {}
+        if data.get("choice") == "delete" and not data.get("sure"):
             self.add_error("sure", _("Please confirm: this cannot be undone."))
-        return said
+        return data

@@ -1,4 +1,4 @@
-"""Forms of the lead's pages: reading what a browser sent. Rules stand in the services."""
+"""Forms of the lead's pages. The rules are in the services."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from annotation.participation.services import invitations
 
 
 class InvitationForm(forms.Form):
-    """A new invitation link. Times are UTC, as everywhere."""
+    """A new invitation link. Times are in UTC."""
 
     label = forms.CharField(
-        label=_("What it is for"),
+        label=_("Label"),
         required=False,
         max_length=120,
-        help_text=_("For your list only, e.g. 'pilot group'. Who follows the link does not see it."),
+        help_text=_("Only for this list, e.g. 'pilot group'. People who follow the link do not see it."),
     )
     max_uses = forms.IntegerField(
-        label=_("How many people it lets in"),
+        label=_("Maximum number of people"),
         required=False,
         min_value=1,
         max_value=invitations.MOST_USES,
@@ -31,11 +31,11 @@ class InvitationForm(forms.Form):
         label=_("Until (UTC)"),
         required=False,
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-        help_text=_("Empty: it does not end."),
+        help_text=_("Empty: no end."),
     )
 
     def clean_expires_at(self) -> Any:
         end = self.cleaned_data["expires_at"]
         if end is not None and end <= timezone.now():
-            raise forms.ValidationError(_("That moment is over already. Choose a later one, or none."))
+            raise forms.ValidationError(_("This time has passed. Choose a later one, or none."))
         return end

@@ -1,4 +1,4 @@
-"""What a lead sees of the people in a study: pseudonyms and numbers, never an account (DESIGN §11)."""
+"""The people in a study as its lead sees them: pseudonyms and counts, never an account (DESIGN §11)."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _CHECKS = (Purpose.GOLD, Purpose.ATTENTION)
 
 @dataclass(frozen=True)
 class Person:
-    """One annotator in a study. `last_seen` is the last answer, skip or item given out; None if there was
-    none. `right` of `checked` gold items and attention checks were answered as expected."""
+    """One annotator in a study. `held`: leased items. `last_seen`: the last answer, skip or lease; None if
+    there was none. `right` of `checked` gold items and attention checks were answered as expected."""
 
     enrolment: Enrolment
     skips: int
@@ -52,13 +52,13 @@ class Person:
 
     @property
     def accuracy(self) -> float | None:
-        """Per cent of checks that were answered as expected; None without a check."""
+        """Percentage of checks answered as expected. None without a check."""
         return 100 * self.right / self.checked if self.checked else None
 
 
 @dataclass(frozen=True)
 class People(Paged):
-    """One page of a study's annotators; who withdrew is only counted."""
+    """One page of a study's annotators. Those who withdrew are only counted."""
 
     rows: tuple[Person, ...]
     withdrawn: int
@@ -66,8 +66,8 @@ class People(Paged):
 
 
 @dataclass(frozen=True)
-class Link:
-    """An invitation as its list shows it; `state` is *open*, *full*, *ended* or *taken back*."""
+class InvitationRow:
+    """An invitation and its `state`: *open*, *full*, *ended* or *taken back*."""
 
     invitation: Invitation
     state: str
@@ -78,16 +78,15 @@ class Link:
 
 
 def people(study: Study, *, page: str | int = 1) -> People:
-    """A page of the annotators of `study`, who joined last first; a `page` that there is not is the
-    nearest one there is."""
-    statuses = Counter(dict(_of(study).order_by().values_list("status").annotate(Count("pk"))))
+    """A page of the annotators of `study`, newest first. A `page` out of range gives the nearest page."""
+    statuses = Counter(dict(_enrolments(study).order_by().values_list("status").annotate(Count("pk"))))
     withdrawn = statuses.pop(EnrolmentStatus.WITHDRAWN, 0)
-    paginator = Paginator(enrolled(study).order_by("-joined_at", "-pk"), PER_PAGE)
+    paginator = Paginator(current_enrolments(study).order_by("-joined_at", "-pk"), PER_PAGE)
     paginator.count = sum(statuses.values())
-    part = paginator.get_page(page)
+    found = paginator.get_page(page)
     return People(
-        rows=tuple(persons(study, list(part.object_list))),
-        number=part.number,
+        rows=tuple(person_rows(study, found.object_list)),
+        number=found.number,
         pages=paginator.num_pages,
         total=paginator.count,
         withdrawn=withdrawn,
@@ -98,53 +97,50 @@ def people(study: Study, *, page: str | int = 1) -> People:
 
 
 def person(study: Study, *, pk: int) -> Person | None:
-    """One annotator of `study`; None if there is none with this number, or they withdrew."""
-    return next(iter(persons(study, enrolled(study).filter(pk=pk))), None)
+    """One annotator of `study`, by enrolment id. None if there is none, or they withdrew."""
+    return next(iter(person_rows(study, current_enrolments(study).filter(pk=pk))), None)
 
 
-def links(study: Study, *, now: datetime | None = None) -> list[Link]:
-    """The invitations into `study`, newest first."""
-    return linked(study.invitations.all(), now=now)
-
-
-def linked(found: Iterable[Invitation], *, now: datetime | None = None) -> list[Link]:
-    """The invitations in `found`, with what can be done with each."""
+def invitation_rows(invitations: Iterable[Invitation], *, now: datetime | None = None) -> list[InvitationRow]:
+    """The invitations with their states, in the order given."""
     now = now or timezone.now()
-    return [Link(invitation=each, state=_state(each, now=now)) for each in found]
+    return [InvitationRow(invitation=each, state=_state(each, now=now)) for each in invitations]
 
 
-def enrolled(study: Study) -> QuerySet[Enrolment]:
-    """Who is in `study`, without those who withdrew."""
-    return _of(study).exclude(status=EnrolmentStatus.WITHDRAWN).select_related("annotator", "invitation")
+def current_enrolments(study: Study) -> QuerySet[Enrolment]:
+    """The enrolments in `study`, without those who withdrew."""
+    return (
+        _enrolments(study).exclude(status=EnrolmentStatus.WITHDRAWN).select_related("annotator", "invitation")
+    )
 
 
-def _of(study: Study) -> QuerySet[Enrolment]:
+def _enrolments(study: Study) -> QuerySet[Enrolment]:
     return Enrolment.objects.filter(study=study)
 
 
-def persons(study: Study, enrolments: Iterable[Enrolment]) -> list[Person]:
-    """Rows for `enrolments`: a few grouped queries, however many they are."""
+def person_rows(study: Study, enrolments: Iterable[Enrolment]) -> list[Person]:
+    """A row for each of `enrolments`. The number of queries does not depend on how many there are."""
     enrolments = list(enrolments)
-    who = [enrolment.annotator_id for enrolment in enrolments]
-    answers = Response.objects.filter(annotator__in=who, unit__task__study=study)
-    skips = Skip.objects.filter(annotator__in=who, unit__task__study=study)
-    held = Slot.objects.filter(annotator__in=who, study=study, state=SlotState.LEASED)
+    annotators = [enrolment.annotator_id for enrolment in enrolments]
+    answers = Response.objects.filter(annotator__in=annotators, unit__task__study=study)
+    skips = Skip.objects.filter(annotator__in=annotators, unit__task__study=study)
+    held = Slot.objects.filter(annotator__in=annotators, study=study, state=SlotState.LEASED)
     surplus = Q(slot__isnull=True, unit__purpose=Purpose.DATA, current=True, withdrawn_at__isnull=True)
-    surplus_of, answered_at = _counted(answers, "submitted_at", only=surplus)
-    skips_of, skipped_at = _counted(skips, "at")
-    held_by, leased_at = _counted(held, "leased_at")
-    checked = checks(answers)
+    surplus_counts, answered_at = _count_and_latest(answers, "submitted_at", only=surplus)
+    skip_counts, skipped_at = _count_and_latest(skips, "at")
+    held_counts, leased_at = _count_and_latest(held, "leased_at")
+    checked = check_results(answers)
     rows = []
     for enrolment in enrolments:
         pk = enrolment.annotator_id
-        moments = (seen.get(pk) for seen in (answered_at, skipped_at, leased_at))
+        times = (latest.get(pk) for latest in (answered_at, skipped_at, leased_at))
         rows.append(
             Person(
                 enrolment=enrolment,
-                skips=skips_of.get(pk, 0),
-                held=held_by.get(pk, 0),
-                surplus=surplus_of.get(pk, 0),
-                last_seen=max((moment for moment in moments if moment is not None), default=None),
+                skips=skip_counts.get(pk, 0),
+                held=held_counts.get(pk, 0),
+                surplus=surplus_counts.get(pk, 0),
+                last_seen=max((time for time in times if time is not None), default=None),
                 right=checked[pk].count(True),
                 checked=len(checked[pk]),
             )
@@ -152,21 +148,21 @@ def persons(study: Study, enrolments: Iterable[Enrolment]) -> list[Person]:
     return rows
 
 
-def _counted(
-    rows: QuerySet[Response] | QuerySet[Skip] | QuerySet[Slot], moment: str, *, only: Q | None = None
+def _count_and_latest(
+    rows: QuerySet[Response] | QuerySet[Skip] | QuerySet[Slot], field: str, *, only: Q | None = None
 ) -> tuple[dict[int, int], dict[int, datetime | None]]:
-    """Annotator -> number of `rows` (`only` those that count), and -> the latest `moment` of any."""
-    number, last = Count("pk", filter=only), Max(moment)
-    found = rows.order_by().values_list("annotator").annotate(number=number, last=last)
-    numbers: dict[int, int] = {}
+    """Annotator -> number of `rows` that match `only`, and annotator -> latest `field` of all `rows`."""
+    number, last = Count("pk", filter=only), Max(field)
+    grouped = rows.order_by().values_list("annotator").annotate(number=number, last=last)
+    counts: dict[int, int] = {}
     latest: dict[int, datetime | None] = {}
-    for annotator, how_many, when in found:
-        numbers[annotator], latest[annotator] = how_many, when
-    return numbers, latest
+    for annotator, count, time in grouped:
+        counts[annotator], latest[annotator] = count, time
+    return counts, latest
 
 
-def checks(answers: QuerySet[Response]) -> defaultdict[int, list[bool]]:
-    """Annotator -> for each gold item and attention check answered, whether it was as expected."""
+def check_results(answers: QuerySet[Response]) -> defaultdict[int, list[bool]]:
+    """Annotator -> for each answered gold item or attention check, whether it was as expected."""
     judged = (
         Judgement.objects.filter(
             response__in=answers.filter(unit__purpose__in=_CHECKS, current=True, withdrawn_at__isnull=True),
@@ -178,10 +174,10 @@ def checks(answers: QuerySet[Response]) -> defaultdict[int, list[bool]]:
     right: dict[tuple[int, int], bool] = {}
     for response, annotator, value, expected in judged:
         right[annotator, response] = right.get((annotator, response), True) and value in (expected or [])
-    found: defaultdict[int, list[bool]] = defaultdict(list)
+    results: defaultdict[int, list[bool]] = defaultdict(list)
     for (annotator, _response), as_expected in right.items():
-        found[annotator].append(as_expected)
-    return found
+        results[annotator].append(as_expected)
+    return results
 
 
 def _state(invitation: Invitation, *, now: datetime) -> str:

@@ -1,4 +1,4 @@
-"""Annotators: who they are to the study, what they agreed to, what they said of themselves (DESIGN §3)."""
+"""Annotators: pseudonyms, consent, enrolment and profiles (DESIGN §3)."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ from annotation.models import (
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-# Without 0, 1, i, l and o, which are mistaken for each other when read aloud.
+# Without 0, 1, i, l and o, which look alike.
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 
 
 class ConsentOutdated(ValueError):
-    """Somebody agreed to a text that has been replaced meanwhile."""
+    """Somebody agreed to a consent text that has been replaced in the meantime."""
 
 
 class HasLeft(ValueError):
-    """Somebody withdrew from the study, which is for good."""
+    """Somebody who withdrew from the study tries to come back."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """What an annotator says in one field of the profile; an empty value is *prefer not to say*.
-    `self_described`: the value is in their own words; `own_words`: what they say besides a choice."""
+class ProfileEntry:
+    """An answer to one question of the profile. An empty value means *prefer not to say*. `self_described`:
+    the value is in their own words. `own_words`: a text in addition to a choice."""
 
     value: str
     own_words: str = ""
@@ -55,15 +55,16 @@ class Said:
 
 
 def annotator_for(*, user: User) -> Annotator:
-    """The annotator behind an account, made on first use. The pseudonym is random: nothing about the
-    account can be told from it."""
-    annotator, _made = Annotator.objects.get_or_create(user=user, defaults={"pseudonym": _pseudonym()})
+    """The annotator of an account, created on first use. The pseudonym is random, so it says nothing about
+    the account."""
+    annotator, _created = Annotator.objects.get_or_create(user=user, defaults={"pseudonym": _pseudonym()})
     return annotator
 
 
 def newcomer() -> Annotator:
-    """Somebody who comes without an account, by an invitation or from a crowd platform: they get one that
-    is called like their pseudonym and has no password, so that nobody can log in to it from outside."""
+    """Create an annotator for somebody without an account who comes by an invitation or from a crowd
+    platform. Their new account is named like their pseudonym and has no password, so nobody can log in to
+    it."""
     with transaction.atomic():
         account: User = get_user_model()(username=_pseudonym())
         account.set_unusable_password()
@@ -74,17 +75,15 @@ def newcomer() -> Annotator:
 def give_consent(*, annotator: Annotator, study: Study, text_id: int) -> Enrolment:
     """Record that `annotator` agrees to a study's consent text, and enrol them.
 
-    `text_id` is the latest version in any of its languages; giving it twice, or in two languages, is the
-    same as once. Raises ConsentOutdated if there is a newer version: nobody agrees to what they were not
-    shown. Raises HasLeft if they withdrew from the study before.
+    `text_id` is the latest version in any language. Agreeing twice, or in two languages, counts once. Raises
+    ConsentOutdated if there is a newer version: nobody agrees to a text they were not shown. Raises HasLeft
+    if they withdrew from the study before.
     """
     with transaction.atomic():
         latest = ConsentText.objects.filter(study=study).order_by("-version").first()
         text = ConsentText.objects.filter(study=study, pk=text_id).first()
         if latest is None or text is None or text.version != latest.version:
-            raise ConsentOutdated(
-                _("The text has been changed since you opened this page. Please read it again.")
-            )
+            raise ConsentOutdated(_("The text has changed since you opened this page. Please read it again."))
         enrolment = enrol(annotator=annotator, study=study)
         if enrolment.status == EnrolmentStatus.WITHDRAWN:
             raise HasLeft(_("You withdrew from this study."))
@@ -100,18 +99,18 @@ def give_consent(*, annotator: Annotator, study: Study, text_id: int) -> Enrolme
 
 
 def agree(*, user: User, study: Study, text_id: int) -> Enrolment:
-    """`give_consent` for an account, which becomes an annotator by it; raises the same, and nothing about
-    the account is kept then."""
+    """`give_consent` for an account, which becomes an annotator. Raises the same errors, and stores nothing
+    then."""
     with transaction.atomic():
         return give_consent(annotator=annotator_for(user=user), study=study, text_id=text_id)
 
 
 def decline(*, annotator: Annotator, study: Study) -> bool:
-    """Forget somebody who was let in and does not agree; whether their account went with it.
+    """Delete the enrolment of somebody who does not consent. Returns whether their account was deleted too.
 
-    Only who has neither agreed nor answered is forgotten; for everybody else there is withdrawing
-    (services/withdrawals.py). A use of the invitation is given back. An account that was made for this
-    visit alone, and so has no password, is deleted.
+    Does nothing for somebody who has agreed or answered: they withdraw instead (services/withdrawals.py).
+    The use of the invitation is given back. The account is deleted if it was created for this visit alone,
+    and so has no password.
     """
     with transaction.atomic():
         Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk)
@@ -138,13 +137,13 @@ def decline(*, annotator: Annotator, study: Study) -> bool:
 
 
 def enrol(*, annotator: Annotator, study: Study) -> Enrolment:
-    """Let `annotator` work in `study`: in training first, where it has training items.
+    """Let `annotator` work in `study`, starting with its training items if it has any.
 
     Somebody who is blocked, was screened out or withdrew stays so.
     """
     with transaction.atomic():
-        enrolment, made = Enrolment.objects.get_or_create(annotator=annotator, study=study)
-        if made or enrolment.status == EnrolmentStatus.INVITED:
+        enrolment, created = Enrolment.objects.get_or_create(annotator=annotator, study=study)
+        if created or enrolment.status == EnrolmentStatus.INVITED:
             training = Unit.objects.filter(task__study=study, purpose=Purpose.TRAINING)
             enrolment.status = EnrolmentStatus.TRAINING if training.exists() else EnrolmentStatus.QUALIFIED
             enrolment.save(update_fields=["status"])
@@ -152,22 +151,22 @@ def enrol(*, annotator: Annotator, study: Study) -> Enrolment:
 
 
 def save_profile(
-    *, annotator: Annotator, said: Mapping[str, Said], own_questions: Collection[str] = ()
+    *, annotator: Annotator, entries: Mapping[str, ProfileEntry], own_questions: Collection[str] = ()
 ) -> bool:
-    """Keep what `annotator` says of themselves; whether any value changed.
+    """Save the profile of `annotator`. Returns whether any value changed.
 
-    A field left empty is deleted, and so is its permission to be published. A changed value can change
-    which items are for them: items in hand go back, and every queue is walked from its start again.
-    Fields are those of ProfileField and `own_questions`, those that a study asks besides.
+    An empty field is deleted, with its permission to be published. A changed value can change which items
+    are for them, so their leased items are released and every queue starts again. Fields are those of
+    ProfileField, and the study's own questions in `own_questions`.
     """
-    unknown = set(said) - set(ProfileField.values) - set(own_questions)
+    unknown = set(entries) - set(ProfileField.values) - set(own_questions)
     if unknown:
         there = ", ".join([*ProfileField.values, *own_questions])
         raise ValueError(f"There is no profile field '{min(unknown)}'. There are: {there}.")
     with transaction.atomic():
         Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk)
         before = dict(annotator.profile_answers.values_list("field", "value"))
-        for field, entry in said.items():
+        for field, entry in entries.items():
             value = " ".join(entry.value.split())
             if not value:
                 annotator.profile_answers.filter(field=field).delete()
@@ -191,4 +190,4 @@ def save_profile(
 
 
 def _pseudonym() -> str:
-    return "a-" + "".join(secrets.choice(_LETTERS) for _place in range(8))
+    return "a-" + "".join(secrets.choice(_LETTERS) for _ in range(8))

@@ -1,8 +1,8 @@
-"""Crowd platforms: people who come with a platform's parameters in the URL, and go back with a code.
+"""Crowd platforms: people arrive with a platform's parameters in the URL and leave with a completion code.
 
-The platform's id of a person is kept with their enrolment alone, to find them again when they come back.
-It is never shown or exported, and each study makes an annotator of its own of it, so that nobody can be
-followed from one study to the next.
+The platform's id of a person is stored only with their enrolment, to find them when they come back. It is
+never shown or exported. Each study creates its own annotator for the id, so nobody can be followed from
+one study to the next.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from annotation.assignment.services import slots
 from annotation.models import Enrolment, EnrolmentStatus, Slot, SlotState, Study, StudyStatus
 from annotation.participation.services import annotators
 
-# What platforms send before somebody has accepted the work (Amazon Mechanical Turk).
+# Amazon Mechanical Turk sends this before somebody has accepted the work.
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
-# Letters, digits and what platforms use between them. Not braces and per cent signs: those are the
-# platform's own place-holders, sent as they are when a link is opened outside the platform.
+# Braces and percent signs are left out: they are unfilled placeholders of a link that was opened outside the
+# platform.
 _ID = re.compile(r"[A-Za-z0-9._@:+-]{1,120}")
 
 
 class BadLink(ValueError):
-    """A link without what the study expects of it. The message says what is wrong, in words for people."""
+    """A link with missing or wrong parameters. The message is shown to the participant."""
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """Who comes, by the platform's ids; `preview`: they only look, and have not accepted the work."""
+    """The platform's ids of a person. `preview`: they are only looking and have not accepted the work."""
 
     participant: str
     session: str
@@ -42,7 +42,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Completion:
-    """How somebody tells the platform that they are done. Either can be empty."""
+    """What somebody hands in to the platform when they are done. Either field can be empty."""
 
     code: str
     url: str
@@ -51,51 +51,52 @@ class Completion:
         return bool(self.code or self.url)
 
 
-def recruits(*, study: Study) -> bool:
-    """Whether `study` lets newcomers in from a platform: it has said how they hand their work in. Without
-    that, anybody who makes up an id would be let in where nobody is meant to come without an invitation."""
+def accepts_newcomers(*, study: Study) -> bool:
+    """Whether `study` takes new people from a platform, which needs a completion code or URL. Without this
+    condition, anybody could enter an invitation-only study with a made-up id."""
     return bool(study.completion_code or study.completion_url)
 
 
-def read_arrival(*, study: Study, given: Mapping[str, Sequence[str]]) -> Arrival | None:
-    """Who comes with the URL parameters `given` (name -> values); None if the study expects nobody.
+def read_arrival(*, study: Study, params: Mapping[str, Sequence[str]]) -> Arrival | None:
+    """The arrival that the URL parameters `params` (name -> values) describe. None if the study has no crowd
+    parameters.
 
-    `study.crowd_parameters` says what the parameters are called: participant, study, session. Raises
-    BadLink for one that is missing, there twice, too long, or not an id.
+    `study.crowd_parameters` gives the names of the parameters participant, study and session. Raises
+    BadLink if one is missing, repeated, too long or not an id.
     """
     names: Mapping[str, str] = study.crowd_parameters or {}
     if not names.get("participant"):
         return None
-    if any(PREVIEW in values for values in given.values()):
+    if any(PREVIEW in values for values in params.values()):
         return Arrival(participant="", session="", preview=True)
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     for role, name in names.items():
-        values = given.get(name, [])
+        values = params.get(name, [])
         if not name:
             continue
         if not values or not values[0]:
-            raise BadLink(_("The part “%(name)s” of the link is missing.") % {"name": name})
+            raise BadLink(_("The parameter “%(name)s” of the link is missing.") % {"name": name})
         if len(values) > 1:
-            raise BadLink(_("The part “%(name)s” of the link is there more than once.") % {"name": name})
+            raise BadLink(_("The parameter “%(name)s” is in the link more than once.") % {"name": name})
         if not _ID.fullmatch(values[0]):
-            raise BadLink(_("The part “%(name)s” of the link is not a platform's id.") % {"name": name})
-        found[role] = values[0]
-    return Arrival(participant=found["participant"], session=found.get("session", ""))
+            raise BadLink(_("The parameter “%(name)s” of the link is not a platform id.") % {"name": name})
+        ids[role] = values[0]
+    return Arrival(participant=ids["participant"], session=ids.get("session", ""))
 
 
 def enrolment_of(*, study: Study, arrival: Arrival) -> Enrolment | None:
-    """The enrolment of somebody who has been here before, also if they withdrew."""
-    known = [arrival.participant, withdrawn_mark(study=study, participant=arrival.participant)]
+    """The enrolment of somebody who has been here before, even if they withdrew."""
+    known_ids = [arrival.participant, withdrawn_id(study=study, participant=arrival.participant)]
     return (
-        Enrolment.objects.filter(study=study, crowd_participant__in=known)
+        Enrolment.objects.filter(study=study, crowd_participant__in=known_ids)
         .select_related("annotator__user", "study")
         .first()
     )
 
 
 def enter(*, study: Study, arrival: Arrival) -> Enrolment:
-    """The enrolment of who arrives, made on first arrival with an account of its own, as *invited*: they
-    still have to consent. Coming twice at once makes one.
+    """Return the enrolment of the person. On the first arrival, create it as *invited*, with an account of
+    its own; they still have to consent. Two simultaneous arrivals create one enrolment.
 
     Raises ValueError if the study is not open and they have not been here before.
     """
@@ -122,41 +123,38 @@ def enter(*, study: Study, arrival: Arrival) -> Enrolment:
     return known
 
 
-def withdrawn_mark(*, study: Study, participant: str) -> str:
-    """What is kept in place of the platform's id of somebody who withdrew: it tells that they come again,
-    and not who they are."""
+def withdrawn_id(*, study: Study, participant: str) -> str:
+    """A keyed digest that replaces the platform's id of somebody who withdrew. It recognises them when they
+    come back, but does not say who they are."""
     mac = salted_hmac("annotation.crowd.withdrawn", f"{study.pk}:{participant}", algorithm="sha256")
     return f"withdrawn {mac.hexdigest()}"
 
 
-def has_places(*, study: Study) -> bool:
-    """Whether anything is left that nobody holds: what can be told of a newcomer, whose profile is not
-    known yet."""
+def has_open_slots(*, study: Study) -> bool:
+    """Whether any slot is open. A newcomer's profile is not known yet, so strata are not considered."""
     return Slot.objects.filter(study=study, state=SlotState.OPEN).exists()
 
 
 def is_done(*, enrolment: Enrolment) -> bool:
-    """Whether nothing is left for this annotator: they hold nothing, and no open item is for them."""
-    mine = Slot.objects.filter(
+    """Whether nothing is left for this annotator: they hold no item, and no open item is for them."""
+    leased = Slot.objects.filter(
         study=enrolment.study_id, annotator=enrolment.annotator_id, state=SlotState.LEASED
     )
-    return not mine.exists() and not slots.has_open_slot(enrolment=enrolment)
+    return not leased.exists() and not slots.anything_for(enrolment=enrolment)
 
 
 def completion(*, enrolment: Enrolment) -> Completion | None:
-    """What to hand in to the platform; None for who came another way, or where the study has set nothing.
-
-    `{code}` in Study.completion_url stands for the code; a URL that ends in `=` is completed with it.
-    """
+    """What to hand in to the platform. None for somebody who came another way, or if the study has no
+    completion code or URL."""
     if not enrolment.crowd_participant:
         return None
-    code, url = enrolment.study.completion_code, enrolment.study.completion_url
-    return completion_of(code=code, url=url) or None
+    return study_completion(study=enrolment.study) or None
 
 
-def completion_of(*, code: str, url: str) -> Completion:
-    """A code and a link from what a study has set. A link that is not http or https is left out: it would
-    run in the page."""
+def study_completion(*, study: Study) -> Completion:
+    """The completion code and URL of a study. `{code}` in the URL is replaced by the code, and a URL that
+    ends in `=` is completed with it. A URL that is not http or https is dropped: it could run a script."""
+    code, url = study.completion_code, study.completion_url
     if "{code}" in url:
         url = url.replace("{code}", quote(code, safe=""))
     elif url.endswith("="):

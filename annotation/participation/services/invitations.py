@@ -1,7 +1,7 @@
-"""Invitations: links that let people into a study, with a limit and an end (DESIGN §5).
+"""Invitations: links into a study, with a maximum number of uses and an end date (DESIGN §5).
 
-A use is counted by one conditional UPDATE in the transaction that enrols somebody, so that a link for
-twenty lets twenty in, however many follow it in the same second.
+One conditional UPDATE counts a use, in the transaction that enrols the person. So a link for twenty people
+admits exactly twenty, even if more follow it in the same second.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ from annotation.participation.services import annotators
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-# Without 0, 1, i, l and o, which are mistaken for each other when copied by hand: 78 bits.
+# Without 0, 1, i, l and o, which look alike: 78 bits.
 _LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 _CODE_LENGTH = 16
 MOST_USES = 1_000_000
 
 
 class InvitationRefused(ValueError):
-    """An invitation that cannot be made or followed. The message says why and what to do."""
+    """An invitation cannot be created or followed. The message says why and what to do."""
 
 
 class Unknown(InvitationRefused):
-    """There is no invitation with this code."""
+    """No invitation has this code."""
 
 
 class Revoked(InvitationRefused):
-    """The study's lead has taken the link back."""
+    """The study's lead has revoked the link."""
 
 
 class Expired(InvitationRefused):
-    """The link's time is over."""
+    """The link's end date has passed."""
 
 
 class Full(InvitationRefused):
-    """As many people have followed the link as it was made for."""
+    """The link has reached its maximum number of uses."""
 
 
 class NotOpen(InvitationRefused):
-    """The study is a draft, having a break, or closed."""
+    """The study is a draft, paused or closed."""
 
 
 class LeadsIt(InvitationRefused):
-    """Who leads a study cannot take part in it."""
+    """A lead cannot take part in their own study."""
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """`enrolment` with its study and annotator; `new` says that this visit enrolled them and counted."""
+    """`enrolment` with its study and annotator. `new`: this visit enrolled them and counted as a use."""
 
     enrolment: Enrolment
     new: bool
@@ -80,22 +80,22 @@ def create(
     expires_at: datetime | None = None,
     now: datetime | None = None,
 ) -> Invitation:
-    """Make a link into `study`; `max_uses` and `expires_at` None set no limit and no end.
+    """Create a link into `study`. None means no limit (`max_uses`) or no end (`expires_at`).
 
-    Raises InvitationRefused for a limit below one, an end that is over already, or a closed study.
+    Raises InvitationRefused if `max_uses` is out of range, `expires_at` is past or the study is closed.
     """
     now = now or timezone.now()
     if max_uses is not None and not 1 <= max_uses <= MOST_USES:
         raise InvitationRefused(
-            _("A link lets 1 to %(most)s people in. %(number)s is neither.")
+            _("A link is for 1 to %(most)s people, not %(number)s.")
             % {"most": f"{MOST_USES:,}", "number": max_uses}
         )
     if expires_at is not None and expires_at <= now:
-        raise InvitationRefused(_("The link would have ended already. Choose a later moment, or none."))
+        raise InvitationRefused(_("The link would have ended already. Choose a later time, or none."))
     with transaction.atomic():
         status = Study.objects.values_list("status", flat=True).get(pk=study.pk)
         if status == StudyStatus.CLOSED:
-            raise InvitationRefused(_("The study is closed: nobody can be invited any more."))
+            raise InvitationRefused(_("The study is closed: nobody can be invited."))
         invitation = Invitation.objects.create(
             study=study,
             code="".join(secrets.choice(_LETTERS) for _ in range(_CODE_LENGTH)),
@@ -109,7 +109,7 @@ def create(
 
 
 def revoke(*, invitation: Invitation, by: User, now: datetime | None = None) -> bool:
-    """Take a link back; False if it was taken back before. Who came through it stays in the study."""
+    """Revoke a link. Returns False if it was revoked before. People who came by it stay in the study."""
     with transaction.atomic():
         revoked = Invitation.objects.filter(pk=invitation.pk, revoked_at__isnull=True).update(
             revoked_at=now or timezone.now()
@@ -121,31 +121,27 @@ def revoke(*, invitation: Invitation, by: User, now: datetime | None = None) -> 
 
 
 def look_up(*, code: str, now: datetime | None = None) -> Invitation:
-    """The invitation that `code` names, with its study, if it can be followed now; nothing is counted.
+    """The invitation with this code, and its study, if it can be followed now. Counts nothing.
 
     Raises Unknown, Revoked, Expired, Full or NotOpen.
     """
-    invitation = Invitation.objects.filter(code=code).select_related("study").first()
-    if invitation is None:
-        raise Unknown("There is no such invitation. Please check that you have the whole link.")
+    invitation = _find(code)
     _check(invitation, now=now or timezone.now())
     return invitation
 
 
 def accept(*, code: str, user: User | None, now: datetime | None = None) -> Accepted:
-    """Enrol whoever follows a link, as *invited*; they still have to consent.
+    """Enrol the person who follows a link, as *invited*; they still have to consent.
 
-    `user` None is somebody without an account: they get one of their own, which has no password and is
-    named like their pseudonym. Whoever is enrolled already comes in again without being counted, even
-    when the link has ended since.
+    `user` is None for somebody without an account: they get a new one, without a password and with their
+    pseudonym as its name. Somebody who is enrolled already enters again without being counted, even if the
+    link has ended since.
 
-    Raises Unknown, Revoked, Expired, Full, NotOpen or LeadsIt; nothing is written then.
+    Raises Unknown, Revoked, Expired, Full, NotOpen or LeadsIt, and writes nothing then.
     """
     now = now or timezone.now()
     with transaction.atomic():
-        invitation = Invitation.objects.filter(code=code).select_related("study").first()
-        if invitation is None:
-            raise Unknown("There is no such invitation. Please check that you have the whole link.")
+        invitation = _find(code)
         if user is not None:
             known = (
                 Enrolment.objects.filter(annotator__user=user, study=invitation.study_id)
@@ -158,19 +154,26 @@ def accept(*, code: str, user: User | None, now: datetime | None = None) -> Acce
                 raise LeadsIt("You lead this study, so you cannot take part in it.")
         _check(invitation, now=now)
         annotator = annotators.newcomer() if user is None else annotators.annotator_for(user=user)
-        # First the enrolment: of two clicks of one person, its unique constraint lets one go on to count.
+        # The enrolment comes first: its unique constraint lets only one of two simultaneous clicks count.
         enrolment, new = Enrolment.objects.get_or_create(
             annotator=annotator,
             study=invitation.study,
             defaults={"status": EnrolmentStatus.INVITED, "invitation": invitation},
         )
         if new:
-            _count(invitation, now=now)
+            _count_use(invitation, now=now)
         return Accepted(enrolment=enrolment, new=new)
 
 
-def _count(invitation: Invitation, *, now: datetime) -> None:
-    """Count one use if one is left; what the check before saw may have changed meanwhile."""
+def _find(code: str) -> Invitation:
+    invitation = Invitation.objects.filter(code=code).select_related("study").first()
+    if invitation is None:
+        raise Unknown("There is no such invitation. Please check that you have the whole link.")
+    return invitation
+
+
+def _count_use(invitation: Invitation, *, now: datetime) -> None:
+    """Count one use, if the link can still be followed: it may have changed since the check."""
     counted = Invitation.objects.filter(
         Q(max_uses__isnull=True) | Q(uses__lt=F("max_uses")),
         Q(expires_at__isnull=True) | Q(expires_at__gt=now),
@@ -184,14 +187,14 @@ def _count(invitation: Invitation, *, now: datetime) -> None:
 
 def _check(invitation: Invitation, *, now: datetime) -> None:
     if invitation.revoked_at is not None:
-        raise Revoked("This invitation has been taken back.")
+        raise Revoked("This invitation has been revoked.")
     if invitation.expires_at is not None and invitation.expires_at <= now:
         raise Expired("This invitation has ended.")
     if invitation.max_uses is not None and invitation.uses >= invitation.max_uses:
         raise Full("As many people as it was meant for have followed this invitation already.")
     if invitation.study.status != StudyStatus.OPEN:
         raise NotOpen(
-            "The study is having a break. Please try again later."
+            "The study is paused. Please try again later."
             if invitation.study.status == StudyStatus.PAUSED
             else "The study is not open."
         )
@@ -201,19 +204,3 @@ def _record(what: str, invitation: Invitation, *, by: User, **details: object) -
     AuditEvent.objects.create(
         what=what, study_id=invitation.study_id, by=by, details={"label": invitation.label, **details}
     )
-
-
-__all__ = [
-    "Accepted",
-    "Expired",
-    "Full",
-    "InvitationRefused",
-    "LeadsIt",
-    "NotOpen",
-    "Revoked",
-    "Unknown",
-    "accept",
-    "create",
-    "look_up",
-    "revoke",
-]

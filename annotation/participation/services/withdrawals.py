@@ -1,7 +1,7 @@
-"""Leaving a study: only stopping, or taking one's answers out of the data as well (DESIGN §5, §11).
+"""Leaving a study: stop, or withdraw one's answers as well (DESIGN §5, §11).
 
-A withdrawn answer is in no score and no export from the moment of its withdrawal, and its place in the
-study is open again. The record that stays says how much was withdrawn and not by whom.
+From the moment of withdrawal, the answers are in no score and no export, and their slots are open again.
+The audit event that stays says how much was withdrawn, but not by whom.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from annotation.models import (
     Study,
     StudyStatus,
 )
+from annotation.participation.constants import ENDED_STATUSES, LEFT_STATUSES
 from annotation.participation.services import annotators, crowd
 
 if TYPE_CHECKING:
@@ -37,17 +38,15 @@ if TYPE_CHECKING:
 
 AskedBy = Literal["the annotator", "the team"]
 _BATCH = 500
-# Whoever is one of these is in a study no longer.
-_GONE = (EnrolmentStatus.WITHDRAWN, EnrolmentStatus.SCREENED_OUT)
 
 
 class NotEnrolled(ValueError):
-    """Somebody who is not in the study: there is nothing to withdraw."""
+    """The annotator is not in the study."""
 
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """What was withdrawn. `repeat`: it had been before, and nothing was done now."""
+    """What was withdrawn. `repeat`: it was withdrawn before, and nothing was done now."""
 
     responses: int = 0
     slots_reopened: int = 0
@@ -60,31 +59,30 @@ class Withdrawn:
 def withdraw(
     *, annotator: Annotator, study: Study, by: User | None, asked_by: AskedBy = "the annotator"
 ) -> Withdrawn:
-    """Take everything that `annotator` said in `study` out of the data, for good.
+    """Take everything that `annotator` answered in `study` out of the data, for good.
 
-    Their answers are marked withdrawn and lose their slots, which are open again and stand at the end of
-    the queue; what they hold goes to others. What they wrote in their own words is erased, so are their
-    skips, and their profile if they are in no other study. Their consent ends. A platform's id of them
-    is replaced by a mark from which it cannot be read. One AuditEvent with counts stays: `by` is who does
-    it for them, and is left out where they do it themselves; `asked_by` says which of the two it was
-    where nobody is logged in.
+    Their answers are marked as withdrawn and lose their slots, which are open again at the end of the queue.
+    Their leased items go to others. Texts in their own words and skips are deleted, and the profile too if
+    they are in no other study. Their consent ends. Their platform id is replaced by a keyed digest. One
+    AuditEvent with counts stays. `by` is the account that does this for them; it is not recorded if they do
+    it themselves. `asked_by` says whose request it was when nobody is logged in.
 
-    Doing it twice is doing it once, also at the same moment. Raises NotEnrolled.
+    Idempotent, also when called twice at the same moment. Raises NotEnrolled.
     """
     now = timezone.now()
     with transaction.atomic():
-        # The same order everywhere: annotator (as the profile does), enrolment (as answers do), study.
+        # Locks are taken in the same order everywhere: annotator, enrolment, study.
         Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk)
-        enrolment = _locked(annotator=annotator, study=study)
-        said = Response.objects.filter(
+        enrolment = _lock(annotator=annotator, study=study)
+        answers = Response.objects.filter(
             annotator=annotator, unit__task__study=study, withdrawn_at__isnull=True
         )
-        if enrolment.status == EnrolmentStatus.WITHDRAWN and not said.exists():
+        if enrolment.status == EnrolmentStatus.WITHDRAWN and not answers.exists():
             return Withdrawn(repeat=True)
-        profile_deleted = _forget_profile(annotator, study)
-        leases = slots.release_leases(enrolment=enrolment)
-        Judgement.objects.filter(response__in=said).exclude(justification="").update(justification="")
-        responses = said.update(withdrawn_at=now, current=False, slot=None)
+        profile_deleted = _delete_profile(annotator, study)
+        leases = slots.release_all(enrolment=enrolment)
+        Judgement.objects.filter(response__in=answers).exclude(justification="").update(justification="")
+        responses = answers.update(withdrawn_at=now, current=False, slot=None)
         filled = Slot.objects.filter(study=study, annotator=annotator, state=SlotState.FILLED)
         reopened = reopen(filled=filled, study=study)
         if responses:
@@ -93,8 +91,8 @@ def withdraw(
         Consent.objects.filter(annotator=annotator, text__study=study, withdrawn_at__isnull=True).update(
             withdrawn_at=Greatest(now, F("given_at"))
         )
-        _leave_nothing(enrolment)
-        done = Withdrawn(
+        _anonymise(enrolment)
+        withdrawn = Withdrawn(
             responses=responses,
             slots_reopened=reopened,
             leases_returned=leases,
@@ -106,13 +104,13 @@ def withdraw(
             event="annotator.withdrew",
             data={"responses": responses, "slots_reopened": reopened},
         )
-        for_them = by is not None and by.pk != annotator.user_id
+        on_behalf = by is not None and by.pk != annotator.user_id
         AuditEvent.objects.create(
             what="withdrawal",
             study=study,
-            by=by if for_them else None,
+            by=by if on_behalf else None,
             details={
-                "asked_by": "the team" if for_them else asked_by,
+                "asked_by": "the team" if on_behalf else asked_by,
                 "responses": responses,
                 "slots_reopened": reopened,
                 "leases_returned": leases,
@@ -120,19 +118,18 @@ def withdraw(
                 "profile_deleted": profile_deleted,
             },
         )
-        return done
+        return withdrawn
 
 
 def stop(*, annotator: Annotator, study: Study) -> bool:
-    """End somebody's part in a study and keep what they answered; False if it had ended before.
+    """End somebody's participation and keep their answers. Returns False if it had ended before.
 
-    What they hold goes to others. Somebody who is blocked stays blocked. Raises NotEnrolled.
+    Their leased items go to others. Raises NotEnrolled.
     """
     with transaction.atomic():
-        enrolment = _locked(annotator=annotator, study=study)
-        slots.release_leases(enrolment=enrolment)
-        ended = (EnrolmentStatus.FINISHED, EnrolmentStatus.BLOCKED, *_GONE)
-        if enrolment.status in ended:
+        enrolment = _lock(annotator=annotator, study=study)
+        slots.release_all(enrolment=enrolment)
+        if enrolment.status in ENDED_STATUSES:
             return False
         enrolment.status = EnrolmentStatus.FINISHED
         enrolment.save(update_fields=["status"])
@@ -140,19 +137,20 @@ def stop(*, annotator: Annotator, study: Study) -> bool:
 
 
 def come_back(*, annotator: Annotator, study: Study) -> bool:
-    """Let somebody who had stopped take part again; False if they had not stopped. Raises NotEnrolled."""
+    """Let somebody who had stopped take part again. Returns False if they had not stopped. Raises
+    NotEnrolled."""
     with transaction.atomic():
-        enrolment = _locked(annotator=annotator, study=study)
+        enrolment = _lock(annotator=annotator, study=study)
         if enrolment.status != EnrolmentStatus.FINISHED:
             return False
-        # Training that they have done is not asked again (annotate/services/items.py).
+        # Training items that they have answered do not come again (annotate/services/items.py).
         enrolment.status = EnrolmentStatus.INVITED
         enrolment.save(update_fields=["status"])
         annotators.enrol(annotator=annotator, study=study)
         return True
 
 
-def _locked(*, annotator: Annotator, study: Study) -> Enrolment:
+def _lock(*, annotator: Annotator, study: Study) -> Enrolment:
     enrolment = (
         Enrolment.objects.select_for_update(no_key=True).filter(annotator=annotator, study=study).first()
     )
@@ -161,33 +159,33 @@ def _locked(*, annotator: Annotator, study: Study) -> Enrolment:
     return enrolment
 
 
-def _forget_profile(annotator: Annotator, study: Study) -> bool:
-    """Delete the profile of somebody who is in no other study; whether there was one."""
-    if annotator.enrolments.exclude(study=study).exclude(status__in=_GONE).exists():
+def _delete_profile(annotator: Annotator, study: Study) -> bool:
+    """Delete the profile if the annotator is in no other study. Returns whether anything was deleted."""
+    if annotator.enrolments.exclude(study=study).exclude(status__in=LEFT_STATUSES).exists():
         return False
     deleted, _rows = annotator.profile_answers.all().delete()
     return deleted > 0
 
 
 def reopen(*, filled: QuerySet[Slot], study: Study) -> int:
-    """Open slots of `study` that an annotator had filled and that no answer fills any more; in a study that
-    goes on, at the end of its queue, so that everybody comes past them once more. Returns how many."""
+    """Reopen those of the slots `filled` that are in `study`, after their answers are gone. Returns how many.
+    Unless the study is closed, they move to the end of its queue, so that everybody meets them once more."""
     study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-    freed = list(filled.filter(study=study).order_by("queue"))
+    reopened = list(filled.filter(study=study).order_by("queue"))
     if study.status != StudyStatus.CLOSED:
         last = Slot.objects.filter(study=study).aggregate(last=Max("queue"))["last"] or 0
-        for place, slot in enumerate(freed, last + 1):
-            slot.queue = place
-    for slot in freed:
+        for position, slot in enumerate(reopened, last + 1):
+            slot.queue = position
+    for slot in reopened:
         slot.state, slot.annotator = SlotState.OPEN, None
-    Slot.objects.bulk_update(freed, ["state", "annotator", "queue"], batch_size=_BATCH)
-    return len(freed)
+    Slot.objects.bulk_update(reopened, ["state", "annotator", "queue"], batch_size=_BATCH)
+    return len(reopened)
 
 
-def _leave_nothing(enrolment: Enrolment) -> None:
-    """The enrolment of somebody who withdrew: that there was one, and nothing about the person."""
+def _anonymise(enrolment: Enrolment) -> None:
+    """Keep the enrolment of somebody who withdrew, with nothing about the person in it."""
     if enrolment.crowd_participant and enrolment.status != EnrolmentStatus.WITHDRAWN:
-        enrolment.crowd_participant = crowd.withdrawn_mark(
+        enrolment.crowd_participant = crowd.withdrawn_id(
             study=enrolment.study, participant=enrolment.crowd_participant
         )
     enrolment.status = EnrolmentStatus.WITHDRAWN

@@ -1,4 +1,4 @@
-"""The two ways in besides an account: an invitation's link, and a crowd platform's."""
+"""Entering a study by an invitation link or from a crowd platform."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import policies
 from annotation.models import Enrolment, EnrolmentStatus, Study, StudyStatus
-from annotation.participation.queries import care, enrolments
+from annotation.participation.queries import annotator_pages, enrolments
 from annotation.participation.services import crowd, invitations
 
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
-# The browser is the only way back for somebody without a password.
-_REMEMBERED_SECONDS = 90 * 24 * 60 * 60
+# Somebody without a password can come back only in the same browser.
+_SESSION_SECONDS = 90 * 24 * 60 * 60
 
-_CLOSED = {
+_CLOSED_REASONS = {
     invitations.Revoked: "revoked",
     invitations.Expired: "expired",
     invitations.Full: "full",
@@ -33,10 +33,10 @@ _CLOSED = {
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, code: str) -> HttpResponse:
-    """GET says what the invitation is to and counts nothing, so that previews of the link use nothing up;
-    POST lets somebody in, with an account of their own if they have none."""
+    """GET describes the study and counts nothing, so link previews do not use up the invitation. POST enrols
+    the person, with a new account if they have none."""
     user = request.user if request.user.is_authenticated else None
-    known = care.enrolment_by_code(user=user, code=code) if user else None
+    known = annotator_pages.enrolment_by_code(user=user, code=code) if user else None
     if known is not None:
         return redirect("study", name=known.study.name)
     try:
@@ -48,10 +48,10 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
     except invitations.Unknown as unknown:
         raise Http404 from unknown
     except invitations.InvitationRefused as refusal:
-        reason = _CLOSED.get(type(refusal), "revoked")
+        reason = _CLOSED_REASONS.get(type(refusal), "revoked")
         return render(request, "annotation/participation/join_closed.html", {"reason": reason}, status=410)
     total = enrolments.total_units(study_id=study.pk)
-    context = {"study": study, "total": total, "led": policies.leads(request.user, study)}
+    context = {"study": study, "total": total, "leads": policies.leads(request.user, study)}
     return render(request, "annotation/participation/join.html", context)
 
 
@@ -59,52 +59,52 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_variables("arrival")
 def enter(request: HttpRequest, name: str) -> HttpResponse:
-    """Where a crowd platform sends people. Nobody is let in by looking (HEAD), or unasked in place of the
-    account they are logged in with."""
+    """Entry page for people from a crowd platform. A HEAD request enrols nobody, and somebody who is logged
+    in to an account with a password is asked before they are logged out of it."""
     study = get_object_or_404(Study.objects.exclude(status=StudyStatus.DRAFT), name=name)
     try:
-        arrival = crowd.read_arrival(study=study, given=dict(request.GET.lists()))
+        arrival = crowd.read_arrival(study=study, params=dict(request.GET.lists()))
     except crowd.BadLink as bad:
-        if not crowd.recruits(study=study):
+        if not crowd.accepts_newcomers(study=study):
             raise Http404 from bad
-        page = {"study": study, "problem": str(bad)}
-        return render(request, "annotation/participation/bad_link.html", page, status=400)
-    if arrival is None or (arrival.preview and not crowd.recruits(study=study)):
+        context = {"study": study, "problem": str(bad)}
+        return render(request, "annotation/participation/bad_link.html", context, status=400)
+    if arrival is None or (arrival.preview and not crowd.accepts_newcomers(study=study)):
         raise Http404
     if arrival.preview:
         total = enrolments.total_units(study_id=study.pk)
         return render(request, "annotation/setup/preview.html", {"study": study, "total": total})
     known = crowd.enrolment_of(study=study, arrival=arrival)
-    if known is None and not crowd.recruits(study=study):
+    if known is None and not crowd.accepts_newcomers(study=study):
         raise Http404
     if known is not None and known.status == EnrolmentStatus.WITHDRAWN:
         return render(request, "annotation/participation/withdrawn.html", {"study": study})
     if known is None and study.status != StudyStatus.OPEN:
         return render(request, "annotation/participation/not_open.html", {"study": study, "newcomer": True})
-    if known is None and not crowd.has_places(study=study):
-        finished = crowd.completion_of(code=study.completion_code, url=study.completion_url)
+    if known is None and not crowd.has_open_slots(study=study):
+        completion = crowd.study_completion(study=study)
         return render(
             request,
             "annotation/participation/full.html",
-            {"study": study, "completion": finished, "newcomer": True},
+            {"study": study, "completion": completion, "newcomer": True},
         )
     if request.method == "HEAD":
         return HttpResponse()
     account = request.user if request.user.is_authenticated else None
-    somebody_else = account is not None and (known is None or known.annotator.user_id != account.pk)
-    if account and somebody_else and account.has_usable_password() and request.method != "POST":
+    other_account = account is not None and (known is None or known.annotator.user_id != account.pk)
+    if account and other_account and account.has_usable_password() and request.method != "POST":
         return render(request, "annotation/participation/enter_as.html", {"study": study})
     enrolment = crowd.enter(study=study, arrival=arrival)
     if not _log_in(request, enrolment):
-        auth.logout(request)  # of whatever other account
-        messages.info(request, _("You have set a password here. Please log in with it to go on."))
+        auth.logout(request)  # of any other account
+        messages.info(request, _("You have set a password here. Please log in with it to continue."))
         return redirect_to_login(reverse("annotate", args=[study.name]))
     return redirect("annotate", name=study.name)
 
 
 def _log_in(request: HttpRequest, enrolment: Enrolment) -> bool:
-    """Log the annotator in, unless they are. An account that has no password, and no rights, is all that
-    a link can log in to; False where a password has been set since."""
+    """Log the annotator in, unless they are logged in already. A link logs in only to an account without a
+    password and without rights. Returns False if the account has a password; 404 if it has rights."""
     account = enrolment.annotator.user
     if account is None or not account.is_active:
         raise Http404
@@ -115,5 +115,5 @@ def _log_in(request: HttpRequest, enrolment: Enrolment) -> bool:
     if account.has_usable_password():
         return False
     auth.login(request, account, backend=_BACKEND)
-    request.session.set_expiry(_REMEMBERED_SECONDS)
+    request.session.set_expiry(_SESSION_SECONDS)
     return True

@@ -1,4 +1,4 @@
-"""A lead's pages about people: who takes part, under pseudonyms, and the links that let them in."""
+"""A lead's pages about people: annotators under pseudonyms, quotas, and invitations."""
 
 from __future__ import annotations
 
@@ -24,11 +24,8 @@ ACTIONS = ("block", "unblock", "release")
 
 
 def led_study(request: LoggedIn, name: str) -> Study:
-    """The study, if the account leads it; 404 otherwise, as if there were none."""
-    study = get_object_or_404(Study, name=name)
-    if not policies.leads(request.user, study):
-        raise Http404
-    return study
+    """The study if the account leads it, else 404."""
+    return get_object_or_404(policies.studies_led_by(request.user), name=name)
 
 
 @login_required
@@ -44,7 +41,7 @@ def people(request: LoggedIn, name: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def person_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpResponse:
-    """GET says what would happen to somebody; POST does it."""
+    """GET asks for confirmation; POST does it."""
     study = led_study(request, name)
     if action not in ACTIONS:
         raise Http404
@@ -61,13 +58,15 @@ def person_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpRes
             messages.success(request, _("%(who)s is blocked and gets no more items.") % {"who": who})
         elif action == "unblock":
             enrolments.unblock(enrolment=person.enrolment, by=request.user)
-            messages.success(request, _("%(who)s may go on.") % {"who": who})
+            messages.success(request, _("%(who)s is unblocked.") % {"who": who})
         else:
             number = enrolments.release(enrolment=person.enrolment, by=request.user)
             messages.success(
                 request,
                 ngettext(
-                    "%(number)d item of %(who)s went back.", "%(number)d items of %(who)s went back.", number
+                    "%(number)d item of %(who)s was released.",
+                    "%(number)d items of %(who)s were released.",
+                    number,
                 )
                 % {"number": number, "who": who},
             )
@@ -80,17 +79,18 @@ def person_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpRes
 @never_cache
 @require_safe
 def fill_rates(request: LoggedIn, name: str) -> HttpResponse:
-    """How far each stratum is filled and who there is to fill the rest; pausing and closing the study."""
+    """How far each stratum is filled, and buttons to pause, open or close the study."""
     study = led_study(request, name)
-    moves = [to for to in studies.MOVES if study.status in studies.MOVES[to]]
     return render(
         request,
         "annotation/studies/fill_rates.html",
         {
             "study": study,
             "fill": feasibility.report(study=study),
-            # a draft is opened where it is set up
-            "moves": moves if study.status != StudyStatus.DRAFT else [],
+            # A draft is opened on the setup pages.
+            "moves": []
+            if study.status == StudyStatus.DRAFT
+            else [to for to, allowed in studies.MOVES.items() if study.status in allowed],
         },
     )
 
@@ -109,12 +109,12 @@ def study_status(request: LoggedIn, name: str) -> HttpResponse:
     except studies.StudyRefused as refused:
         messages.warning(request, str(refused))
     else:
-        words = {
+        messages_by_status = {
             StudyStatus.OPEN: _("The study is open."),
-            StudyStatus.PAUSED: _("The study is having a break."),
+            StudyStatus.PAUSED: _("The study is paused."),
             StudyStatus.CLOSED: _("The study is closed."),
         }
-        messages.success(request, words[StudyStatus(to)])
+        messages.success(request, messages_by_status[StudyStatus(to)])
     return redirect("fill_rates", name=name)
 
 
@@ -122,7 +122,7 @@ def study_status(request: LoggedIn, name: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation_list(request: LoggedIn, name: str) -> HttpResponse:
-    """GET lists the links into a study; POST makes one more."""
+    """GET lists the invitations into a study; POST creates one."""
     study = led_study(request, name)
     form = InvitationForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
@@ -131,11 +131,11 @@ def invitation_list(request: LoggedIn, name: str) -> HttpResponse:
         except invitations.InvitationRefused as refused:
             form.add_error(None, str(refused))
         else:
-            messages.success(request, _("The link is made. Copy it and send it to whom you invite."))
+            messages.success(request, _("The link is created. Copy it and send it to the people you invite."))
             return redirect("invitations", name=name)
     links = [
-        (link, request.build_absolute_uri(reverse("join", args=[link.invitation.code])))
-        for link in people_queries.links(study)
+        (row, request.build_absolute_uri(reverse("join", args=[row.invitation.code])))
+        for row in people_queries.invitation_rows(study.invitations.all())
     ]
     return render(
         request,
@@ -152,5 +152,5 @@ def revoke_invitation(request: LoggedIn, name: str, pk: int) -> HttpResponse:
     study = led_study(request, name)
     invitation = get_object_or_404(Invitation, pk=pk, study=study)
     if invitations.revoke(invitation=invitation, by=request.user):
-        messages.success(request, _("The link is taken back. Who came through it stays in the study."))
+        messages.success(request, _("The link is revoked. People who came by it stay in the study."))
     return redirect("invitations", name=name)

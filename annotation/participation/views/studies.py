@@ -1,4 +1,4 @@
-"""A study as an annotator meets it: what it is, consent, and the voluntary profile."""
+"""An annotator's pages before the work: the study, consent, and the voluntary profile."""
 
 from __future__ import annotations
 
@@ -16,21 +16,13 @@ from annotation.assignment import queries
 from annotation.assignment.queries import Membership
 from annotation.core.requests import LoggedIn
 from annotation.models import EnrolmentStatus, Study, StudyStatus
+from annotation.participation.constants import ENDED_STATUSES
 from annotation.participation.forms.annotator import ProfileForm
-from annotation.participation.queries import care, enrolments
+from annotation.participation.queries import annotator_pages, enrolments
 from annotation.participation.services import annotators
 
-# For "how long": a first guess at reading one attribute and choosing a label, said as such on the page.
-_SECONDS_AN_ITEM = 10
-# Nobody is asked to agree to work that is over for them.
-_ENDED = frozenset(
-    {
-        EnrolmentStatus.BLOCKED,
-        EnrolmentStatus.FINISHED,
-        EnrolmentStatus.SCREENED_OUT,
-        EnrolmentStatus.WITHDRAWN,
-    }
-)
+# A guess at how long one item takes. The page says so.
+_SECONDS_PER_ITEM = 10
 
 
 @login_required
@@ -41,8 +33,8 @@ def study(request: LoggedIn, name: str) -> HttpResponse:
     membership = queries.membership(user=request.user, study_name=name)
     if membership is not None and membership.enrolment.status == EnrolmentStatus.WITHDRAWN:
         return redirect("withdraw", name=name)
-    led = policies.leads(request.user, found)
-    if not led and not policies.studies_open_to(request.user).filter(pk=found.pk).exists():
+    leads = policies.leads(request.user, found)
+    if not leads and not policies.studies_open_to(request.user).filter(pk=found.pk).exists():
         raise Http404
     total = enrolments.total_units(study_id=found.pk)
     return render(
@@ -50,14 +42,14 @@ def study(request: LoggedIn, name: str) -> HttpResponse:
         "annotation/participation/study.html",
         {
             "study": found,
-            "led": led,
+            "leads": leads,
             "may_annotate": policies.may_annotate(request.user, found),
             "membership": membership,
-            "ended": membership is not None and membership.enrolment.status in _ENDED,
+            "ended": membership is not None and membership.enrolment.status in ENDED_STATUSES,
             "progress": enrolments.progress(enrolment=membership.enrolment) if membership else None,
             "total": total,
-            "minutes": max(1, round(total * _SECONDS_AN_ITEM / 60)),
-            "guides": care.guides(tasks=found.tasks.all(), language=get_language() or ""),
+            "minutes": max(1, round(total * _SECONDS_PER_ITEM / 60)),
+            "guides": annotator_pages.guides(tasks=found.tasks.all(), language=get_language() or ""),
         },
     )
 
@@ -70,13 +62,15 @@ def consent(request: LoggedIn, name: str) -> HttpResponse:
     membership = queries.membership(user=request.user, study_name=name)
     if request.method == "POST" and "decline" in request.POST:
         return _decline(request, membership) if membership else redirect("home")
-    if membership is not None and (found.status != StudyStatus.OPEN or membership.enrolment.status in _ENDED):
+    if membership is not None and (
+        found.status != StudyStatus.OPEN or membership.enrolment.status in ENDED_STATUSES
+    ):
         return redirect("thanks", name=name)
     if not policies.may_annotate(request.user, found):
         raise Http404
     again = membership is not None and membership.enrolment.status != EnrolmentStatus.INVITED
-    texts = care.consent_texts(study=found)
-    text = care.in_language(texts, request.GET.get("language", "") or get_language() or "")
+    texts = annotator_pages.consent_texts(study=found)
+    text = annotator_pages.in_language(texts, request.GET.get("language", "") or get_language() or "")
     if text is None:
         raise Http404
     if request.method == "POST":
@@ -90,7 +84,7 @@ def consent(request: LoggedIn, name: str) -> HttpResponse:
         except annotators.ConsentOutdated as outdated:
             messages.warning(request, str(outdated))
             return redirect("consent", name=name)
-        # Who agrees anew was at work: back to it.
+        # Somebody who agrees to a new version was at work already.
         return redirect("annotate" if again else "study_profile", name=name)
     return render(
         request,
@@ -109,22 +103,24 @@ def consent(request: LoggedIn, name: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def profile(request: LoggedIn, name: str | None = None) -> HttpResponse:
-    """The voluntary profile: on the way into a study, or on its own."""
+    """The voluntary profile, on the way into a study or on its own."""
     found = None
     if name is not None:
         membership = queries.membership(user=request.user, study_name=name)
         if membership is None or not membership.consented:
             return redirect("consent", name=name)
-        if membership.enrolment.status in _ENDED:
+        if membership.enrolment.status in ENDED_STATUSES:
             return redirect("thanks", name=name)
         found = membership.enrolment.study
-    questions = care.profile_questions(user=request.user, study=found, language=get_language() or "")
+    questions = annotator_pages.profile_questions(
+        user=request.user, study=found, language=get_language() or ""
+    )
     if request.method == "POST":
         form = ProfileForm(request.POST, questions=questions)
         if form.is_valid():
             annotators.save_profile(
                 annotator=annotators.annotator_for(user=request.user),
-                said=form.said(),
+                entries=form.entries(),
                 own_questions=[question.name for question in questions],
             )
             if found:
@@ -145,7 +141,7 @@ def profile(request: LoggedIn, name: str | None = None) -> HttpResponse:
 
 
 def _decline(request: LoggedIn, membership: Membership) -> HttpResponse:
-    """Somebody who was let in and does not agree: nothing of them is kept."""
+    """Forget somebody who does not consent."""
     found, crowd = membership.enrolment.study, bool(membership.enrolment.crowd_participant)
     if annotators.decline(annotator=membership.enrolment.annotator, study=found):
         auth.logout(request)

@@ -180,7 +180,7 @@ def _kept(release: Release, row: Row, file: str, *, sha256: str) -> str:
     data = path.read_bytes()
     if image_files.digest(data) != sha256:
         raise row.refused("sha256", f"'{file}' has another hash.")
-    name, _ = image_files.keep(data, suffix=path.suffix)
+    name, _ = image_files.store(data, suffix=path.suffix)
     return name
 
 

@@ -114,7 +114,7 @@ class Pictures:
                 "The picture came out differently from the one that was judged, which stays as it is. Make "
                 "it again on the device and with the library versions that its history names."
             )
-        name, sha256 = image_files.keep(data)
+        name, sha256 = image_files.store(data)
         return Kept(name, sha256, pixels.width, pixels.height, product.picture.flagged, product.about)
 
     def complete(self, claimed: Claimed, made: Sequence[Made]) -> int:

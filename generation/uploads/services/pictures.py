@@ -74,7 +74,7 @@ def keep(bundle: Bundle, finished: Finished, looked: Looked) -> str:
     if looked.changed:
         data = _clean(finished, looked.row, data).data
     try:
-        name, _ = image_files.keep(data, suffix=looked.suffix)
+        name, _ = image_files.store(data, suffix=looked.suffix)
     except OSError as error:
         raise UploadRefused(
             f"'{looked.row.file}' cannot be stored ({error.strerror or error}). No image was added: make "

@@ -114,7 +114,9 @@ def counted(study: Study, *, now: datetime) -> Counted:
         return known
     begun = time.monotonic()
     with snapshot():
-        checks = people.checks(Response.objects.filter(unit__task__study=study, annotator__isnull=False))
+        checks = people.check_results(
+            Response.objects.filter(unit__task__study=study, annotator__isnull=False)
+        )
         found = Counted(
             work=_measured(study),
             checks={who: (right.count(True), len(right)) for who, right in checks.items()},

@@ -60,7 +60,7 @@ def test_nobody_switches_off_their_own_account_or_the_last_admins(admin):
 def test_who_was_demoted_meanwhile_changes_nothing(admin):
     other = factories.user("other", admin=True)
     accounts.set_admin(user=other, on=False, by=admin)
-    with pytest.raises(AccountRefused, match="none any more"):
+    with pytest.raises(AccountRefused, match="no longer one"):
         accounts.set_admin(user=admin, on=False, by=other)
 
 
@@ -89,9 +89,9 @@ def test_of_two_admins_who_demote_each_other_at_once_one_stays():
 
 def test_leave_to_set_up_studies_comes_and_goes(admin):
     user = factories.user()
-    accounts.set_may_set_up(user=user, on=True, by=admin)
+    accounts.set_may_create_studies(user=user, on=True, by=admin)
     assert policies.may_create_studies(fresh(user))
-    accounts.set_may_set_up(user=user, on=False, by=admin)
+    accounts.set_may_create_studies(user=user, on=False, by=admin)
     assert not policies.may_create_studies(fresh(user))
 
 
@@ -115,7 +115,7 @@ def test_no_role_for_an_account_that_any_link_logs_in(admin, role):
     user.save()
     give = {
         "admin": lambda: accounts.set_admin(user=user, on=True, by=admin),
-        "set_up": lambda: accounts.set_may_set_up(user=user, on=True, by=admin),
+        "set_up": lambda: accounts.set_may_create_studies(user=user, on=True, by=admin),
         "lead": lambda: accounts.set_lead(user=user, study=factories.study(), on=True, by=admin),
     }[role]
     with pytest.raises(AccountRefused, match="no password"):

@@ -31,7 +31,7 @@ def test_with_the_first_password_they_stay_logged_in_and_can_log_in_elsewhere(cl
     sent = client.post(PAGE, {"new_password1": NEW, "new_password2": NEW})
     assert sent.url == "/accounts/password_change/done/"
     done = client.get(sent.url)
-    assert f"you log in as {guest.username}" in done.text, "still logged in here"
+    assert f"log in as {guest.username}" in done.text, "still logged in here"
     client.logout()
     client.post("/accounts/login/", {"username": guest.username, "password": NEW})
     assert client.session["_auth_user_id"] == str(guest.pk)

@@ -8,8 +8,8 @@ from django.contrib.auth import get_user_model
 from django.db import connections
 from django.utils import timezone
 
-from annotation.accounts.services import accounts, merging
-from annotation.accounts.services.merging import MergeRefused
+from annotation.accounts.services import accounts, merging, merging_plan
+from annotation.accounts.services.merging_plan import MergeRefused
 from annotation.annotate.services import responses
 from annotation.annotate.services.answer_rules import Answer, AnswerRefused
 from annotation.assignment import lease_keys
@@ -120,7 +120,7 @@ def test_of_two_answers_to_one_unit_the_first_one_given_stays(admin, study, kept
     first, second = answer(unit, order[0]), answer(unit, order[1], after=10)
     first_slot, second_slot = first.slot, second.slot
 
-    assert merging.preview(kept=kept, duplicate=duplicate).twice == 1
+    assert merging_plan.preview(kept=kept, duplicate=duplicate).twice == 1
     merging.merge(kept=kept, duplicate=duplicate, by=admin)
 
     first.refresh_from_db()
@@ -181,7 +181,7 @@ def test_in_a_closed_study_a_place_that_opens_keeps_its_number(admin, kept, dupl
 def test_what_both_hold_goes_back_first(admin, study, kept, duplicate):
     for who in (kept, duplicate):
         slots.lease_next(enrolment=Enrolment.objects.get(annotator=who))
-    assert merging.preview(kept=kept, duplicate=duplicate).studies[0].held == 2
+    assert merging_plan.preview(kept=kept, duplicate=duplicate).studies[0].held == 2
     merging.merge(kept=kept, duplicate=duplicate, by=admin)
     assert not Slot.objects.exclude(state=SlotState.OPEN).exists()
     assert AuditEvent.objects.get(what="annotators merged").details["released"] == 2
@@ -249,7 +249,7 @@ def test_a_person_without_an_account_takes_over_the_duplicates(admin, study, dup
     assert Annotator.objects.get(user=account) == lone
     # and comes again by the platform's link as themselves
     study.crowd_parameters = {"participant": "PID"}
-    arrival = crowd.read_arrival(study=study, given={"PID": ["5f9prolific"]})
+    arrival = crowd.read_arrival(study=study, params={"PID": ["5f9prolific"]})
     assert crowd.enrolment_of(study=study, arrival=arrival).annotator == lone
 
 
@@ -257,15 +257,15 @@ def test_what_cannot_be_one_person_is_refused_and_nothing_is_written(admin, stud
     def refused(why, *, one=kept, other=duplicate):
         before = (Response.objects.count(), Enrolment.objects.count(), AuditEvent.objects.count())
         for act in (
-            lambda: merging.preview(kept=one, duplicate=other),
+            lambda: merging_plan.preview(kept=one, duplicate=other),
             lambda: merging.merge(kept=one, duplicate=other, by=admin),
         ):
             with pytest.raises(MergeRefused, match=why):
                 act()
         assert before == (Response.objects.count(), Enrolment.objects.count(), AuditEvent.objects.count())
 
-    refused("one and the same", other=kept)
-    refused("program", other=factories.annotator(simulated=True))
+    refused("the same annotator", other=kept)
+    refused("simulated", other=factories.annotator(simulated=True))
     refused("has a role", other=factories.annotator(user=admin))
     led = factories.rating_study(leads=[kept.user])
     elsewhere = factories.enrolment(led, who=duplicate)
@@ -277,7 +277,7 @@ def test_what_cannot_be_one_person_is_refused_and_nothing_is_written(admin, stud
 
 def test_merging_twice_says_that_one_is_gone(admin, kept, duplicate):
     merging.merge(kept=kept, duplicate=duplicate, by=admin)
-    with pytest.raises(MergeRefused, match="gone"):
+    with pytest.raises(MergeRefused, match="no longer exists"):
         merging.merge(kept=kept, duplicate=Annotator(pk=10**9, pseudonym="x"), by=admin)
 
 

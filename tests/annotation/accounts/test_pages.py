@@ -61,7 +61,7 @@ def test_search_and_filters(admin, study):
     study.leads.add(lead)
     lead.first_name, lead.last_name, lead.email = "Lena", "Haddad", "lh@example.org"
     lead.save()
-    accounts.set_may_set_up(user=maker, on=True, by=admin)
+    accounts.set_may_create_studies(user=maker, on=True, by=admin)
     accounts.set_active(user=gone, on=False, by=admin)
     blocked = factories.enrolment(study, user=factories.user("amal"), pseudonym="a-amal")
     Enrolment.objects.filter(pk=blocked.pk).update(status=EnrolmentStatus.BLOCKED)
@@ -143,7 +143,7 @@ def test_looking_at_the_question_changes_nothing(client, admin, study, action):
     who = f"u{enrolment.annotator.user_id}"
     page = client.get(f"/people/{who}/{action}/?study=words")
     assert page.status_code == 200
-    assert "That you did this is recorded" in page.text
+    assert "This action is recorded" in page.text
     assert not AuditEvent.objects.exists()
     assert Slot.objects.filter(state=SlotState.LEASED).exists()
     assert get_user_model().objects.filter(username="amal", is_active=True, is_superuser=False).exists()
@@ -189,7 +189,7 @@ def test_each_action_does_what_it_says(client, admin, study):
     assert not user.is_active
     do("switch-on")
     gone = client.post(f"/people/u{user.pk}/erase/", follow=True)
-    assert "They are erased." in gone.text
+    assert "The person was erased." in gone.text
     assert not Annotator.objects.exists()
     assert all(event.by == admin for event in AuditEvent.objects.all())
     assert "amal" not in str(list(AuditEvent.objects.values_list("what", "details")))
@@ -218,7 +218,7 @@ def test_a_password_link_works_once_and_then_no_more(client, admin):
     assert link not in client.get(f"/people/u{user.pk}/").text, "shown once"
     client.logout()
     form = client.get(link, follow=True)
-    assert "You log in as amal" in form.text
+    assert "log in as amal" in form.text
     sent = client.post(
         form.redirect_chain[-1][0], {"new_password1": "green hats 13", "new_password2": "green hats 13"}
     )
@@ -236,7 +236,7 @@ def test_a_password_link_is_too_old_after_three_days_and_dies_with_a_login(clien
     settings.PASSWORD_RESET_TIMEOUT = -1
     assert "too old" in client.get(link, follow=True).text
     settings.PASSWORD_RESET_TIMEOUT = 60
-    assert "You log in as" in client.get(link, follow=True).text
+    assert "log in as" in client.get(link, follow=True).text
     user.last_login = timezone.now() + timedelta(minutes=1)
     user.save()
     assert "too old" in client.get(link, follow=True).text
@@ -250,15 +250,15 @@ def test_merging_by_page(client, admin, study):
         factories.response(unit, who=each.annotator)
     url = f"/people/u{stays.annotator.user_id}/merge/"
     preview = client.get(url, {"with": " a-goes "})
-    assert "Make a-goes part of a-stays?" in preview.text
-    assert "first one given stays" in preview.text
+    assert "Merge a-goes into a-stays?" in preview.text
+    assert "the first answer stays" in preview.text
     assert Annotator.objects.count() == 2
     done = client.post(url, {"with": "a-goes"}, follow=True)
-    assert "The two are one now." in done.text
+    assert "The two are merged." in done.text
     assert Annotator.objects.get().pseudonym == "a-stays"
     for wrong in ("a-goes", "", "nobody"):
-        assert "Nobody has that pseudonym" in client.post(url, {"with": wrong}, follow=True).text
-    assert "one and the same" in client.get(url, {"with": "a-stays"}, follow=True).text
+        assert "Nobody has this pseudonym" in client.post(url, {"with": wrong}, follow=True).text
+    assert "the same annotator" in client.get(url, {"with": "a-stays"}, follow=True).text
 
 
 def test_merging_into_somebody_without_an_account_leads_to_their_new_address(client, admin):

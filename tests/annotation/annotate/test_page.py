@@ -237,7 +237,7 @@ def test_an_answer_under_way_when_the_study_stops_is_not_lost(client, enrolment,
 
     after = client.post(PAGE, {**fields(shown), "value": "5"}, follow=True)
     assert after.status_code == 200
-    assert "Everything you rated is saved" in after.text
+    assert "Your answers are saved" in after.text
     assert Response.objects.count() == 1
 
 

@@ -11,7 +11,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.audit import wordings
+from annotation.audit import sentences
 from annotation.audit.queries import events as event_queries
 from annotation.audit.services import events
 from annotation.models import AuditEvent
@@ -54,8 +54,8 @@ def test_events_read_as_sentences_newest_first(page):
     shown = page()
     entries = shown.context["log"].entries
     assert [entry.sentence for entry in entries] == [
-        "Took answers out as parquet.",
-        "Somebody withdrew: 12 answers left the data.",
+        "Exported answers as parquet.",
+        "Somebody withdrew 12 answers.",
     ]
     assert [entry.who for entry in entries] == ["maria", ""]
     assert "About words" in shown.text
@@ -78,7 +78,7 @@ def test_every_kind_of_event_that_the_program_writes_has_a_sentence():
             written |= set(re.findall(r'what="([a-z _]+)"', source))
             written |= set(re.findall(r'^(?:WHAT|MADE|IMPORTED) = "([^"]+)"', source, re.MULTILINE))
     assert len(written) > 20
-    assert written - set(wordings.SENTENCES) == set()
+    assert written - set(sentences.SENTENCES) == set()
 
 
 def test_an_event_of_before_or_of_a_kind_unknown_is_shown_all_the_same(page):
@@ -87,16 +87,16 @@ def test_an_event_of_before_or_of_a_kind_unknown_is_shown_all_the_same(page):
     event("withdrawal", details=[1, 2])
     sentences = {entry.sentence for entry in page().context["log"].entries}
     assert sentences == {
-        "Took answers out as –.",
+        "Exported answers as –.",
         "something else",
-        "Somebody withdrew: – answers left the data.",
+        "Somebody withdrew – answers.",
     }
     assert "<b>" not in page().text
 
 
 def test_a_per_cent_sign_in_what_was_noted_breaks_nothing(page):
     event("export", details={"format": "100 %(what)s %s"})
-    assert page().context["log"].entries[0].sentence == "Took answers out as 100 %(what)s %s."
+    assert page().context["log"].entries[0].sentence == "Exported answers as 100 %(what)s %s."
 
 
 def test_filters_by_kind_study_account_and_day(page):
@@ -172,7 +172,7 @@ def test_json_lines_hold_the_same_filtered_and_in_english(client, admin):
     event("export")
     (line,) = download(client, "jsonl", what="withdrawal").splitlines()
     said = json.loads(line)
-    assert said["sentence"] == "Somebody withdrew: 3 answers left the data."
+    assert said["sentence"] == "Somebody withdrew 3 answers."
     assert said["details"] == {"responses": 3}
     assert set(said) == set(events.COLUMNS)
     noted = AuditEvent.objects.get(what="audit log exported").details

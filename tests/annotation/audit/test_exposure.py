@@ -168,7 +168,7 @@ def test_the_csv_holds_what_the_page_holds_and_is_noted(client, lead, study):
     client.force_login(lead)
     answered = client.get(reverse("exposure_csv", args=["words"]))
     (row,) = csv.DictReader(io.StringIO(b"".join(answered.streaming_content).decode()))
-    assert list(row) == [name for name, _ in exposure.COLUMNS]
+    assert list(row) == list(exposure.COLUMNS)
     assert row["annotator"] == "'=cmd", "no spreadsheet runs it"
     assert (row["active_hours"], row["answered"], row["status"]) == ("0.0250", "1", "qualified")
     assert row["first"] == DAY.isoformat()
@@ -191,7 +191,7 @@ def test_the_command_writes_the_file_or_says_what_is_wrong(study, tmp_path, caps
     assert "a-one" in out.read_text()
     for arguments, words in (
         (["words"], "already"),
-        (["nosuch"], "There is no study 'nosuch'. Studies: words."),
+        (["nosuch"], "There is no study 'nosuch'. There are: words."),
         ([], "Name one study"),
     ):
         with pytest.raises(CommandError, match=words):

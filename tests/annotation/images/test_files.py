@@ -24,27 +24,27 @@ def folder(settings) -> list[str]:
 
 
 def test_a_file_bears_its_hash_and_can_be_read_by_a_web_server_of_another_account(settings):
-    name, sha256 = image_files.keep(DATA)
+    name, sha256 = image_files.store(DATA)
     assert (name, sha256) == (NAME, hashlib.sha256(DATA).hexdigest())
     assert Path(default_storage.path(name)).read_bytes() == DATA
     assert Path(default_storage.path(name)).stat().st_mode & 0o777 == 0o644
-    assert image_files.keep(DATA, suffix=".jpg")[0].endswith(".jpg")
+    assert image_files.store(DATA, suffix=".jpg")[0].endswith(".jpg")
 
 
 def test_the_same_bytes_again_leave_the_file_alone():
-    name, _ = image_files.keep(DATA)
+    name, _ = image_files.store(DATA)
     before = Path(default_storage.path(name)).stat().st_ino
-    assert image_files.keep(DATA)[0] == name
+    assert image_files.store(DATA)[0] == name
     assert Path(default_storage.path(name)).stat().st_ino == before
 
 
 @pytest.mark.parametrize("damaged", [b"", DATA[:-1], b"x" * len(DATA)])
 def test_a_damaged_file_is_mended(damaged, settings):
-    name, sha256 = image_files.keep(DATA)
+    name, sha256 = image_files.store(DATA)
     Path(default_storage.path(name)).write_bytes(damaged)
-    assert not image_files.holds(name, sha256=sha256)
-    image_files.keep(DATA)
-    assert image_files.holds(name, sha256=sha256)
+    assert not image_files.is_stored(name, sha256=sha256)
+    image_files.store(DATA)
+    assert image_files.is_stored(name, sha256=sha256)
     assert len(folder(settings)) == 1
 
 
@@ -55,10 +55,10 @@ def test_a_disk_that_is_full_leaves_nothing_behind(step, monkeypatch, settings):
 
     monkeypatch.setattr(*((Path, step) if step == "replace" else (os, step)), full)
     with pytest.raises(OSError, match="No space left"):
-        image_files.keep(DATA)
+        image_files.store(DATA)
     assert folder(settings) == []
     monkeypatch.undo()
-    image_files.keep(DATA)
+    image_files.store(DATA)
     assert len(folder(settings)) == 1
 
 
@@ -71,7 +71,7 @@ def test_many_who_write_the_same_file_at_once_leave_one_whole(storage, settings)
     def write():
         barrier.wait()
         try:
-            image_files.keep(DATA)
+            image_files.store(DATA)
         except Exception as error:
             failed.append(error)
 
@@ -96,11 +96,11 @@ def elsewhere(settings):
 def test_a_storage_that_is_no_folder_keeps_it_under_the_same_name(settings):
     elsewhere(settings)
     assert isinstance(default_storage, InMemoryStorage)
-    assert image_files.keep(DATA)[0] == NAME
-    assert image_files.keep(DATA)[0] == NAME
+    assert image_files.store(DATA)[0] == NAME
+    assert image_files.store(DATA)[0] == NAME
     default_storage.delete(NAME)
     default_storage.save(NAME, ContentFile(b"damaged"))
-    assert image_files.keep(DATA)[0] == NAME
+    assert image_files.store(DATA)[0] == NAME
     with default_storage.open(NAME) as file:
         assert file.read() == DATA
     assert default_storage.listdir("images")[1] == [NAME.removeprefix("images/")]

@@ -44,7 +44,7 @@ def send(browser):
 
 def test_a_large_file_lies_in_its_folder_and_under_no_name(maker, spool, monkeypatch):
     seen = []
-    write = upload_spool.Spool.file_complete
+    write = upload_spool.SpoolingUploadHandler.file_complete
 
     def look(self, size):
         found = write(self, size)
@@ -52,7 +52,7 @@ def test_a_large_file_lies_in_its_folder_and_under_no_name(maker, spool, monkeyp
         seen.append((held.st_nlink, held.st_dev == spool.stat().st_dev, list(spool.iterdir()), found.size))
         return found
 
-    monkeypatch.setattr(upload_spool.Spool, "file_complete", look)
+    monkeypatch.setattr(upload_spool.SpoolingUploadHandler, "file_complete", look)
     shown = send(maker)
     assert "no whole ZIP file" in shown.text, "it is read from there"
     assert seen == [(0, True, [], LARGE)]

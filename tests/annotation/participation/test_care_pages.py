@@ -74,7 +74,7 @@ def test_without_a_contact_no_sentence_is_left_hanging(client, amal, study):
     ("status", "code", "words"),
     [
         (EnrolmentStatus.BLOCKED, 403, "You get no more items in this study"),
-        (EnrolmentStatus.SCREENED_OUT, 200, "Thank you for trying"),
+        (EnrolmentStatus.SCREENED_OUT, 200, "Thank you for taking part in the training"),
         (EnrolmentStatus.FINISHED, 200, "You have stopped"),
         (EnrolmentStatus.WITHDRAWN, 200, "You have withdrawn"),
     ],
@@ -100,8 +100,8 @@ def test_at_the_cap_of_a_session_work_stops_until_the_session_is_over(client, am
 
 def test_a_page_opened_half_way_says_that_there_is_more(client, amal):
     page = client.get(THANKS).text
-    assert "There is more to judge" in page
-    assert "Go on" in page
+    assert "There are more items" in page
+    assert "Continue" in page
 
 
 def test_whoever_can_be_given_nothing_is_told_kindly(client, study):
@@ -111,14 +111,14 @@ def test_whoever_can_be_given_nothing_is_told_kindly(client, study):
     factories.enrolment(study, who=factories.annotator(user=who), consented=True)
     client.force_login(who)
     page = client.get("/studies/words/annotate/", follow=True).text
-    assert "Nothing for you just now" in page
+    assert "Nothing for you at the moment" in page
     assert "nothing to do with how you work" in page
-    assert "that is your choice and it is fine" in page
+    assert "That is your choice and it is fine" in page
 
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [(StudyStatus.PAUSED, "The study is having a break"), (StudyStatus.CLOSED, "The study has ended")],
+    [(StudyStatus.PAUSED, "The study is paused"), (StudyStatus.CLOSED, "The study has ended")],
 )
 def test_a_study_that_stopped_says_so(client, amal, study, status, words):
     study.status, study.closed_at = status, timezone.now() if status == StudyStatus.CLOSED else None

@@ -36,7 +36,7 @@ def amal(client):
 
 def test_the_page_warns_first_and_names_the_version(client, amal, study):
     page = client.get("/studies/words/consent/").text
-    assert page.index("What you may come across") < page.index("What taking part means.")
+    assert page.index("What you may see") < page.index("What taking part means.")
     assert "Version 1 of this text" in page
     assert not Annotator.objects.exists()  # looking at it keeps nothing about anybody
 
@@ -197,7 +197,7 @@ def test_who_is_asked_again_is_told_why_and_can_leave_instead(client, amal, stud
 
 def test_who_declines_without_having_been_let_in_just_goes_home(client, amal, study):
     page = client.get("/studies/words/consent/").text
-    assert 'href="/">Not for me</a>' in page
+    assert 'href="/">I do not want to take part</a>' in page
     client.post("/studies/words/consent/", {"decline": "yes"})
     assert not Annotator.objects.exists()
 

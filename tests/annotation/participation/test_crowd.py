@@ -13,6 +13,7 @@ from annotation.models import (
     EnrolmentStatus,
     Slot,
     SlotState,
+    Study,
     StudyStatus,
 )
 from annotation.participation.services import crowd, withdrawals
@@ -87,7 +88,7 @@ def test_a_link_with_something_missing_says_what(client, study, missing):
     page = arrive(client, **{missing: None})
     assert page.status_code == 400
     assert f"“{missing}” of the link is missing" in page.text
-    assert "it is not your mistake" in page.text
+    assert "It is not your mistake" in page.text
     assert not Enrolment.objects.exists()
 
 
@@ -134,13 +135,13 @@ def test_a_study_that_expects_nobody_from_a_platform_has_no_such_page(client, st
 
 
 @pytest.mark.parametrize(
-    ("status", "words"), [(StudyStatus.PAUSED, "having a break"), (StudyStatus.CLOSED, "has ended")]
+    ("status", "words"), [(StudyStatus.PAUSED, "is paused"), (StudyStatus.CLOSED, "has ended")]
 )
 def test_a_study_that_is_not_open_lets_nobody_new_in(client, status, words):
     factories.rating_study(name="words", status=status, completion_code="C1")
     page = arrive(client)
     assert words in page.text
-    assert "nothing about you was kept" in page.text
+    assert "nothing about you was stored" in page.text
     assert not get_user_model().objects.exists()
 
 
@@ -170,7 +171,7 @@ def test_nobody_is_switched_out_of_their_own_account_unasked(client, study):
     lead = factories.user("lead")
     client.force_login(lead)
     page = client.get(ENTER, PROLIFIC)
-    assert "You are logged in here as lead" in page.text
+    assert "You are logged in as lead" in page.text
     assert not Enrolment.objects.exists()
     assert client.session["_auth_user_id"] == str(lead.pk)
 
@@ -234,8 +235,8 @@ def test_who_is_screened_out_can_hand_in_their_time(client, study):
     agree(client, study)
     Enrolment.objects.update(status=EnrolmentStatus.SCREENED_OUT)
     page = client.get("/studies/words/annotate/", follow=True).text
-    assert "Thank you for trying" in page
-    assert "Your time counts all the same" in page
+    assert "Thank you for taking part in the training" in page
+    assert "Your time still counts" in page
     assert "C1AB2" in page
 
 
@@ -250,7 +251,7 @@ def test_who_is_screened_out_can_hand_in_their_time(client, study):
     ],
 )
 def test_the_link_back_carries_the_code(code, url, expected):
-    made = crowd.completion_of(code=code, url=url)
+    made = crowd.study_completion(study=Study(completion_code=code, completion_url=url))
     assert (made.code, made.url) == (code, expected)
 
 

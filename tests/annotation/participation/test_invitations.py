@@ -127,12 +127,12 @@ def test_looking_a_link_up_counts_nothing(study, lead):
 
 @pytest.mark.parametrize("limit", [0, -1, invitations.MOST_USES + 1])
 def test_a_limit_that_makes_no_sense_is_refused(study, lead, limit):
-    with pytest.raises(invitations.InvitationRefused, match="lets 1 to"):
+    with pytest.raises(invitations.InvitationRefused, match="is for 1 to"):
         invite(study, lead, max_uses=limit)
 
 
 def test_an_end_in_the_past_is_refused(study, lead):
-    with pytest.raises(invitations.InvitationRefused, match="later moment"):
+    with pytest.raises(invitations.InvitationRefused, match="later time"):
         invite(study, lead, expires_at=timezone.now() - timedelta(minutes=1))
 
 

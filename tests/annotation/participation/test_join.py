@@ -39,7 +39,7 @@ def accounts() -> int:
 def test_looking_at_the_link_counts_nothing_and_keeps_nothing(client, invitation):
     before = accounts()
     page = client.get(link(invitation))
-    assert "You need no account and no e-mail address" in page.text
+    assert "You do not need an account or an e-mail address" in page.text
     assert "in this same browser" in page.text
     assert "There are 3 items" in page.text
     invitation.refresh_from_db()
@@ -75,7 +75,7 @@ def test_who_follows_it_again_goes_on_where_they_were_also_when_it_has_ended(cli
 def test_somebody_with_an_account_keeps_it(client, invitation):
     amal = factories.user("amal")
     client.force_login(amal)
-    assert "no e-mail address" not in client.get(link(invitation)).text
+    assert "an e-mail address" not in client.get(link(invitation)).text
     client.post(link(invitation))
     assert Enrolment.objects.get().annotator.user == amal
 
@@ -86,7 +86,7 @@ def test_who_declines_leaves_nothing_behind(client, invitation):
     page = client.get(consent).text
     assert 'name="decline"' in page
     declined = client.post(consent, {"decline": "yes"})
-    assert "nothing about you was kept" in declined.text
+    assert "nothing about you was stored" in declined.text
     assert (accounts(), Annotator.objects.count(), Enrolment.objects.count()) == (before, 0, 0)
     invitation.refresh_from_db()
     assert invitation.uses == 0
@@ -117,7 +117,7 @@ def test_declining_after_having_agreed_takes_nothing_away(client, invitation):
     [
         ({"expires_at": timezone.now() - timedelta(hours=1)}, "This invitation has ended"),
         ({"uses": 2}, "All places are taken"),
-        ({"revoked_at": timezone.now()}, "This invitation has been taken back"),
+        ({"revoked_at": timezone.now()}, "This invitation has been revoked"),
     ],
 )
 def test_an_invitation_that_is_over_says_so_kindly(client, invitation, change, words):
@@ -135,7 +135,7 @@ def test_a_study_that_is_having_a_break_lets_nobody_new_in(client, invitation):
     invitation.study.status = StudyStatus.PAUSED
     invitation.study.save()
     page = client.post(link(invitation))
-    assert (page.status_code, "not open just now" in page.text) == (410, True)
+    assert (page.status_code, "not open at the moment" in page.text) == (410, True)
 
 
 def test_a_link_that_never_was_is_not_found(client):
@@ -148,7 +148,7 @@ def test_who_leads_the_study_sees_the_page_and_cannot_come_in(client, invitation
     client.force_login(lead)
     page = client.get(link(invitation)).text
     assert "You lead this study" in page
-    assert "Read what taking part means" not in page
+    assert "Read about taking part" not in page
     assert client.post(link(invitation)).status_code == 410
     assert not Enrolment.objects.exists()
 

@@ -116,7 +116,7 @@ def test_the_page_asks_as_many_queries_for_many_as_for_few(client, lead, study, 
     client.get(url)
     for _ in range(12):
         factories.enrolment(study)
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(9):
         client.get(url)
 
 
@@ -134,7 +134,7 @@ def test_blocking_is_confirmed_first_and_then_done_and_recorded(page, client, st
     slots.lease_next(enrolment=enrolment)
     asked = page("person_action", enrolment.pk, "block")
     enrolment.refresh_from_db()
-    assert "1 item in hand goes to others" in asked.text
+    assert "1 item in progress goes to others" in asked.text
     assert enrolment.status == EnrolmentStatus.QUALIFIED, "looking changes nothing"
     url = reverse("person_action", args=[study.name, enrolment.pk, "block"])
     done = client.post(url, follow=True)
@@ -171,10 +171,10 @@ def test_a_link_is_made_listed_with_its_uses_and_taken_back(page, client, study)
     invitation = Invitation.objects.get()
     assert f"http://testserver/join/{invitation.code}/" in made.text
     invitations.accept(code=invitation.code, user=factories.user())
-    assert "1 of 3 people came in" in page("invitations").text
+    assert "1 of 3 people joined" in page("invitations").text
     client.post(reverse("revoke_invitation", args=[study.name, invitation.pk]))
     shown = page("invitations")
-    assert "taken back" in shown.text
+    assert "revoked" in shown.text
     assert invitation.code not in shown.text
 
 
@@ -183,7 +183,7 @@ def test_a_link_is_made_listed_with_its_uses_and_taken_back(page, client, study)
     [
         ("max_uses", "0", "greater than or equal to 1"),
         ("max_uses", "many", "whole number"),
-        ("expires_at", "2001-01-01T00:00", "over already"),
+        ("expires_at", "2001-01-01T00:00", "has passed"),
         ("label", "x" * 121, "at most 120"),
     ],
 )

@@ -6,7 +6,7 @@ from annotation.assignment.services import slots
 from annotation.models import Annotator, ProfileAnswer, Region, Slot, SlotState
 from annotation.participation import profile_fields
 from annotation.participation.services import annotators
-from annotation.participation.services.annotators import Said
+from annotation.participation.services.annotators import ProfileEntry
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +30,7 @@ def test_looking_at_it_keeps_nothing(client, amal):
     page = client.get("/profile/").text
     assert page.count("Prefer not to say") == 3
     assert " checked" not in page
-    assert "decides which items can be given to you" in page
+    assert "decides which items you can get" in page
     assert not Annotator.objects.exists()
 
 
@@ -96,7 +96,7 @@ def test_on_the_way_into_a_study_it_leads_on_to_the_items(client, amal):
     assert client.get("/studies/words/profile/").url == "/studies/words/consent/"
     factories.enrolment(study, who=factories.annotator(user=amal), consented=True)
     page = client.get("/studies/words/profile/").text
-    assert "Go on without" in page
+    assert "Continue without saving" in page
     assert client.post("/studies/words/profile/", {"origin": "Asia"}).url == "/studies/words/annotate/"
 
 
@@ -106,7 +106,7 @@ def test_a_changed_origin_gives_back_what_is_in_hand_and_opens_other_items():
     enrolment = factories.enrolment(study, who=annotator)
     assert slots.lease_next(enrolment=enrolment).stratum == "origin: Asia"
 
-    assert annotators.save_profile(annotator=annotator, said={"origin": Said("Europe")}) is True
+    assert annotators.save_profile(annotator=annotator, entries={"origin": ProfileEntry("Europe")}) is True
     assert not Slot.objects.filter(state=SlotState.LEASED).exists()
     assert slots.lease_next(enrolment=enrolment).stratum == "origin: Europe"
 
@@ -118,7 +118,7 @@ def test_a_changed_origin_opens_items_that_the_queue_had_passed():
     enrolment = factories.enrolment(study, who=annotator)
     assert slots.lease_next(enrolment=enrolment).unit.attribute.text == "turban"
 
-    annotators.save_profile(annotator=annotator, said={"origin": Said("Europe")})
+    annotators.save_profile(annotator=annotator, entries={"origin": ProfileEntry("Europe")})
     assert slots.lease_next(enrolment=enrolment).unit.attribute.text == "hat"
 
 
@@ -128,7 +128,10 @@ def test_a_changed_permission_alone_leaves_the_item_in_hand():
     slot = slots.lease_next(enrolment=factories.enrolment(study, who=annotator))
 
     assert (
-        annotators.save_profile(annotator=annotator, said={"origin": Said("Asia", may_publish=True)}) is False
+        annotators.save_profile(
+            annotator=annotator, entries={"origin": ProfileEntry("Asia", may_publish=True)}
+        )
+        is False
     )
     assert Slot.objects.get(state=SlotState.LEASED) == slot
     assert kept() == {"origin": ("Asia", False, True)}
@@ -136,7 +139,7 @@ def test_a_changed_permission_alone_leaves_the_item_in_hand():
 
 def test_an_unknown_field_is_refused_by_name():
     with pytest.raises(ValueError, match="There is no profile field 'shoe_size'"):
-        annotators.save_profile(annotator=factories.annotator(), said={"shoe_size": Said("42")})
+        annotators.save_profile(annotator=factories.annotator(), entries={"shoe_size": ProfileEntry("42")})
 
 
 # -- what a study asks besides
@@ -196,7 +199,7 @@ def test_a_studys_own_questions_are_kept_under_their_field(client, at_work):
 
 def test_slots_can_be_reserved_by_a_studys_own_question(client, at_work, amal):
     study = at_work(questions=QUESTIONS, strata=("religion: Islam",))
-    assert "Nothing for you just now" in client.get("/studies/words/annotate/", follow=True).text
+    assert "Nothing for you at the moment" in client.get("/studies/words/annotate/", follow=True).text
     assert "decides which items" in client.get("/studies/words/profile/").text.partition("Religion")[2]
     client.post("/studies/words/profile/", {"religion": "islam"})  # not offered in this spelling
     assert kept() == {}
@@ -207,7 +210,7 @@ def test_slots_can_be_reserved_by_a_studys_own_question(client, at_work, amal):
 
 def test_residence_lets_somebody_judge_the_in_region_items(client, at_work, amal):
     study = at_work(strata=("residence: South Asia",))
-    assert "Nothing for you just now" in client.get("/studies/words/annotate/", follow=True).text
+    assert "Nothing for you at the moment" in client.get("/studies/words/annotate/", follow=True).text
     client.post("/studies/words/profile/", {"residence": "South Asia"})
     assert client.get("/studies/words/annotate/").status_code == 200
     assert study.slots.filter(annotator__user=amal).exists()

@@ -340,7 +340,7 @@ def test_the_command_says_first_what_it_would_do(study, amal):
 def test_the_command_withdraws_for_somebody_who_asked(study, amal):
     factories.user("steward", admin=True)
     said = command("words", amal.pseudonym, "--by", "steward", "--yes")
-    assert said == "1 answers withdrawn, 1 places open again.\n"
+    assert said == "1 answers withdrawn, 1 slots reopened.\n"
     event = AuditEvent.objects.get()
     assert (event.by.username, event.details["asked_by"]) == ("steward", "the team")
     assert command("words", amal.pseudonym, "--yes") == "Nothing was left to withdraw.\n"

@@ -265,7 +265,7 @@ def test_only_an_earlier_release_is_replaced(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["nothing"], "There is no study 'nothing'. Studies: live."),
+        (["nothing"], "There is no study 'nothing'. There are: live."),
         (["live", "--k", "1"], "k is 1: somebody could stand alone"),
         (["live", "--withhold", "shoe_size"], "There is no profile field 'shoe_size'"),
     ],

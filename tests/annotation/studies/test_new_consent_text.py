@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from annotation.assignment import queries
-from annotation.audit import wordings
+from annotation.audit import sentences
 from annotation.models import AuditEvent, Consent, Study
 from tests import factories
 from tests.annotation.studies.test_open_study import FILE, opened
@@ -54,7 +54,7 @@ def test_everybody_is_asked_again_and_what_was_agreed_to_stays(study, tmp_path):
 
     event = AuditEvent.objects.get(what="consent text published")
     assert event.details == {"by": "consent command", "version": 2}
-    assert wordings.sentence(event.what, event.details) == "Published version 2 of the consent text."
+    assert sentences.sentence(event.what, event.details) == "Published version 2 of the consent text."
 
 
 def test_the_same_text_again_changes_nothing(study, tmp_path):

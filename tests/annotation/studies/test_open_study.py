@@ -63,7 +63,7 @@ def test_it_makes_and_opens_the_whole_study(tmp_path, maria):
     assert task.frozen_at is not None
     assert (task.overlap, task.strata) == (3, ["origin: Asia", "origin: Europe", "any"])
     assert set(task.units.values_list("attribute__text", flat=True)) == {"hat", "kind", "poor", "sombrero"}
-    assert "4 units, 12 answers wanted" in said
+    assert "4 units, 12 answers needed" in said
     assert "/studies/pilot/" in said
 
 
@@ -130,7 +130,7 @@ def test_a_draft_follows_its_file_and_opens_later(tmp_path, maria):
     opened(tmp_path, draft=True)
     assert Study.objects.get().status == StudyStatus.DRAFT
 
-    assert "anew" in opened(tmp_path, FILE.replace('"kind", ', ""), draft=True)
+    assert "Recreated" in opened(tmp_path, FILE.replace('"kind", ', ""), draft=True)
     assert Unit.objects.count() == 3
 
     opened(tmp_path, FILE.replace('"kind", ', ""))

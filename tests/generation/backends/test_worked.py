@@ -67,7 +67,7 @@ def test_a_lost_picture_is_made_again_by_the_model_byte_for_byte(tiny_models):
     verify.remake(lost=found.lost, by=None)
     loaded_model._kept.clear()  # another process, another day
     assert work.work(run_id=run.pk) == 1
-    assert image_files.holds(image.file.name, sha256=image.sha256)
+    assert image_files.is_stored(image.file.name, sha256=image.sha256)
     assert not verify.verify(image_set=run.image_set).lost
 
 

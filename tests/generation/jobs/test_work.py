@@ -141,7 +141,7 @@ def test_a_lost_file_is_made_again_byte_for_byte_and_keeps_its_history(model):
     Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
     model.about = type(model.about)("fake", "1", "another card", {"pillow": "99"})
     assert work.work(run_id=run.pk) == 1
-    assert image_files.holds(job.image.file.name, sha256=job.image.sha256)
+    assert image_files.is_stored(job.image.file.name, sha256=job.image.sha256)
     assert Provenance.objects.values().get(image=job.image) == before
     assert Image.objects.values().get(pk=job.image_id)["sha256"] == job.image.sha256
 

@@ -114,7 +114,7 @@ def nobody_is_disturbed(run):
         image = job.image
         assert (image.group_id, image.index, image.prompt) == (job.group_id, job.index, job.prompt)
         assert image.provenance.seed == job.seed
-        assert image_files.holds(image.file.name, sha256=image.sha256)
+        assert image_files.is_stored(image.file.name, sha256=image.sha256)
         with default_storage.open(image.file.name) as file:
             assert png.origin_of(file.read()).seed == job.seed
     made = Image.objects.filter(image_set=run.image_set).count()

@@ -277,4 +277,4 @@ def test_files_that_are_not_in_a_folder_of_this_machine(path, settings):
         assert not default_storage.exists(image)
     assert restored(path).digest == told.digest
     for picture in Image.objects.all():
-        assert image_files.holds(picture.file.name, sha256=picture.sha256)
+        assert image_files.is_stored(picture.file.name, sha256=picture.sha256)

@@ -329,13 +329,13 @@ def test_what_is_read_back_differently_is_not_kept(path, monkeypatch):
 def test_a_file_that_stands_there_already_is_kept_or_mended(path):
     names = sorted(name for name in unpacked(path) if name.startswith("media/"))
     data = [unpacked(path)[name] for name in names]
-    kept, _ = image_files.keep(data[0])
-    damaged, _ = image_files.keep(data[1])
+    kept, _ = image_files.store(data[0])
+    damaged, _ = image_files.store(data[1])
     with default_storage.open(damaged, "wb") as file:
         file.write(b"harmed")
     call_command("restore", str(path))
     for name, held in zip((kept, damaged), data, strict=True):
-        assert image_files.holds(name, sha256=image_files.digest(held))
+        assert image_files.is_stored(name, sha256=image_files.digest(held))
 
 
 def test_a_character_that_only_one_database_can_store(path):

@@ -33,7 +33,7 @@ def installation() -> Study:
     study = factories.study("kept", leads=[lead])
     task = factories.task(study, kind=TaskKind.DEPICTION, image_set=factories.image_set("kept-images"))
     for index, width in ((1, 40), (2, 50)):
-        name, sha256 = image_files.keep(png(width, 20))
+        name, sha256 = image_files.store(png(width, 20))
         picture = factories.image(
             image_set=task.image_set, index=index, width=width, height=20, file=name, sha256=sha256
         )

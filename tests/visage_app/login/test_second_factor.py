@@ -285,8 +285,8 @@ class TestOnOnesOwnPage:
         page = client.post(PAGE, {"do": "codes", "code": code()})
         fresh = recovery_codes(page)
         assert len(set(fresh)) == 10
-        assert second_factor.check(user=amal, code=amal.recovery[1]) is None
-        assert second_factor.check(user=amal, code=fresh[0]) is not None
+        assert second_factor.verify(user=amal, code=amal.recovery[1]) is None
+        assert second_factor.verify(user=amal, code=fresh[0]) is not None
         assert client.get("/tokens/").status_code == 200, "the session stays a verified one"
 
     def test_removing_takes_a_code(self, client, amal):
@@ -324,7 +324,7 @@ class TestHelp:
         client.force_login(admin)
         url = reverse("account_action", args=[f"u{amal.pk}", "remove-second-factor"])
         assert url in client.get(f"/people/u{amal.pk}/").text
-        assert "Be sure that it is they" in client.get(url).text
+        assert "Be sure that the request" in client.get(url).text
         assert TOTPDevice.objects.exists()
         client.post(url)
         assert not TOTPDevice.objects.exists()
@@ -377,7 +377,7 @@ class TestRequired:
         factories.study("words", leads=[who["lead"]])
         from annotation.accounts.services import accounts
 
-        accounts.set_may_set_up(user=who["sets_up"], on=True, by=who["admin"])
+        accounts.set_may_create_studies(user=who["sets_up"], on=True, by=who["admin"])
         return who
 
     @pytest.mark.parametrize("rule", SENT)

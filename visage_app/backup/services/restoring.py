@@ -56,7 +56,7 @@ def restore(*, path: Path, progress: Progress) -> Manifest:
         _check_empty(backup.manifest)
         backup.checked(progress)
         for name, data in backup.files(progress):
-            kept, _ = image_files.keep(data, suffix=Path(name).suffix)
+            kept, _ = image_files.store(data, suffix=Path(name).suffix)
             if kept != name:
                 raise ArchiveDamaged(f"The stored file {name} does not hold what its name says.")
         try:

@@ -72,7 +72,7 @@ def _written(out: IO[bytes], progress: Progress, without_lost_files: bool) -> Ma
     listed, size, lost = writer.lines(FILES), 0, 0
     for number, name in enumerate(tables.file_names(), 1):
         progress("files", number, names)
-        if without_lost_files and not image_files.holds(name, sha256=Path(name).stem):
+        if without_lost_files and not image_files.is_stored(name, sha256=Path(name).stem):
             lost += 1
             continue
         sha256, length = _store(writer, name)

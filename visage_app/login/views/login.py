@@ -82,7 +82,7 @@ def checked(request: HttpRequest, user: User, code: str) -> Device | None:
     if not AxesProxyHandler.is_allowed(request, credentials):
         request.axes_locked_out = True  # type: ignore[attr-defined]
         return None
-    device = second_factor.check(user=user, code=code)
+    device = second_factor.verify(user=user, code=code)
     if device is None:
         signals.user_login_failed.send(sender=__name__, credentials=credentials, request=request)
     return device

@@ -85,8 +85,8 @@ def _shown(request: LoggedIn, *, there: bool, errors: dict[str, str] | None = No
         context["left"] = codes_left(user)
     elif user.has_usable_password():
         key = request.session.setdefault(KEY, second_factor.new_key())
-        address = second_factor.address(user=user, key=key)
-        context["secret"] = second_factor.shown(key)
+        address = second_factor.otpauth_url(user=user, key=key)
+        context["secret"] = second_factor.format_key(key)
         context["picture"] = segno.make(address, micro=False).svg_data_uri(scale=5, light="white")
     return render(request, _PAGE, context, status=422 if errors else 200)
 

@@ -1,4 +1,4 @@
-"""What the pages around the work read: getting in, consent, profile, leaving. Nothing here writes."""
+"""Reads for the pages around the work: entry, consent, profile, leaving."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from annotation.models import (
     Task,
 )
 from annotation.participation import profile_fields
+from annotation.participation.constants import LEFT_STATUSES
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Guide:
     """What annotators read about one task before they judge: its instructions and worked examples (each
-    with text, answer and why), and in which language each of the two is written. `label`: its kind, in
-    English."""
+    with text, answer and why), and the language of each. `label`: the kind of task, in English."""
 
     label: str
     instructions: str
@@ -37,15 +37,15 @@ class Guide:
 
 
 def consent_texts(*, study: Study) -> list[ConsentText]:
-    """The text that people agree to now, in every language it is written in, English first."""
+    """The latest version of the consent text in every language, English first."""
     newest = ConsentText.objects.filter(study=study).order_by("-version").values("version")[:1]
     texts = ConsentText.objects.filter(study=study, version=newest)
     return sorted(texts, key=lambda text: (text.language != LANGUAGE, text.language))
 
 
 def in_language(texts: Iterable[ConsentText], language: str) -> ConsentText | None:
-    """The text in `language`, else in the language it is a variety of ('pt-br': 'pt'), else in English,
-    else the first there is."""
+    """The text in `language`, else in its base language ('pt-br': 'pt'), else in English, else the first
+    one."""
     by_language = {text.language.lower(): text for text in texts}
     for choice in (*looked_for(language.lower()), LANGUAGE):
         if choice in by_language:
@@ -54,20 +54,27 @@ def in_language(texts: Iterable[ConsentText], language: str) -> ConsentText | No
 
 
 def guides(*, tasks: Iterable[Task], language: str) -> list[Guide]:
-    """What is to be read about `tasks`, in `language` as far as it is translated, else as it was written.
-    A task about which there is nothing to read is left out."""
+    """The guides to `tasks`, in `language` if they are translated, else as they were written. A task with
+    neither instructions nor examples is left out."""
     found = []
     for task in tasks:
-        instructions, spoken = part_of(task, "instructions", language)
-        examples, shown = part_of(task, "examples", language)
+        instructions, instructions_language = part_of(task, "instructions", language)
+        examples, examples_language = part_of(task, "examples", language)
         if instructions or examples:
-            found.append(Guide(task.get_kind_display(), instructions, spoken, examples, shown))
+            found.append(
+                Guide(
+                    label=task.get_kind_display(),
+                    instructions=instructions,
+                    instructions_language=instructions_language,
+                    examples=examples,
+                    examples_language=examples_language,
+                )
+            )
     return found
 
 
 def enrolment_by_code(*, user: User, code: str) -> Enrolment | None:
-    """The enrolment of `user` in the study that an invitation is for, whether or not the invitation still
-    holds."""
+    """The enrolment of `user` in the study of an invitation, even if the invitation has ended."""
     return (
         Enrolment.objects.filter(annotator__user=user, study__invitations__code=code)
         .select_related("study")
@@ -78,21 +85,21 @@ def enrolment_by_code(*, user: User, code: str) -> Enrolment | None:
 def profile_questions(
     *, user: User, study: Study | None = None, language: str = ""
 ) -> tuple[profile_fields.Question, ...]:
-    """What the profile page asks `user`: for one study, or for all that they are in. The studies' own
-    questions are in `language` as far as they are translated, else as they were written."""
+    """The profile questions for `user`, for one study or for all that they are in. The studies' own questions
+    are in `language` if they are translated, else as they were written."""
     studies = [study] if study else list(_studies_of(user))
-    texts = Task.objects.filter(study__in=studies).values_list("strata", flat=True)
+    strata = Task.objects.filter(study__in=studies).values_list("strata", flat=True)
     answered = ProfileAnswer.objects.filter(annotator__user=user).values_list("field", flat=True)
-    return profile_fields.asked(
-        strata_texts=[text for of_task in texts for text in of_task],
+    return profile_fields.questions_for(
+        strata_texts=[text for task_strata in strata for text in task_strata],
         own_questions=[question for each in studies for question in each.questions],
         answered=answered,
         language=language,
     )
 
 
-def answers_given(*, enrolment: Enrolment) -> int:
-    """How many answers somebody gave in a study, of every kind, without those they changed."""
+def answer_count(*, enrolment: Enrolment) -> int:
+    """How many answers of every kind somebody gave in a study, without superseded revisions."""
     return Response.objects.filter(
         annotator=enrolment.annotator_id,
         unit__task__study=enrolment.study_id,
@@ -103,8 +110,7 @@ def answers_given(*, enrolment: Enrolment) -> int:
 
 def takes_part(*, annotator: Annotator) -> bool:
     """Whether somebody is in any study that they have not left."""
-    gone = (EnrolmentStatus.WITHDRAWN, EnrolmentStatus.SCREENED_OUT)
-    return annotator.enrolments.exclude(status__in=gone).exists()
+    return annotator.enrolments.exclude(status__in=LEFT_STATUSES).exists()
 
 
 def _studies_of(user: User) -> Iterable[Study]:

@@ -1,4 +1,4 @@
-"""Where work ends, for now or for good, and how somebody takes back what they said (DESIGN §5)."""
+"""Pages at the end of the work, and withdrawal (DESIGN §5)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from annotation.assignment import queries
 from annotation.assignment.queries import Membership
 from annotation.core.requests import LoggedIn
 from annotation.models import Enrolment, EnrolmentStatus, StudyStatus
+from annotation.participation.constants import SESSION_LENGTH
 from annotation.participation.forms.annotator import WithdrawForm
-from annotation.participation.queries import care, enrolments
+from annotation.participation.queries import annotator_pages, enrolments
 from annotation.participation.services import crowd, withdrawals
-from annotation.participation.sessions import SESSION
 
 
 @login_required
 @never_cache
 @require_safe
 def thanks(request: LoggedIn, name: str) -> HttpResponse:
-    """The page that says why there is nothing to do at the moment, and how to hand the work in."""
+    """Say why there is nothing to do at the moment, and how to hand in the work."""
     enrolment = _membership(request, name).enrolment
     study = enrolment.study
-    page: dict[str, Any] = {
+    context: dict[str, Any] = {
         "study": study,
         "completion": crowd.completion(enrolment=enrolment),
         "crowd": bool(enrolment.crowd_participant),
@@ -37,34 +37,34 @@ def thanks(request: LoggedIn, name: str) -> HttpResponse:
     if enrolment.status == EnrolmentStatus.WITHDRAWN:
         return redirect("withdraw", name=name)
     if enrolment.status == EnrolmentStatus.BLOCKED:
-        return render(request, "annotation/participation/blocked.html", page, status=403)
+        return render(request, "annotation/participation/blocked.html", context, status=403)
     if enrolment.status == EnrolmentStatus.SCREENED_OUT:
-        return render(request, "annotation/participation/screened_out.html", page)
-    page["progress"] = progress = enrolments.progress(enrolment=enrolment)
+        return render(request, "annotation/participation/screened_out.html", context)
+    context["progress"] = progress = enrolments.progress(enrolment=enrolment)
     if enrolment.status == EnrolmentStatus.FINISHED:
-        return render(request, "annotation/participation/stopped.html", page)
+        return render(request, "annotation/participation/stopped.html", context)
     if study.status != StudyStatus.OPEN:
-        return render(request, "annotation/participation/not_open.html", page)
-    rested_at = _rested_at(enrolment)
-    if rested_at is not None:
-        hours = max(1, round((rested_at - timezone.now()) / timedelta(hours=1)))
-        return render(request, "annotation/participation/cap.html", {**page, "hours": hours})
+        return render(request, "annotation/participation/not_open.html", context)
+    session_ends = _session_ends(enrolment)
+    if session_ends is not None:
+        hours = max(1, round((session_ends - timezone.now()) / timedelta(hours=1)))
+        return render(request, "annotation/participation/cap.html", {**context, "hours": hours})
     done = crowd.is_done(enrolment=enrolment)
-    page |= {"done": done, "left": enrolments.has_unfilled_slots(study=study)}
+    context |= {"done": done, "left": enrolments.anything_left(study=study)}
     if done and not progress.rated:
-        return render(request, "annotation/participation/full.html", page)
+        return render(request, "annotation/participation/full.html", context)
     if not done:
-        # The code is for finished work: it is not shown to who opens this page half-way.
-        page["completion"] = None
-    return render(request, "annotation/participation/thanks.html", page)
+        # The completion code is only for finished work.
+        context["completion"] = None
+    return render(request, "annotation/participation/thanks.html", context)
 
 
 @login_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def withdraw(request: LoggedIn, name: str) -> HttpResponse:
-    """What leaving means, and leaving: only stopping, or taking one's answers out of the data as well.
-    It is open to everybody who ever took part, whatever has become of them or of the study."""
+    """Stop taking part, or withdraw one's answers as well. Open to everybody who ever took part, in any state
+    of the study and of their enrolment."""
     enrolment = _membership(request, name).enrolment
     study, annotator = enrolment.study, enrolment.annotator
     if enrolment.status == EnrolmentStatus.WITHDRAWN:
@@ -82,7 +82,7 @@ def withdraw(request: LoggedIn, name: str) -> HttpResponse:
         {
             "study": study,
             "form": form,
-            "answers": care.answers_given(enrolment=enrolment),
+            "answers": annotator_pages.answer_count(enrolment=enrolment),
             "stopped": enrolment.status == EnrolmentStatus.FINISHED,
             "crowd": bool(enrolment.crowd_participant),
         },
@@ -107,18 +107,18 @@ def _membership(request: LoggedIn, name: str) -> Membership:
 
 
 def _withdrawn(request: LoggedIn, enrolment: Enrolment) -> HttpResponse:
-    page = {"study": enrolment.study, "crowd": bool(enrolment.crowd_participant), "mine": True}
-    response = render(request, "annotation/participation/withdrawn.html", page)
-    if not care.takes_part(annotator=enrolment.annotator):
-        # Drafts and answers that the browser kept for sending; other studies' are not thrown away.
+    context = {"study": enrolment.study, "crowd": bool(enrolment.crowd_participant), "mine": True}
+    response = render(request, "annotation/participation/withdrawn.html", context)
+    if not annotator_pages.takes_part(annotator=enrolment.annotator):
+        # Clears drafts and unsent answers. Somebody in another study keeps theirs.
         response["Clear-Site-Data"] = '"storage"'
     return response
 
 
-def _rested_at(enrolment: Enrolment) -> datetime | None:
-    """When somebody who has reached the session's cap can go on; None if they have not."""
-    cap, begun = enrolment.study.session_cap, enrolment.session_started_at
-    if cap is None or begun is None or enrolment.session_units < cap:
+def _session_ends(enrolment: Enrolment) -> datetime | None:
+    """When somebody who has reached the session cap can continue. None if they have not reached it."""
+    cap, started = enrolment.study.session_cap, enrolment.session_started_at
+    if cap is None or started is None or enrolment.session_units < cap:
         return None
-    rested_at = begun + SESSION
-    return rested_at if timezone.now() <= rested_at else None
+    ends = started + SESSION_LENGTH
+    return ends if timezone.now() <= ends else None
