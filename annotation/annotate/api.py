@@ -30,10 +30,10 @@ from annotation.annotate.services.answer_rules import AnswerRefused
 from annotation.api.errors import Conflict, NothingLeft, refusals
 from annotation.assignment.queries import Membership
 from annotation.participation.enrolment_resource import (
+    STATE_MESSAGES,
     TAGS,
-    WORDS,
-    Working,
-    no_consent,
+    AnnotatorResource,
+    consent_required,
     require_membership,
     require_unblocked,
 )
@@ -49,7 +49,7 @@ _REFUSALS = {
 }
 
 
-class Next(Working):
+class Next(AnnotatorResource):
     """The next items."""
 
     @extend_schema(
@@ -75,12 +75,12 @@ class Next(Working):
         if membership.leads:
             raise Conflict("Leads of a study may not answer in it.", state="blocked")
         if not membership.consented:
-            raise no_consent(name)
+            raise consent_required(name)
         assigned = items.next_items(enrolment=membership.enrolment, wanted=body["wanted"])
         if assigned.state == "done":
-            raise NothingLeft(WORDS["done"])
+            raise NothingLeft(STATE_MESSAGES["done"])
         if assigned.state != "items":
-            raise Conflict(WORDS[assigned.state], state=assigned.state)
+            raise Conflict(STATE_MESSAGES[assigned.state], state=assigned.state)
         have: set[UUID] = set(body["have"])
         new = [item for item in assigned.items if item.client_key not in have]
         reply = {
@@ -96,7 +96,7 @@ class Next(Working):
         return Response(NextItemsSerializer(reply).data)
 
 
-class Answers(Working):
+class Answers(AnnotatorResource):
     """Answers, and the annotator's last ones."""
 
     @extend_schema(
@@ -138,7 +138,7 @@ class Answers(Working):
         return _store_answer(responses.submit, require_membership(request, name), self.body(AnswerBody))
 
 
-class Corrections(Working):
+class Corrections(AnnotatorResource):
     """Corrections."""
 
     @extend_schema(
@@ -153,7 +153,7 @@ class Corrections(Working):
         return _store_answer(responses.revise, require_unblocked(request, name), self.body(AnswerBody))
 
 
-class Skips(Working):
+class Skips(AnnotatorResource):
     """Skips."""
 
     @extend_schema(

@@ -113,7 +113,7 @@ def set_active(*, user: User, on: bool, by: User) -> bool:
         fresh.is_active = on
         fresh.save(update_fields=["is_active"])
         if not on:
-            slots.release_held(user_id=fresh.pk)
+            slots.release_leases_of_user(user_id=fresh.pk)
             end_sessions_and_tokens(user=fresh)
         _record("account switched on" if on else "account switched off", by=by, account=_loggable_id(fresh))
         return True

@@ -64,7 +64,7 @@ def merge(*, kept: Annotator, duplicate: Annotator, by: User, now: datetime | No
         second = merging_plan.second_answers(kept, duplicate, enrolments)
         plan = merging_plan.make_plan(kept, duplicate, enrolments, second)
         for enrolment in (each for both in enrolments.values() for each in both):
-            slots.release_all(enrolment=enrolment)
+            slots.release_leases(enrolment=enrolment)
         _make_surplus(second, enrolments)
         Slot.objects.filter(annotator=duplicate).update(annotator=kept)
         Response.objects.filter(annotator=duplicate).update(annotator=kept)

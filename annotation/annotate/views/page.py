@@ -33,7 +33,7 @@ from annotation.assignment.services import slots
 from annotation.core import scales
 from annotation.core.requests import LoggedIn
 from annotation.models import EnrolmentStatus, SkipReason, TaskKind
-from annotation.participation.queries import care, enrolments
+from annotation.participation.queries import annotator_pages, enrolments
 
 # Preloaded with the page, in one round of requests. A test compares the lists with the folders.
 _PAGE_MODULES = (
@@ -88,7 +88,7 @@ def annotate(request: LoggedIn, name: str) -> HttpResponse:
         return redirect("study", name=name)
     assigned = endpoints.assign_items(membership=membership)()
     if not assigned["items"]:
-        return redirect("thanks", name=name)  # says why there are none (participation/views/care.py)
+        return redirect("thanks", name=name)  # says why there are none (participation/views/leaving.py)
     return _page(request, membership, assigned, started_at=timezone.now().isoformat())
 
 
@@ -190,7 +190,7 @@ def _page(
         "labels": [] if first["kind"] == TaskKind.DEPICTION else labels[first["kind"]],
         "note": page_texts.NOTES.get(first["kind"], ""),
         "progress": progress,
-        "guides": care.guides(tasks=tasks, language=get_language() or ""),
+        "guides": annotator_pages.guides(tasks=tasks, language=get_language() or ""),
         "reasons": [(value, page_texts.reasons()[value]) for value in SkipReason.values],
         "assigned": assigned,
         "scripts": scripts(draws=draws),

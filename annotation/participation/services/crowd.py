@@ -140,7 +140,7 @@ def is_done(*, enrolment: Enrolment) -> bool:
     leased = Slot.objects.filter(
         study=enrolment.study_id, annotator=enrolment.annotator_id, state=SlotState.LEASED
     )
-    return not leased.exists() and not slots.anything_for(enrolment=enrolment)
+    return not leased.exists() and not slots.has_open_slot(enrolment=enrolment)
 
 
 def completion(*, enrolment: Enrolment) -> Completion | None:

@@ -36,7 +36,7 @@ def block(*, enrolment: Enrolment, by: User) -> bool:
             raise EnrolmentRefused(_("They have left the study already and cannot be blocked."))
         was = locked.status
         _set_status(enrolment, locked, status=EnrolmentStatus.BLOCKED)
-        released = slots.release_all(enrolment=locked)
+        released = slots.release_leases(enrolment=locked)
         _record("annotator blocked", locked, by=by, was=was, answered=locked.answered, released=released)
         return True
 
@@ -57,7 +57,7 @@ def release(*, enrolment: Enrolment, by: User) -> int:
     saved."""
     with transaction.atomic():
         locked = _lock(enrolment)
-        released = slots.release_all(enrolment=locked)
+        released = slots.release_leases(enrolment=locked)
         if released:
             _record("open work released", locked, by=by, released=released)
         return released

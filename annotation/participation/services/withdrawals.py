@@ -80,7 +80,7 @@ def withdraw(
         if enrolment.status == EnrolmentStatus.WITHDRAWN and not answers.exists():
             return Withdrawn(repeat=True)
         profile_deleted = _delete_profile(annotator, study)
-        leases = slots.release_all(enrolment=enrolment)
+        leases = slots.release_leases(enrolment=enrolment)
         Judgement.objects.filter(response__in=answers).exclude(justification="").update(justification="")
         responses = answers.update(withdrawn_at=now, current=False, slot=None)
         filled = Slot.objects.filter(study=study, annotator=annotator, state=SlotState.FILLED)
@@ -128,7 +128,7 @@ def stop(*, annotator: Annotator, study: Study) -> bool:
     """
     with transaction.atomic():
         enrolment = _lock(annotator=annotator, study=study)
-        slots.release_all(enrolment=enrolment)
+        slots.release_leases(enrolment=enrolment)
         if enrolment.status in ENDED_STATUSES:
             return False
         enrolment.status = EnrolmentStatus.FINISHED

@@ -50,7 +50,7 @@ def thanks(request: LoggedIn, name: str) -> HttpResponse:
         hours = max(1, round((session_ends - timezone.now()) / timedelta(hours=1)))
         return render(request, "annotation/participation/cap.html", {**context, "hours": hours})
     done = crowd.is_done(enrolment=enrolment)
-    context |= {"done": done, "left": enrolments.anything_left(study=study)}
+    context |= {"done": done, "left": enrolments.has_unfilled_slots(study=study)}
     if done and not progress.rated:
         return render(request, "annotation/participation/full.html", context)
     if not done:
