@@ -8,7 +8,7 @@ from rest_framework import serializers
 from annotation.api.resource import Body
 from annotation.core.translation import Told, text_of
 from annotation.models import Study, StudyStatus
-from annotation.studies.study_file.texts import TEXTS
+from annotation.studies.study_file.texts import TRANSLATABLE_TEXTS
 
 
 class OwnStudySerializer(serializers.Serializer):
@@ -38,7 +38,7 @@ class OwnStudySerializer(serializers.Serializer):
         return text_here(study, "support_text").text
 
     def get_languages(self, study: Study) -> dict[str, str]:
-        return languages_here(study, *TEXTS)
+        return languages_here(study, *TRANSLATABLE_TEXTS)
 
 
 class ConsentTextSerializer(serializers.Serializer):

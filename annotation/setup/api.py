@@ -21,10 +21,10 @@ from annotation.api.study_access import led_study
 from annotation.models import Study, StudyStatus
 from annotation.setup import services
 from annotation.setup.services import Document
+from annotation.studies.errors import StudyFileError, StudyRefused
 from annotation.studies.serializers import StudySerializer
 from annotation.studies.services import studies
 from annotation.studies.study_file import safe_toml
-from annotation.studies.study_file.reading import StudyFileError
 
 _DOCUMENT: dict[str, Any] = {
     "type": "object",
@@ -193,16 +193,16 @@ class SetupFile(Resource):
     def get(self, request: Request, name: str) -> HttpResponse:
         """The study file, as TOML, for `manage.py open_study` or for another installation."""
         study = led_study(request, name)
-        with refusals(studies.StudyRefused, StudyFileError):
-            text = services.toml(services.document_of(study))
+        with refusals(StudyRefused, StudyFileError):
+            text = services.to_toml(services.document_from_study(study))
         return Response(
             text.encode(), headers={"Content-Disposition": f'attachment; filename="{study.name}.toml"'}
         )
 
 
 def _content(study: Study) -> Document:
-    with refusals(studies.StudyRefused, StudyFileError):
-        return services.document_of(study)
+    with refusals(StudyRefused, StudyFileError):
+        return services.document_from_study(study)
 
 
 def _document(request: Request) -> Document:
@@ -211,17 +211,17 @@ def _document(request: Request) -> Document:
     return dict(request.data)
 
 
-def _made(request: Request, name: str, document: Document) -> studies.Made:
+def _made(request: Request, name: str, document: Document) -> studies.AppliedFile:
     before = Study.objects.filter(name=name).values_list("status", flat=True).first()
     opened = before not in (None, StudyStatus.DRAFT)
     try:
-        return services.make(
+        return services.save_draft(
             user=request.user,
             name=name,
             document=document,
             may_name_leads=policies.is_admin(request.user),
         )
-    except studies.StudyRefused as refused:
+    except StudyRefused as refused:
         raise (Conflict if opened else Refused)(str(refused)) from refused
     except services.SetupRefused as refused:
         raise Conflict(str(refused)) from refused
@@ -234,7 +234,8 @@ class StatusBody(Body):
     """Where a study is to go."""
 
     status = serializers.ChoiceField(
-        choices=sorted(studies.MOVES), help_text="open (from draft or paused), paused, or closed, for good."
+        choices=sorted(studies.TRANSITIONS),
+        help_text="open (from draft or paused), paused, or closed, for good.",
     )
 
 
@@ -260,7 +261,7 @@ class StudyState(Resource):
         draft = study.status == StudyStatus.DRAFT
         if draft and not policies.may_set_up(request.user, study):
             raise exceptions.PermissionDenied("This account may not open studies. Ask an administrator.")
-        with refusals(studies.StudyRefused):
+        with refusals(StudyRefused):
             studies.change_status(study=study, to=body["status"], by=f"user {request.user.pk}")
         if draft:
             services.discard(user=request.user, name=study.name)

@@ -47,7 +47,7 @@ class Suggestions:
     attributes: tuple[str, ...]
 
 
-_MOST_SUGGESTIONS = 500
+_MAX_SUGGESTIONS = 500
 
 
 def drafts(*, user: User, documents: Mapping[str, Document]) -> list[DraftCard]:
@@ -104,7 +104,7 @@ def suggestions(task: Document, *, document: Document) -> Suggestions:
     """What items of a known right answer could be about: what the task itself shows."""
     what = task.get("associations") or task.get("attributes") or {}
     if isinstance(what, list):
-        return Suggestions(groups=(), attributes=tuple(sorted(map(str, what))[:_MOST_SUGGESTIONS]))
+        return Suggestions(groups=(), attributes=tuple(sorted(map(str, what))[:_MAX_SUGGESTIONS]))
     source = what.get("source") or document.get("stereotypes", {}).get("source", "")
     shown = Association.objects.filter(source__name=source)
     images = Image.objects.filter(image_set__name=task.get("image_set", ""))
@@ -112,12 +112,12 @@ def suggestions(task: Document, *, document: Document) -> Suggestions:
         shown, images = shown.filter(group__name__in=chosen), images.filter(group__name__in=chosen)
     groups = images if task.get("kind") == TaskKind.DEPICTION else shown
     return Suggestions(
-        groups=_different(groups, "group__name"), attributes=_different(shown, "attribute__text")
+        groups=_distinct_values(groups, "group__name"), attributes=_distinct_values(shown, "attribute__text")
     )
 
 
-def _different(rows: QuerySet[Any], field: str) -> tuple[str, ...]:
-    return tuple(rows.order_by(field).values_list(field, flat=True).distinct()[:_MOST_SUGGESTIONS])
+def _distinct_values(rows: QuerySet[Any], field: str) -> tuple[str, ...]:
+    return tuple(rows.order_by(field).values_list(field, flat=True).distinct()[:_MAX_SUGGESTIONS])
 
 
 def _label(kind: str) -> str:

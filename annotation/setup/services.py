@@ -23,9 +23,9 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from annotation.models import ImageSet, Study, StudyStatus
-from annotation.studies.errors import StudyError, gettext_noop
+from annotation.studies.errors import StudyError, StudyRefused, gettext_noop
 from annotation.studies.services import studies, study_files
-from annotation.studies.study_file.reading import StudyFile, StudyFileError, read_study_text
+from annotation.studies.study_file.reading import StudyFile, read_study_text
 from annotation.studies.units.checks import with_checks
 from annotation.studies.units.planned import Plan
 
@@ -36,7 +36,7 @@ Document = dict[str, Any]
 
 MOST_DRAFTS = 50
 LARGEST_BYTES = 5_000_000
-_KEPT = timedelta(days=365)
+_EXPIRY = timedelta(days=365)
 
 
 class SetupRefused(StudyError):
@@ -78,19 +78,19 @@ def discard(*, user: User, name: str) -> None:
     _change(user, lambda kept: kept.pop(name, None))
 
 
-def toml(document: Mapping[str, Any]) -> str:
+def to_toml(document: Mapping[str, Any]) -> str:
     """The study file that `document` is the content of."""
     return tomli_w.dumps(document, multiline_strings=True)
 
 
-def document_of(study: Study) -> Document:
+def document_from_study(study: Study) -> Document:
     """What a study file of `study` holds: what was drawn is listed, since that is what is shown."""
     return tomllib.loads(study_files.to_toml(study=study))
 
 
-def make(
+def save_draft(
     *, user: User, name: str, document: Mapping[str, Any], may_name_leads: bool, opening: bool = False
-) -> studies.Made:
+) -> studies.AppliedFile:
     """Make the draft study of `document`, or bring it up to date; `opening` opens it as well.
 
     Whoever makes a study leads it. Only who `may_name_leads` (an admin) makes others leads: to a lead,
@@ -113,13 +113,13 @@ def make(
         if foreign and not may_name_leads:
             raise SetupRefused(
                 "leads: only an administrator can make others leads. Leave them out.",
-                on_page=gettext_noop(
+                page_message=gettext_noop(
                     "The study file names other leads, which only an administrator may do. Take them out of "
                     "the file, and upload it again."
                 ),
             )
-        file = read_study_text(toml({**document, "name": name, "leads": sorted(leads)}))
-        made = studies.from_file(file=file, by=f"user {user.pk}")
+        file = read_study_text(to_toml({**document, "name": name, "leads": sorted(leads)}))
+        made = studies.apply_file(file=file, by=f"user {user.pk}")
         if opening and made.study.status == StudyStatus.DRAFT:
             studies.change_status(study=made.study, to=StudyStatus.OPEN, by=f"user {user.pk}")
             discard(user=user, name=name)
@@ -128,7 +128,7 @@ def make(
         return made
 
 
-def problem_of_checks(*, file: StudyFile) -> StudyError | None:
+def find_check_error(*, file: StudyFile) -> StudyError | None:
     """What is wrong with the first item with a known right answer that names what there is not; None if all
     name what there is."""
     sets = {each.name: each for each in ImageSet.objects.filter(name__in=[t.image_set for t in file.tasks])}
@@ -144,7 +144,7 @@ def problem_of_checks(*, file: StudyFile) -> StudyError | None:
                 source=task.associations.source if task.associations is not None else None,
                 key=f"tasks[{number}]",
             )
-        except studies.StudyRefused as refused:
+        except StudyRefused as refused:
             return refused
     return None
 
@@ -157,22 +157,8 @@ def _change(user: User, change: Callable[[dict[str, Document]], object]) -> None
         get_user_model().objects.select_for_update(no_key=True).get(pk=user.pk)
         kept = documents(user=user)
         change(kept)
-        Session.objects.save(key, kept, timezone.now() + _KEPT)
+        Session.objects.save(key, kept, timezone.now() + _EXPIRY)
 
 
 def _key(user: User) -> str:
     return salted_hmac("annotation.setups", str(user.pk), algorithm="sha256").hexdigest()[:40]
-
-
-__all__ = [
-    "Document",
-    "SetupRefused",
-    "StudyFileError",
-    "discard",
-    "document_of",
-    "documents",
-    "make",
-    "problem_of_checks",
-    "save",
-    "toml",
-]

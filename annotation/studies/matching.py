@@ -13,11 +13,11 @@ from math import prod
 
 from annotation.core import strata
 
-_SOMETHING_ELSE = "-"  # a value that no stratum names
-_MOST_PROFILES = 20_000
+_OTHER_VALUE = "-"  # a value that no stratum names
+_MAX_PROFILES = 20_000
 
 
-def people_for(texts: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> list[list[int]]:
+def matching_people(texts: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> list[list[int]]:
     """For each stratum, the numbers of the people who match it.
 
     Examples
@@ -67,7 +67,7 @@ def match(candidates: Sequence[Sequence[int]]) -> list[int | None]:
     return filled
 
 
-def most_for_one(wanted: Sequence[tuple[Sequence[str], int]]) -> int:
+def most_units_for_one_person(wanted: Sequence[tuple[Sequence[str], int]]) -> int:
     """How many units one person can be given at most, whatever their profile. `wanted`: the strata of a
     unit's slots, and how many units have those.
 
@@ -83,8 +83,8 @@ def most_for_one(wanted: Sequence[tuple[Sequence[str], int]]) -> int:
     values: dict[str, set[str]] = {}
     for choices, _number in parsed:
         for clause in (clause for stratum in choices for clause in stratum.clauses):
-            values.setdefault(clause.field, {_SOMETHING_ELSE}).update(clause.values)
-    if prod(len(each) for each in values.values()) > _MOST_PROFILES:
+            values.setdefault(clause.field, {_OTHER_VALUE}).update(clause.values)
+    if prod(len(each) for each in values.values()) > _MAX_PROFILES:
         return sum(number for _texts, number in wanted)
     return max(
         sum(number for choices, number in parsed if any(stratum.matches(profile) for stratum in choices))

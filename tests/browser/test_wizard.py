@@ -66,7 +66,7 @@ def filled(lead):
     other.region = "Europe"
     other.save()
     factories.image()
-    setup_services.make(user=lead, name="visual-2026", document=DOCUMENT, may_name_leads=False)
+    setup_services.save_draft(user=lead, name="visual-2026", document=DOCUMENT, may_name_leads=False)
     return DOCUMENT
 
 

@@ -22,8 +22,8 @@ _SEEGULL = "https://raw.githubusercontent.com/google-research-datasets/seegull/m
 _VISAGE = "https://raw.githubusercontent.com/google-research-datasets/visage/main/"
 TIMEOUT = 30
 """Seconds without a byte after which a server counts as gone."""
-PIECE = 1 << 16
-LARGEST = 100 << 20
+CHUNK_SIZE = 1 << 16
+MAX_BYTES = 100 << 20
 """Bytes after which a download is given up: no released file comes near."""
 
 
@@ -67,7 +67,7 @@ VISAGE_ANNOTATIONS = RemoteFile(
 )
 
 
-def fetch(remote: RemoteFile, folder: Path, *, told: Callable[[str], None]) -> Path:
+def fetch(remote: RemoteFile, folder: Path, *, report: Callable[[str], None]) -> Path:
     """The path of `remote` in `folder`; fetched unless a file with its checksum is there already.
 
     A file appears under its name only once it is whole and its checksum is right. `told` is called with
@@ -75,11 +75,11 @@ def fetch(remote: RemoteFile, folder: Path, *, told: Callable[[str], None]) -> P
     """
     path = folder / remote.name
     if path.is_file() and sha256_of(path) == remote.sha256:
-        told(f"{remote.name}: already in {folder}")
+        report(f"{remote.name}: already in {folder}")
         return path
     if urlsplit(remote.url).scheme not in {"https", "http"}:
         raise DownloadFailed(f"{remote.url} is not a web address. Give one that begins with https://.")
-    told(f"{remote.name}: fetching {remote.url}")
+    report(f"{remote.name}: fetching {remote.url}")
     # One part per process, so that two downloads at once do not write into each other's file.
     part = folder / f"{remote.name}.{os.getpid()}.part"
     try:
@@ -114,10 +114,10 @@ def _fetch_into(url: str, part: Path) -> str:
     digest, size = hashlib.sha256(), 0
     request = urllib.request.Request(url, headers={"User-Agent": "visage-studies"})  # noqa: S310 (checked)
     with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, part.open("wb") as file:  # noqa: S310
-        while piece := answer.read(PIECE):
+        while piece := answer.read(CHUNK_SIZE):
             size += len(piece)
-            if size > LARGEST:
-                raise DownloadFailed(f"{url} is larger than {LARGEST} bytes. Check the address.")
+            if size > MAX_BYTES:
+                raise DownloadFailed(f"{url} is larger than {MAX_BYTES} bytes. Check the address.")
             digest.update(piece)
             file.write(piece)
     return digest.hexdigest()

@@ -37,7 +37,7 @@ class AssociationRow:
     mean: float | None
 
     @property
-    def said(self) -> tuple[object, ...]:
+    def content(self) -> tuple[object, ...]:
         """Everything the row says of its association."""
         return (self.in_votes, self.out_votes, self.ratings, self.mean)
 
@@ -72,7 +72,7 @@ def read_associations(path: Path, *, states: bool) -> AssociationFile:
         earlier = seen.setdefault((row.identity, row.attribute), row)
         if earlier is row:
             rows.append(row)
-        elif earlier.said == row.said:
+        elif earlier.content == row.content:
             example = f"{row.identity}, {row.attribute}: as row {earlier.row}"
             table.log.note("row_repeated", row=number, example=example, not_stored=1)
         else:

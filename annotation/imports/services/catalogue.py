@@ -26,7 +26,7 @@ class Imported:
     oddities: tuple[Oddity, ...] = ()
 
     @property
-    def nothing_to_do(self) -> bool:
+    def unchanged(self) -> bool:
         return not self.filled and not any(self.created.values())
 
 
@@ -51,7 +51,7 @@ SEEGULL_STATES = {
 }
 
 
-def locked_source(info: SourceInfo) -> Source:
+def lock_source(info: SourceInfo) -> Source:
     """The row of a source, created if need be, and locked until the transaction ends.
 
     The lock makes imports of one source wait for each other, so that the second finds what the first wrote.

@@ -13,7 +13,7 @@ from annotation.imports.services.catalogue import (
     SourceInfo,
     ensure_attributes,
     ensure_groups,
-    locked_source,
+    lock_source,
 )
 from annotation.models import Association, Attribute, Axis, IdentityGroup
 
@@ -30,7 +30,7 @@ def import_associations(
     A second import of the same associations changes nothing. Raises ImportRefused where `source` holds
     other associations: units and scores may already rest on them.
     """
-    source_row = locked_source(source)
+    source_row = lock_source(source)
     first_rows: dict[str, int] = {}
     for row in file.rows:
         first_rows.setdefault(row.identity, row.row)
@@ -89,7 +89,7 @@ def _check_same(
                 f"{file}, row {row.row}: '{row.identity}, {row.attribute}' is not among the {len(stored)} "
                 f"associations that the source '{source}' already holds. {cure}"
             )
-        if _said(have) != row.said:
+        if _content(have) != row.content:
             raise ImportRefused(
                 f"{file}, row {row.row}: the source '{source}' already holds '{row.identity}, "
                 f"{row.attribute}' with other votes or ratings. {cure}"
@@ -101,7 +101,7 @@ def _check_same(
         )
 
 
-def _said(row: Association) -> tuple[object, ...]:
+def _content(row: Association) -> tuple[object, ...]:
     """What a stored association says, in the form of AssociationRow.said."""
     out = (row.out_stereotypical, row.out_nonstereotypical, row.out_unsure)
     return (

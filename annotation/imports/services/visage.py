@@ -21,7 +21,7 @@ from annotation.imports.services.catalogue import (
     Progress,
     ensure_attributes,
     ensure_groups,
-    locked_source,
+    lock_source,
 )
 from annotation.imports.services.visage_check import check_same
 from annotation.models import (
@@ -64,7 +64,7 @@ def import_visage(
     are stereotypical is not stored: scoring decides it by the study's rule. A second import of the same
     files changes nothing. Raises ImportRefused where a study of that name holds anything else.
     """
-    source = locked_source(SEEGULL)
+    source = lock_source(SEEGULL)
     study = Study.objects.filter(name=study_name).first()
     if study is not None:
         check_same(study=study, attributes=attributes, annotations=annotations)

@@ -14,15 +14,15 @@ from annotation.imports.services.catalogue import ImportRefused
 from annotation.models import Box, Judgement, Option, Response, Study, TaskKind, Unit
 
 # (position, what is asked, what was answered)
-Said = tuple[int, tuple[object, ...], tuple[object, ...]]
-Thing = TypeVar("Thing")
+UnitContent = tuple[int, tuple[object, ...], tuple[object, ...]]
+Item = TypeVar("Item")
 
 
 def check_same(*, study: Study, attributes: AttributeFile, annotations: AnnotationFile) -> None:
     """Raises ImportRefused, naming the first difference, unless `study` holds exactly these files."""
     pairs = (
-        (attributes.summary.name, TaskKind.VISUAL_NATURE, _said_of_attributes(attributes)),
-        (annotations.summary.name, TaskKind.DEPICTION, _said_of_pages(annotations)),
+        (attributes.summary.name, TaskKind.VISUAL_NATURE, _attribute_units(attributes)),
+        (annotations.summary.name, TaskKind.DEPICTION, _page_units(annotations)),
     )
     for name, kind, in_file in pairs:
         for wanted, stored in zip_longest(in_file, _stored(study, kind)):
@@ -35,19 +35,19 @@ def check_same(*, study: Study, attributes: AttributeFile, annotations: Annotati
                 )
 
 
-def _said_of_attributes(file: AttributeFile) -> Iterator[Said]:
+def _attribute_units(file: AttributeFile) -> Iterator[UnitContent]:
     for position, row in enumerate(file.rows, start=1):
-        asked = (row.attribute, None, 1, row.repeat, "", (row.attribute,))
-        yield position, asked, tuple(((score,), (None,)) for score in row.scores)
+        shown_content = (row.attribute, None, 1, row.repeat, "", (row.attribute,))
+        yield position, shown_content, tuple(((score,), (None,)) for score in row.scores)
 
 
-def _said_of_pages(file: AnnotationFile) -> Iterator[Said]:
+def _page_units(file: AnnotationFile) -> Iterator[UnitContent]:
     for position, page in enumerate(file.pages, start=1):
-        asked = (None, page.image, page.number, 0, page.worker, page.attributes)
-        yield position, asked, tuple((answer.values, answer.boxes) for answer in page.answers)
+        shown_content = (None, page.image, page.number, 0, page.worker, page.attributes)
+        yield position, shown_content, tuple((answer.values, answer.boxes) for answer in page.answers)
 
 
-def _stored(study: Study, kind: TaskKind) -> Iterator[Said]:
+def _stored(study: Study, kind: TaskKind) -> Iterator[UnitContent]:
     """The units of a task in the same form, from five queries however large the study is."""
     units = Unit.objects.filter(task__study=study, task__kind=kind)
     options: dict[int, list[str | None]] = defaultdict(list)
@@ -59,23 +59,23 @@ def _stored(study: Study, kind: TaskKind) -> Iterator[Said]:
     for judgement, *corners in drawn.values_list("judgement_id", "x0", "y0", "x1", "y1"):
         boxes[judgement].append((corners[0], corners[1], corners[2], corners[3]))
     values: dict[int, list[tuple[int, Corners | list[Corners] | None]]] = defaultdict(list)
-    said = Judgement.objects.filter(response__unit__in=units).order_by("response_id", "position")
-    for response, judgement, value in said.values_list("response_id", "id", "value"):
-        values[response].append((value, _one(boxes.get(judgement, []))))
+    judgements = Judgement.objects.filter(response__unit__in=units).order_by("response_id", "position")
+    for response, judgement, value in judgements.values_list("response_id", "id", "value"):
+        values[response].append((value, _single(boxes.get(judgement, []))))
     answers: dict[int, list[tuple[object, ...]]] = defaultdict(list)
     current = Response.objects.filter(unit__in=units, current=True, slot__isnull=False)
     for response, unit in current.order_by("unit_id", "slot__index").values_list("id", "unit_id"):
         given = values[response]
         answers[unit].append((tuple(value for value, _ in given), tuple(box for _, box in given)))
-    asked = units.order_by("position").values_list(
+    shown_content = units.order_by("position").values_list(
         "id", "position", "attribute__text", "image__reference", "page", "repeat", "source_name"
     )
-    for unit, position, *what in asked:
+    for unit, position, *what in shown_content:
         yield position, (*what, tuple(options[unit])), tuple(answers[unit])
 
 
-def _one(things: list[Thing]) -> Thing | list[Thing] | None:
+def _single(items: list[Item]) -> Item | list[Item] | None:
     """The only one, None of none, and the list itself of several (which the release never has)."""
-    if len(things) > 1:
-        return things
-    return things[0] if things else None
+    if len(items) > 1:
+        return items
+    return items[0] if items else None

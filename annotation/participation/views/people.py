@@ -18,6 +18,7 @@ from annotation.models import Invitation, Study, StudyStatus
 from annotation.participation.forms.lead import InvitationForm
 from annotation.participation.queries import people as people_queries
 from annotation.participation.services import enrolments, invitations
+from annotation.studies.errors import StudyRefused
 from annotation.studies.services import feasibility, studies
 
 ACTIONS = ("block", "unblock", "release")
@@ -82,7 +83,7 @@ def person_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpRes
 def fill_rates(request: LoggedIn, name: str) -> HttpResponse:
     """How far each stratum is filled and who there is to fill the rest; pausing and closing the study."""
     study = led_study(request, name)
-    moves = [to for to in studies.MOVES if study.status in studies.MOVES[to]]
+    moves = [to for to in studies.TRANSITIONS if study.status in studies.TRANSITIONS[to]]
     return render(
         request,
         "annotation/studies/fill_rates.html",
@@ -102,11 +103,11 @@ def study_status(request: LoggedIn, name: str) -> HttpResponse:
     """Pause, open again or close a study."""
     study = led_study(request, name)
     to = request.POST.get("to", "")
-    if to not in studies.MOVES or study.status == StudyStatus.DRAFT:
+    if to not in studies.TRANSITIONS or study.status == StudyStatus.DRAFT:
         raise Http404
     try:
         studies.change_status(study=study, to=to, by=f"user {request.user.pk}")
-    except studies.StudyRefused as refused:
+    except StudyRefused as refused:
         messages.warning(request, str(refused))
     else:
         words = {

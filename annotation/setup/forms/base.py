@@ -14,9 +14,9 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
+from annotation.core.translation import LANGUAGE
 from annotation.models import TaskKind
 from annotation.studies.study_file.default_wordings import OFFENSIVENESS_OF_AN_ATTRIBUTE, WORDINGS
-from annotation.studies.study_file.reading import LANGUAGE
 
 Document = dict[str, Any]
 
@@ -74,7 +74,7 @@ class StepForm(forms.Form):
     def initial_from(self, document: Document) -> dict[str, Any]:
         raise NotImplementedError
 
-    def applied(self) -> Document:
+    def updated_document(self) -> Document:
         """The document with what was filled in; only after `is_valid`."""
         raise NotImplementedError
 
@@ -82,7 +82,7 @@ class StepForm(forms.Form):
         """Languages of the file's texts that the pages do not ask for; those texts stay as they are."""
         return []
 
-    def field_at(self, key: str) -> str | None:
+    def field_for(self, key: str) -> str | None:
         """The field that asks for `key`, e.g. 'consent.text'; None if it stands on another page."""
         for pattern, name in self.KEYS.items():
             if found := re.match(pattern, key):
@@ -90,10 +90,10 @@ class StepForm(forms.Form):
                 return field if field in self.fields else None
         return None
 
-    def named(self, key: str) -> tuple[str, str]:
+    def anchor_and_label(self, key: str) -> tuple[str, str]:
         """Where on the page `key` is asked for (an id), and the label that stands there; both empty if
         nowhere."""
-        field = self.field_at(key)
+        field = self.field_for(key)
         if field is None:
             return "", ""
         return self[field].id_for_label or self[field].auto_id, str(self[field].label)
@@ -105,18 +105,18 @@ def languages() -> list[tuple[str, str]]:
     return [(code, str(name)) for code, name in offered if code != LANGUAGE]
 
 
-def unasked_languages(tables: Iterable[Document]) -> list[str]:
+def unsupported_languages(tables: Iterable[Document]) -> list[str]:
     """The languages that tables of texts by language have besides those that are offered."""
     asked = {code for code, _name in languages()}
     found = {key for table in tables for key, value in table.items() if isinstance(value, dict)}
     return sorted(found - asked)
 
 
-def lines(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
-def translated(document: Document, *parts: str) -> Document:
+def translations_with(document: Document, *parts: str) -> Document:
     """The study's translations that hold one of these parts."""
     return {
         code: said
@@ -125,7 +125,7 @@ def translated(document: Document, *parts: str) -> Document:
     }
 
 
-def put_translations(document: Document, texts: Mapping[str, Mapping[str, str]]) -> None:
+def set_translations(document: Document, texts: Mapping[str, Mapping[str, str]]) -> None:
     """Set what `texts` says (language -> key -> text) among the study's translations, and leave the rest."""
     translations = document.setdefault("translations", {})
     for code, said in texts.items():
@@ -144,13 +144,13 @@ def put(table: Document, key: str, value: Any) -> None:
         table[key] = value
 
 
-def tasks_of(document: Document) -> dict[str, Document]:
+def tasks_by_kind(document: Document) -> dict[str, Document]:
     """Kind -> task, in the order in which the kinds are listed everywhere."""
     found = {task.get("kind", ""): task for task in document.get("tasks", [])}
     return {kind: found[kind] for kind in KINDS if kind in found}
 
 
-def task_at(document: Document, key: str) -> tuple[str, str]:
+def split_task_key(document: Document, key: str) -> tuple[str, str]:
     """The kind of the task that a key such as 'tasks[2].strata[1]' is about, and the rest of the key."""
     if not key.startswith("tasks["):
         return "", key
@@ -166,5 +166,5 @@ def default_wording(task: Document) -> str:
     return WORDINGS[task["kind"]]
 
 
-def paragraphs(text: str) -> str:
+def clean_text(text: str) -> str:
     return text.replace("\r\n", "\n").strip()

@@ -8,16 +8,16 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotation.setup.forms.base import Document, StepForm, languages, paragraphs, put
+from annotation.setup.forms.base import Document, StepForm, clean_text, languages, put
 
 _EXAMPLE = ("text", "answer", "why")
 
 
-class WithExamples(StepForm):
+class ExamplesForm(StepForm):
     """The rows of examples in a form. `places`: key of the study file -> beginning of a row's fields, '*'
     and their end; once the form was applied, of the changed file."""
 
-    places: dict[str, str] = {}
+    row_names: dict[str, str] = {}
 
     def rows(self, kind: str, what: str) -> range:
         raise NotImplementedError
@@ -35,19 +35,19 @@ class WithExamples(StepForm):
         said = self.cleaned_data
         for number in self.rows(kind, "example"):
             name = f"{kind}_example_{number}"
-            if any(said.get(f"{name}_{part}{end}") for part in _EXAMPLE for end in self.ends(task)):
+            if any(said.get(f"{name}_{part}{end}") for part in _EXAMPLE for end in self.suffixes(task)):
                 for part, words in (("text", _("Write the example.")), ("answer", _("Write its answer."))):
                     if not said.get(f"{name}_{part}"):
                         self.add_error(f"{name}_{part}", words)
 
     @staticmethod
-    def ends(task: Document) -> list[str]:
+    def suffixes(task: Document) -> list[str]:
         """Ends of the names of an example's fields: in English, and in each language of the wording."""
         return ["", *(f"_{code}" for code, _name in languages() if code in task.get("translations", {}))]
 
     def add_example(self, name: str, task: Document) -> None:
         labels = {"text": _("Example"), "answer": _("Its answer"), "why": _("Why")}
-        for end in self.ends(task):
+        for end in self.suffixes(task):
             attrs = {"lang": end[1:], "dir": "auto"} if end else {}
             for part, label in labels.items():
                 self.fields[f"{name}_{part}{end}"] = forms.CharField(
@@ -64,14 +64,14 @@ class WithExamples(StepForm):
                     "open": any(self[f"{name}_{part}_{code}"].errors for part in _EXAMPLE),
                 }
                 for code, language in languages()
-                if f"_{code}" in self.ends(task)
+                if f"_{code}" in self.suffixes(task)
             ],
         }
 
-    def kept_examples(self, task: Document, *, key: str) -> dict[str, str]:
+    def example_row_names(self, task: Document, *, key: str) -> dict[str, str]:
         """The places of the examples that the document has."""
         found = {}
-        for end in self.ends(task):
+        for end in self.suffixes(task):
             said, where = (
                 (task["translations"][end[1:]], f"{key}.translations.{end[1:]}") if end else (task, key)
             )
@@ -82,12 +82,12 @@ class WithExamples(StepForm):
     def apply_examples(self, task: Document, *, key: str) -> None:
         kind = task["kind"]
         by_end: dict[str, list[Document]] = defaultdict(list)
-        for end in self.ends(task):
+        for end in self.suffixes(task):
             where = f"{key}.translations.{end[1:]}" if end else key
             for number in self.rows(kind, "example"):
                 name = f"{kind}_example_{number}"
-                texts = {part: paragraphs(self.cleaned_data[f"{name}_{part}{end}"]) for part in _EXAMPLE}
+                texts = {part: clean_text(self.cleaned_data[f"{name}_{part}{end}"]) for part in _EXAMPLE}
                 if any(texts.values()):
                     by_end[end].append({part: text for part, text in texts.items() if text})
-                    self.places[f"{where}.examples[{len(by_end[end])}]"] = f"{name}_*{end}"
+                    self.row_names[f"{where}.examples[{len(by_end[end])}]"] = f"{name}_*{end}"
             put(task["translations"][end[1:]] if end else task, "examples", by_end[end])

@@ -13,16 +13,17 @@ from django.utils.translation import gettext_lazy as _
 from annotation.setup.forms.base import (
     Document,
     StepForm,
+    clean_text,
     languages,
-    lines,
-    paragraphs,
     put,
-    put_translations,
-    translated,
-    unasked_languages,
+    set_translations,
+    split_lines,
+    translations_with,
+    unsupported_languages,
 )
-from annotation.studies.study_file.reading import ADDRESS, CROWD_PARAMETERS, PARAMETER_NAME, QUESTION_FIELD
+from annotation.studies.study_file.reading import CROWD_PARAMETERS, PARAMETER_PATTERN, URL_PATTERN
 from annotation.studies.study_file.table import HIGHEST_COUNT, LARGEST_NUMBER
+from annotation.studies.study_file.texts import QUESTION_FIELD_PATTERN
 
 
 class ConsentForm(StepForm):
@@ -116,18 +117,18 @@ class ConsentForm(StepForm):
                 self.add_error(f"text_{code}", _("Give the consent text in %s as well.") % name)
         return said
 
-    def applied(self) -> Document:
+    def updated_document(self) -> Document:
         said, changed = self.cleaned_data, copy.deepcopy(self.document)
         consent, care = changed.setdefault("consent", {}), changed.setdefault("care", {})
         for key in ("text", "content_warning"):
-            put(consent, key, paragraphs(said[key]))
+            put(consent, key, clean_text(said[key]))
         for code, _name in languages():
-            texts = {key: paragraphs(said[f"{key}_{code}"]) for key in ("text", "content_warning")}
+            texts = {key: clean_text(said[f"{key}_{code}"]) for key in ("text", "content_warning")}
             put(consent, code, {key: text for key, text in texts.items() if text})
-        put(care, "support_text", paragraphs(said["support_text"]))
-        put_translations(
+        put(care, "support_text", clean_text(said["support_text"]))
+        set_translations(
             changed,
-            {code: {"support_text": paragraphs(said[f"support_text_{code}"])} for code, _name in languages()},
+            {code: {"support_text": clean_text(said[f"support_text_{code}"])} for code, _name in languages()},
         )
         put(care, "session_cap", said["session_cap"])
         care["blur_images"] = said["blur_images"]
@@ -135,8 +136,8 @@ class ConsentForm(StepForm):
         return changed
 
     def kept_languages(self) -> list[str]:
-        return unasked_languages(
-            [self.document.get("consent", {}), translated(self.document, "support_text")]
+        return unsupported_languages(
+            [self.document.get("consent", {}), translations_with(self.document, "support_text")]
         )
 
     def by_language(self) -> list[dict[str, Any]]:
@@ -151,10 +152,10 @@ class ConsentForm(StepForm):
         ]
 
 
-class _Address(forms.URLField):
+class _URLField(forms.URLField):
     """An address as a study file may give it, e.g. one of a name without a dot."""
 
-    default_validators = [RegexValidator(rf"^{ADDRESS}\Z", URLValidator.message)]
+    default_validators = [RegexValidator(rf"^{URL_PATTERN}\Z", URLValidator.message)]
 
 
 _LABELS = {
@@ -181,14 +182,14 @@ class RecruitmentForm(StepForm):
         r"recruitment\.parameters\.study": "study",
         r"recruitment\.parameters\.session": "session",
     }
-    _PARAMETER = rf"^{PARAMETER_NAME}\Z"
+    _PARAMETER = rf"^{PARAMETER_PATTERN}\Z"
     self_enrol = forms.BooleanField(
         label=_("Everybody with an account may take part"),
         required=False,
         help_text=_("Otherwise only who has an invitation link or comes from a crowd platform."),
     )
     completion_code = forms.CharField(label=_("Completion code"), required=False, max_length=80)
-    completion_url = _Address(
+    completion_url = _URLField(
         label=_("Completion address"),
         required=False,
         max_length=300,
@@ -216,27 +217,27 @@ class RecruitmentForm(StepForm):
         rows = []
         for number in range(len(kept) + self.SPARE):
             row = kept[number] if number < len(kept) else {}
-            values = {"field": row.get("field", ""), **_asked(row)}
+            values = {"field": row.get("field", ""), **_question_initial(row)}
             translations = row.get("translations", {})
             by_language = []
             for code, name in languages():
-                texts = _asked(translations.get(code, {}))
+                texts = _question_initial(translations.get(code, {}))
                 if self.is_bound:
                     texts = {key: self.data.get(f"question_{key}_{number}_{code}", "") for key in texts}
                 by_language.append({"code": code, "name": name, **texts})
             if self.is_bound:
                 values = {key: self.data.get(f"question_{key}_{number}", "") for key in values}
-            others = {code: translations[code] for code in unasked_languages([translations])}
+            others = {code: translations[code] for code in unsupported_languages([translations])}
             error = self.question_errors.get(number, "")
             rows.append(
                 {"number": number, **values, "languages": by_language, "others": others, "error": error}
             )
         return rows
 
-    def named(self, key: str) -> tuple[str, str]:
+    def anchor_and_label(self, key: str) -> tuple[str, str]:
         found = re.match(r"questions\[(\d+)\]\.(?:translations\.([\w-]+)\.)?(field|label|choices)", key)
         if not found:
-            return super().named(key)
+            return super().anchor_and_label(key)
         number, code, part = int(found[1]) - 1, found[2], found[3]
         if (language := dict(languages()).get(code)) and part in _LABELS_BY_LANGUAGE:
             return f"question_{part}_{number}_{code}", _LABELS_BY_LANGUAGE[part] % {"language": language}
@@ -250,11 +251,11 @@ class RecruitmentForm(StepForm):
         self._question_errors: dict[int, str] = {}
         asked: dict[str, Document] = {}
         for row in self.questions():
-            number, field, question = row["number"], row["field"].strip(), _written(row)
-            in_languages = {each["code"]: _written(each) for each in row["languages"]}
+            number, field, question = row["number"], row["field"].strip(), _parse_question(row)
+            in_languages = {each["code"]: _parse_question(each) for each in row["languages"]}
             if not field and not any([question, *in_languages.values()]):
                 continue
-            if len(field) > 30 or not re.fullmatch(QUESTION_FIELD, field):
+            if len(field) > 30 or not re.fullmatch(QUESTION_FIELD_PATTERN, field):
                 self._question_errors[number] = str(
                     _("The short name begins with a small letter and holds small letters, digits and '_'.")
                 )
@@ -262,7 +263,7 @@ class RecruitmentForm(StepForm):
                 self._question_errors[number] = str(_("There is another question of that short name."))
             elif "label" not in question:
                 self._question_errors[number] = str(_("Write the question itself."))
-            elif problem := _problem(question, in_languages):
+            elif problem := _translation_problem(question, in_languages):
                 self._question_errors[number] = problem
             else:
                 asked[field] = {"field": field, **question}
@@ -272,7 +273,7 @@ class RecruitmentForm(StepForm):
         self.cleaned_data["questions"] = list(asked.values())
         return self.cleaned_data
 
-    def applied(self) -> Document:
+    def updated_document(self) -> Document:
         said, changed = self.cleaned_data, copy.deepcopy(self.document)
         recruitment = changed.setdefault("recruitment", {})
         recruitment["self_enrol"] = said["self_enrol"]
@@ -283,26 +284,26 @@ class RecruitmentForm(StepForm):
         return changed
 
     def kept_languages(self) -> list[str]:
-        return unasked_languages(
+        return unsupported_languages(
             question.get("translations", {}) for question in self.document.get("questions", [])
         )
 
 
-def _asked(question: Document) -> dict[str, str]:
+def _question_initial(question: Document) -> dict[str, str]:
     """A question in one language as the page shows it."""
     return {"label": question.get("label", ""), "choices": "\n".join(question.get("choices", []))}
 
 
-def _written(row: Document) -> Document:
+def _parse_question(row: Document) -> Document:
     """A question in one language as it was typed; without what is empty."""
-    return _without_empty({"label": " ".join(row["label"].split()), "choices": lines(row["choices"])})
+    return _without_empty({"label": " ".join(row["label"].split()), "choices": split_lines(row["choices"])})
 
 
 def _without_empty(table: Document) -> Document:
     return {key: value for key, value in table.items() if value}
 
 
-def _problem(question: Document, in_languages: dict[str, Document]) -> str:
+def _translation_problem(question: Document, in_languages: dict[str, Document]) -> str:
     """Why a question cannot be asked as it is translated; empty if it can."""
     wanted = len(question.get("choices", []))
     for code, name in languages():

@@ -73,6 +73,3 @@ class RulesForm(StepForm):
         rule = {key: said[key] for key in ("pool", "threshold")}
         put(rule, "source", said["rule_source"])
         put(changed, "stereotypes", rule if rule != _USUAL else {})
-
-
-__all__ = ["RulesForm"]

@@ -10,20 +10,20 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import ImageSet, Source, Study, TaskKind
-from annotation.setup.forms import stimuli as judged
+from annotation.setup.forms import stimuli
 from annotation.setup.forms.base import (
     KINDS,
     Document,
+    clean_text,
     default_wording,
     languages,
-    lines,
-    paragraphs,
     put,
-    put_translations,
-    task_at,
-    tasks_of,
-    translated,
-    unasked_languages,
+    set_translations,
+    split_lines,
+    split_task_key,
+    tasks_by_kind,
+    translations_with,
+    unsupported_languages,
 )
 from annotation.setup.forms.rules import RulesForm
 from annotation.studies.study_file.texts import LONGEST_TITLE
@@ -75,7 +75,7 @@ class SourceForm(RulesForm):
 
     def __init__(self, document: Document, data: Any = None, *, may_name_leads: bool = False) -> None:
         self.may_name_leads = may_name_leads
-        self.numbered = document
+        self.indexed_document = document
         super().__init__(document, data)
 
     def add_fields(self) -> None:
@@ -102,9 +102,9 @@ class SourceForm(RulesForm):
         rule_source.choices = [("", _("– none –")), *sources]
         for kind, label in TaskKind.choices:
             self.fields[f"{kind}_on"] = forms.BooleanField(label=capfirst(_(label)), required=False)
-            parts = judged.fields_of(kind, sources=sources, sets=sets, rated=rated)
+            parts = stimuli.task_fields(kind, sources=sources, sets=sets, rated=rated)
             for part, field in parts.items():
-                if part not in judged.DRAWN or not self.kept(kind):
+                if part not in stimuli.CHOSEN_ON_PAGE or not self.kept(kind):
                     self.fields[f"{kind}_{part}"] = field
 
     def initial_from(self, document: Document) -> dict[str, Any]:
@@ -115,8 +115,8 @@ class SourceForm(RulesForm):
         }
         for code, said in document.get("translations", {}).items():
             found |= {f"{part}_{code}": said.get(part, "") for part in _TEXTS}
-        for kind, task in tasks_of(document).items():
-            found |= {f"{kind}_{part}": value for part, value in judged.initial_of(task).items()}
+        for kind, task in tasks_by_kind(document).items():
+            found |= {f"{kind}_{part}": value for part, value in stimuli.task_initial(task).items()}
         return found
 
     def clean(self) -> dict[str, Any]:
@@ -144,7 +144,7 @@ class SourceForm(RulesForm):
             return
         if not said.get("rule_source"):
             self.add_error("rule_source", _("Images are judged for stereotypes: say whose."))
-        visual, words = said.get(f"{kind}_visual"), lines(said.get(f"{kind}_visual_words") or "")
+        visual, words = said.get(f"{kind}_visual"), split_lines(said.get(f"{kind}_visual_words") or "")
         if visual and words:
             self.add_error(
                 f"{kind}_visual_words", _("Say how they are found or list them here, but not both.")
@@ -154,7 +154,7 @@ class SourceForm(RulesForm):
 
     def _check_resource(self, kind: str) -> None:
         said = self.cleaned_data
-        source, words = said.get(f"{kind}_source"), lines(said.get(f"{kind}_words") or "")
+        source, words = said.get(f"{kind}_source"), split_lines(said.get(f"{kind}_words") or "")
         by_group = kind == TaskKind.PREVALENCE or said.get(f"{kind}_of") == "associations"
         if source and words:
             self.add_error(f"{kind}_words", _("Choose a resource or list attributes, not both."))
@@ -169,29 +169,29 @@ class SourceForm(RulesForm):
     def _check_pairs(self, kind: str, *, by_group: bool) -> None:
         said = self.cleaned_data
         try:
-            pairs = judged.pairs_of(said.get(f"{kind}_pairs") or "")
+            pairs = stimuli.parse_pairs(said.get(f"{kind}_pairs") or "")
         except forms.ValidationError as error:
             self.add_error(f"{kind}_pairs", error)
             return
         if pairs and not by_group:
             self.add_error(f"{kind}_pairs", _("Pairs are about attributes of identity groups: choose those."))
-        elif pairs and (said.get(f"{kind}_limit") or lines(said.get(f"{kind}_groups") or "")):
+        elif pairs and (said.get(f"{kind}_limit") or split_lines(said.get(f"{kind}_groups") or "")):
             self.add_error(
                 f"{kind}_pairs", _("List the pairs, or choose by groups and number, but not both.")
             )
 
     def kept(self, kind: str) -> bool:
         """Whether a file lists one by one what is shown in this task; that stays as it is."""
-        return judged.is_listed(tasks_of(self.document).get(kind, {}))
+        return stimuli.is_listed_in_file(tasks_by_kind(self.document).get(kind, {}))
 
-    def applied(self) -> Document:
+    def updated_document(self) -> Document:
         said, changed = self.cleaned_data, copy.deepcopy(self.document)
         for key in ("title", "contact", "description"):
-            put(changed, key, paragraphs(said[key]))
-        put_translations(
+            put(changed, key, clean_text(said[key]))
+        set_translations(
             changed,
             {
-                code: {part: paragraphs(said[f"{part}_{code}"]) for part in _TEXTS}
+                code: {part: clean_text(said[f"{part}_{code}"]) for part in _TEXTS}
                 for code, _name in languages()
             },
         )
@@ -200,11 +200,11 @@ class SourceForm(RulesForm):
         self.apply_rules(changed)
         # in the order of the file, which is the order in which the tasks are worked on
         kinds = dict.fromkeys([*(task.get("kind") for task in changed.get("tasks", [])), *KINDS])
-        before = tasks_of(changed)
+        before = tasks_by_kind(changed)
         changed["tasks"] = [
             self._task(kind, before.get(kind, {"kind": kind})) for kind in kinds if said.get(f"{kind}_on")
         ]
-        self.numbered = changed
+        self.indexed_document = changed
         return changed
 
     def _task(self, kind: str, task: Document) -> Document:
@@ -212,13 +212,13 @@ class SourceForm(RulesForm):
             return self.cleaned_data.get(f"{kind}_{part}")
 
         had_default = task.get("wording") == default_wording(task)
-        judged.write(task, of, kept=self.kept(kind))
+        stimuli.apply_to_task(task, of, kept=self.kept(kind))
         if had_default:
             task.pop("wording")
         return task
 
     def kept_languages(self) -> list[str]:
-        return unasked_languages([translated(self.document, *_TEXTS)])
+        return unsupported_languages([translations_with(self.document, *_TEXTS)])
 
     def by_language(self) -> list[dict[str, Any]]:
         return [
@@ -232,7 +232,7 @@ class SourceForm(RulesForm):
             {
                 "kind": kind,
                 "on": self[f"{kind}_on"],
-                "kept": judged.words_of_listed(tasks_of(self.document).get(kind, {})),
+                "kept": stimuli.listed_message(tasks_by_kind(self.document).get(kind, {})),
                 "fields": [
                     self[name] for name in self.fields if name.startswith(f"{kind}_") and name != f"{kind}_on"
                 ],
@@ -240,14 +240,14 @@ class SourceForm(RulesForm):
             for kind in KINDS
         ]
 
-    def field_at(self, key: str) -> str | None:
-        kind, rest = task_at(self.numbered, key)
+    def field_for(self, key: str) -> str | None:
+        kind, rest = split_task_key(self.indexed_document, key)
         if not kind:
-            return super().field_at(key)
+            return super().field_for(key)
         for start, part in self._PARTS:
             if rest.startswith(start) and f"{kind}_{part}" in self.fields:
                 return f"{kind}_{part}"
         return None
 
-    def named(self, key: str) -> tuple[str, str]:
-        return ("judged", "") if key == "tasks" else super().named(key)
+    def anchor_and_label(self, key: str) -> tuple[str, str]:
+        return ("judged", "") if key == "tasks" else super().anchor_and_label(key)

@@ -10,16 +10,16 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotation.models import TaskKind
-from annotation.setup.forms.base import Document, lines, put
+from annotation.setup.forms.base import Document, put, split_lines
 from annotation.studies.study_file.table import LARGEST_NUMBER
 
-_EVERY = "none"  # in a study file: take every attribute for visual
+_ALL_VISUAL = "none"  # in a study file: take every attribute for visual
 _LISTED = ""
 
-_MOST_PAIRS = 1000
+_MAX_PAIRS = 1000
 """More than these are a file's work: nobody reads them in a field of a page."""
 
-DRAWN = frozenset(
+CHOSEN_ON_PAGE = frozenset(
     {"source", "limit", "words", "of", "groups", "pairs", "visual", "visual_words", "allow_fewer"}
 )
 """Parts that are not asked where a file lists one by one what is shown."""
@@ -27,9 +27,9 @@ DRAWN = frozenset(
 Choices = Sequence[tuple[str, str]]
 
 
-def fields_of(kind: str, *, sources: Choices, sets: Choices, rated: Choices) -> dict[str, forms.Field]:
+def task_fields(kind: str, *, sources: Choices, sets: Choices, rated: Choices) -> dict[str, forms.Field]:
     """End of its name -> field, in the order of the page. `rated`: studies that asked what is visual."""
-    found = _of_images(sets, rated) if kind == TaskKind.DEPICTION else _of_a_resource(sources)
+    found = _image_fields(sets, rated) if kind == TaskKind.DEPICTION else _resource_fields(sources)
     if kind in (TaskKind.VISUAL_NATURE, TaskKind.OFFENSIVENESS):
         found["words"] = _list(_("Or these attributes, one a line"), rows=4)
     if kind == TaskKind.OFFENSIVENESS:
@@ -54,9 +54,9 @@ def fields_of(kind: str, *, sources: Choices, sets: Choices, rated: Choices) -> 
     return found
 
 
-def _of_images(sets: Choices, rated: Choices) -> dict[str, forms.Field]:
+def _image_fields(sets: Choices, rated: Choices) -> dict[str, forms.Field]:
     visual = [
-        (_EVERY, _("take every attribute for visual")),
+        (_ALL_VISUAL, _("take every attribute for visual")),
         *((name, _("as rated in: %s") % title) for name, title in rated),
         (_LISTED, _("only those listed here")),
     ]
@@ -79,7 +79,7 @@ def _of_images(sets: Choices, rated: Choices) -> dict[str, forms.Field]:
     }
 
 
-def _of_a_resource(sources: Choices) -> dict[str, forms.Field]:
+def _resource_fields(sources: Choices) -> dict[str, forms.Field]:
     return {
         "source": forms.ChoiceField(
             label=_("Resource"), required=False, choices=[("", _("– choose –")), *sources]
@@ -99,7 +99,7 @@ def _list(label: Any, *, rows: int, help_text: Any = "") -> forms.CharField:
     return forms.CharField(label=label, required=False, widget=area, help_text=help_text)
 
 
-def initial_of(task: Document) -> dict[str, Any]:
+def task_initial(task: Document) -> dict[str, Any]:
     """What a task of a study file says, by the ends of the fields' names."""
     what = task.get("associations") or task.get("attributes") or {}
     said = {
@@ -110,7 +110,7 @@ def initial_of(task: Document) -> dict[str, Any]:
     }
     if isinstance(what, list):
         return said | {"words": "\n".join(what)}
-    visual = what.get("visual", _EVERY)
+    visual = what.get("visual", _ALL_VISUAL)
     listed = not isinstance(visual, str)
     return said | {
         **{key: what.get(key) for key in ("source", "limit", "allow_fewer")},
@@ -121,7 +121,7 @@ def initial_of(task: Document) -> dict[str, Any]:
     }
 
 
-def write(task: Document, of: Callable[[str], Any], *, kept: bool) -> None:
+def apply_to_task(task: Document, of: Callable[[str], Any], *, kept: bool) -> None:
     """Write what was filled in into `task`; `of` gives it by the ends of the fields' names. `kept`: what
     is shown stays as the file lists it."""
     put(task, "page_size", of("page_size"))
@@ -130,24 +130,24 @@ def write(task: Document, of: Callable[[str], Any], *, kept: bool) -> None:
         return
     task.pop("attributes", None)
     task.pop("associations", None)
-    kind, groups = task["kind"], lines(of("groups") or "")
+    kind, groups = task["kind"], split_lines(of("groups") or "")
     if kind == TaskKind.DEPICTION:
-        what = task["attributes"] = {"visual": of("visual") or lines(of("visual_words") or "")}
+        what = task["attributes"] = {"visual": of("visual") or split_lines(of("visual_words") or "")}
         put(what, "groups", groups)
         put(what, "allow_fewer", of("allow_fewer") or None)
     elif kind == TaskKind.PREVALENCE or of("of") == "associations":
         what = task["associations"] = {"source": of("source")}
         put(what, "limit", of("limit"))
         put(what, "groups", groups)
-        put(what, "pairs", pairs_of(of("pairs") or ""))
-    elif words := lines(of("words") or ""):
+        put(what, "pairs", parse_pairs(of("pairs") or ""))
+    elif words := split_lines(of("words") or ""):
         task["attributes"] = words
     else:
         what = task["attributes"] = {"source": of("source")}
         put(what, "limit", of("limit"))
 
 
-def pairs_of(text: str) -> list[list[str]]:
+def parse_pairs(text: str) -> list[list[str]]:
     """What is listed as `Mexican: sombrero`, or in two columns of a spreadsheet, one pair a line.
 
     Raises ValidationError naming the first line that is no pair."""
@@ -164,12 +164,12 @@ def pairs_of(text: str) -> list[list[str]]:
     return found
 
 
-def is_listed(task: Document) -> bool:
+def is_listed_in_file(task: Document) -> bool:
     """Whether a file lists one by one what is shown in this task, so that the page does not ask for it."""
-    return "shown" in task or bool(_unasked_pairs(task))
+    return "shown" in task or bool(_pairs_from_file(task))
 
 
-def words_of_listed(task: Document) -> str:
+def listed_message(task: Document) -> str:
     """How much the file lists, in words; empty if what is shown is chosen on the page."""
     if "shown" in task:
         number = len(task["shown"])
@@ -178,7 +178,7 @@ def words_of_listed(task: Document) -> str:
             "The attributes of %(number)d identity groups come from the file and are kept.",
             number,
         ) % {"number": number}
-    number = len(_unasked_pairs(task))
+    number = len(_pairs_from_file(task))
     if not number:
         return ""
     return ngettext(
@@ -194,11 +194,8 @@ def _pairs(task: Document) -> list[Any]:
     return pairs
 
 
-def _unasked_pairs(task: Document) -> list[Any]:
+def _pairs_from_file(task: Document) -> list[Any]:
     """The pairs, if they are too many for a page or cannot be told apart there."""
     pairs = _pairs(task)
     lines_are_pairs = not any(":" in group for group, _text in pairs)
-    return [] if lines_are_pairs and len(pairs) <= _MOST_PAIRS else pairs
-
-
-__all__ = ["DRAWN", "fields_of", "initial_of", "is_listed", "pairs_of", "words_of_listed", "write"]
+    return [] if lines_are_pairs and len(pairs) <= _MAX_PAIRS else pairs

@@ -14,14 +14,14 @@ from annotation.models import ProfileField, Region, TaskKind
 from annotation.setup.forms.base import (
     Document,
     StepForm,
+    clean_text,
     default_wording,
     languages,
-    lines,
-    paragraphs,
     put,
-    task_at,
-    tasks_of,
-    unasked_languages,
+    split_lines,
+    split_task_key,
+    tasks_by_kind,
+    unsupported_languages,
 )
 from annotation.studies.study_file.default_wordings import usual_wording
 from annotation.studies.study_file.table import LARGEST_SEED
@@ -31,7 +31,7 @@ class TasksForm(StepForm):
     """How each kind is asked, by how many, and of whom."""
 
     def add_fields(self) -> None:
-        for kind, task in tasks_of(self.document).items():
+        for kind, task in tasks_by_kind(self.document).items():
             self.fields[f"{kind}_strata"] = forms.CharField(
                 label=_("Whose answers each item gets, one a line"),
                 widget=forms.Textarea(
@@ -78,7 +78,7 @@ class TasksForm(StepForm):
 
     def initial_from(self, document: Document) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for kind, task in tasks_of(document).items():
+        for kind, task in tasks_by_kind(document).items():
             found[f"{kind}_strata"] = "\n".join(task.get("strata") or _usual_strata(task))
             found[f"{kind}_wording"] = task.get("wording", "")
             found[f"{kind}_instructions"] = task.get("instructions", "")
@@ -90,8 +90,8 @@ class TasksForm(StepForm):
 
     def clean(self) -> dict[str, Any]:
         said = self.cleaned_data
-        for kind, task in tasks_of(self.document).items():
-            for number, text in enumerate(lines(said.get(f"{kind}_strata", "")), 1):
+        for kind, task in tasks_by_kind(self.document).items():
+            for number, text in enumerate(split_lines(said.get(f"{kind}_strata", "")), 1):
                 problem = _problem(text, task=task, questions=self.document.get("questions", []))
                 if problem:
                     self.add_error(f"{kind}_strata", _("Line %(n)d: %(why)s") % {"n": number, "why": problem})
@@ -100,19 +100,19 @@ class TasksForm(StepForm):
                     self.add_error(f"{kind}_wording_{code}", _("Give the wording in %s as well.") % name)
         return said
 
-    def applied(self) -> Document:
+    def updated_document(self) -> Document:
         said, changed = self.cleaned_data, copy.deepcopy(self.document)
-        for kind, task in tasks_of(changed).items():
+        for kind, task in tasks_by_kind(changed).items():
             task.pop("overlap", None)
-            task["strata"] = lines(said[f"{kind}_strata"])
+            task["strata"] = split_lines(said[f"{kind}_strata"])
             task["seed"] = said[f"{kind}_seed"]
-            put(task, "wording", paragraphs(said[f"{kind}_wording"]))
-            put(task, "instructions", paragraphs(said[f"{kind}_instructions"]))
+            put(task, "wording", clean_text(said[f"{kind}_wording"]))
+            put(task, "instructions", clean_text(said[f"{kind}_instructions"]))
             translations = task.setdefault("translations", {})
             for code, _name in languages():
                 texts = {
-                    "wording": paragraphs(said[f"{kind}_wording_{code}"]),
-                    "instructions": paragraphs(said[f"{kind}_instructions_{code}"]),
+                    "wording": clean_text(said[f"{kind}_wording_{code}"]),
+                    "instructions": clean_text(said[f"{kind}_instructions_{code}"]),
                 }
                 kept = translations.get(code, {}).get("examples") if texts["wording"] else None
                 said_here = {**texts, "examples": kept}
@@ -121,10 +121,10 @@ class TasksForm(StepForm):
         return changed
 
     def kept_languages(self) -> list[str]:
-        return unasked_languages(task.get("translations", {}) for task in self.document.get("tasks", []))
+        return unsupported_languages(task.get("translations", {}) for task in self.document.get("tasks", []))
 
-    def field_at(self, key: str) -> str | None:
-        kind, rest = task_at(self.document, key)
+    def field_for(self, key: str) -> str | None:
+        kind, rest = split_task_key(self.document, key)
         if not kind:
             return None
         if rest.startswith("translations."):

@@ -9,19 +9,19 @@ from django.utils.translation import get_language_info, override
 from django.utils.translation import gettext as _
 
 from annotation.annotate import texts
+from annotation.core.translation import LANGUAGE
 from annotation.models import TaskKind
 from annotation.setup import queries
-from annotation.setup.forms.base import Document, StepForm, default_wording, languages, tasks_of
+from annotation.setup.forms.base import Document, StepForm, default_wording, languages, tasks_by_kind
 from annotation.studies.study_file.default_wordings import usual_wording
-from annotation.studies.study_file.reading import LANGUAGE
 
-_PLACES = re.compile(r"(\[attr\]|\[id\])")
+_PLACEHOLDERS = re.compile(r"(\[attr\]|\[id\])")
 
 
 def previews(document: Document, form: StepForm) -> list[dict[str, Any]]:
     """For each task: its fields, and what an annotator sees, with the words that are in the form now."""
     found = []
-    for kind, task in tasks_of(document).items():
+    for kind, task in tasks_by_kind(document).items():
         sample = queries.sample(task, document=document)
         own = str(form[f"{kind}_wording"].value() or "").strip()
         english = own or default_wording(task)
@@ -62,7 +62,7 @@ def _preview(
         "code": code,
         "name": name,
         "dir": "rtl" if _is_bidi(code) else "ltr",
-        "statement": [named.get(part, ("text", part)) for part in _PLACES.split(wording) if part],
+        "statement": [named.get(part, ("text", part)) for part in _PLACEHOLDERS.split(wording) if part],
         "note": note,
         "labels": labels,
         "options": sample.options,

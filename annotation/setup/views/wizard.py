@@ -22,19 +22,19 @@ from annotation.models import Study
 from annotation.setup import queries, services
 from annotation.setup.forms.base import Document, NewStudyForm, StepForm, UploadForm
 from annotation.setup.forms.source import SourceForm
-from annotation.setup.views.checks import FORMS, STEPS, Pages, problem_of
+from annotation.setup.views.errors import FORMS, STEPS, WizardErrors, find_error
 from annotation.setup.views.previews import previews
-from annotation.studies.errors import StudyError
+from annotation.studies.errors import StudyError, StudyFileError
 from annotation.studies.services import feasibility
-from annotation.studies.study_file.reading import StudyFileError, read_study_text
+from annotation.studies.study_file.reading import read_study_text
 from annotation.studies.study_file.writing import study_toml
 
 
-def _most_bytes(user: User | AnonymousUser) -> int:
+def _max_upload_bytes(user: User | AnonymousUser) -> int:
     return services.LARGEST_BYTES if policies.may_create_studies(user) else 0
 
 
-@takes_files(_most_bytes)
+@takes_files(_max_upload_bytes)
 @login_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -46,7 +46,7 @@ def setup(request: LoggedIn) -> HttpResponse:
     uploading = posted and "upload" in request.POST
     new = NewStudyForm(request.POST if posted and not uploading else None, label_suffix="")
     upload = UploadForm(request.POST if uploading else None, request.FILES or None, label_suffix="")
-    begun = _uploaded(request, upload) if uploading else _begun(request, new) if posted else None
+    begun = _uploaded_study(request, upload) if uploading else _new_study(request, new) if posted else None
     if begun is not None:
         name, document = begun
         try:
@@ -80,23 +80,23 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
         return _open(request, name, document, study)
     form = _form(request, step, document)
     if request.method == "POST" and form.is_valid():
-        changed = form.applied()
-        pages = Pages(name, changed, form, may_name_leads=policies.is_admin(request.user))
-        problem = problem_of(step, changed)
+        changed = form.updated_document()
+        errors = WizardErrors(name, changed, form, may_name_leads=policies.is_admin(request.user))
+        problem = find_error(step, changed)
         if problem:
-            pages.show(problem)
+            errors.add_to_form(problem)
         else:
             try:
                 services.save(user=request.user, name=name, document=changed)
             except services.SetupRefused as refused:
-                pages.show(refused)
+                errors.add_to_form(refused)
             else:
                 messages.success(request, _("Saved. You can come back to every page."))
                 if "stay" in request.POST:
                     return redirect("setup_step", name=name, step=step)
                 following = list(STEPS)[list(STEPS).index(step) + 1]
                 return redirect("setup_step", name=name, step=following)
-    context = {"form": form, **_frame(name, step, document, study)}
+    context = {"form": form, **_wizard_context(name, step, document, study)}
     if step == "tasks":
         context["tasks"] = previews(document, form)
     return render(request, f"annotation/setup/{step}.html", context, status=422 if form.errors else 200)
@@ -109,7 +109,7 @@ def setup_file(request: LoggedIn, name: str) -> HttpResponse:
     """The study file of what was filled in, as far as it goes."""
     document, _study = _document(request, name)
     return HttpResponse(
-        services.toml({"name": name, **document}),
+        services.to_toml({"name": name, **document}),
         content_type="application/toml; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}.toml"'},
     )
@@ -135,7 +135,7 @@ def _document(request: LoggedIn, name: str) -> tuple[Document, Study | None]:
         raise Http404
     document = services.documents(user=request.user).get(name)
     if document is None and study is not None:
-        document = services.document_of(study)
+        document = services.document_from_study(study)
     if document is None:
         raise Http404
     return document, study
@@ -148,7 +148,7 @@ def _form(request: LoggedIn, step: str, document: Document) -> StepForm:
     return FORMS[step](document, data)
 
 
-def _frame(name: str, step: str, document: Document, study: Study | None) -> dict[str, Any]:
+def _wizard_context(name: str, step: str, document: Document, study: Study | None) -> dict[str, Any]:
     """What every page of the wizard shows around its form."""
     return {
         "name": name,
@@ -164,20 +164,20 @@ def _frame(name: str, step: str, document: Document, study: Study | None) -> dic
 
 def _open(request: LoggedIn, name: str, document: Document, study: Study | None) -> HttpResponse:
     """The last page: whether the study is whole, whether it can be filled, and opening it."""
-    pages = Pages(name, document, may_name_leads=policies.is_admin(request.user))
+    errors = WizardErrors(name, document, may_name_leads=policies.is_admin(request.user))
     problem: dict[str, str] | None = None
     if request.method == "POST":
         opening = "open" in request.POST
         try:
-            made = services.make(
+            made = services.save_draft(
                 user=request.user,
                 name=name,
                 document=document,
-                may_name_leads=pages.may_name_leads,
+                may_name_leads=errors.may_name_leads,
                 opening=opening,
             )
         except StudyError as refused:
-            problem = pages.placed(refused)
+            problem = errors.for_page(refused)
         else:
             if opening:
                 messages.success(request, _("The study is open."))
@@ -185,19 +185,19 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
             messages.success(request, _("The draft is made. Annotators do not see it yet."))
             return redirect("setup_step", name=name, step="open")
     else:
-        whole = problem_of("", {"name": name, **document})
-        problem = pages.placed(whole) if whole else None
+        whole = find_error("", {"name": name, **document})
+        problem = errors.for_page(whole) if whole else None
     context = {
         "problem": problem,
-        "toml": services.toml({"name": name, **document}),
+        "toml": services.to_toml({"name": name, **document}),
         "fill": feasibility.report(study=study) if study is not None else None,
-        **_frame(name, "open", document, study),
+        **_wizard_context(name, "open", document, study),
     }
     status = 422 if problem and request.method == "POST" else 200
     return render(request, "annotation/setup/open.html", context, status=status)
 
 
-def _begun(request: LoggedIn, form: NewStudyForm) -> tuple[str, Document] | None:
+def _new_study(request: LoggedIn, form: NewStudyForm) -> tuple[str, Document] | None:
     """A new study's name and first words; None, and the form says why, if they cannot be used."""
     if not form.is_valid():
         return None
@@ -214,7 +214,7 @@ def _begun(request: LoggedIn, form: NewStudyForm) -> tuple[str, Document] | None
     return name, {"name": name, "title": form.cleaned_data["title"]}
 
 
-def _uploaded(request: LoggedIn, form: UploadForm) -> tuple[str, Document] | None:
+def _uploaded_study(request: LoggedIn, form: UploadForm) -> tuple[str, Document] | None:
     """The document of an uploaded file; None, and the form says why, if it cannot be used. It takes the
     place of what was filled in for a draft of the same name, so that a file can be downloaded, changed and
     sent back."""

@@ -25,7 +25,7 @@ from annotation.models import (
 )
 
 # Who is enrolled but gives no answers any more
-_GONE = (EnrolmentStatus.BLOCKED, EnrolmentStatus.SCREENED_OUT, EnrolmentStatus.WITHDRAWN)
+_INACTIVE = (EnrolmentStatus.BLOCKED, EnrolmentStatus.SCREENED_OUT, EnrolmentStatus.WITHDRAWN)
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class FillRate:
         return self.wanted - self.filled - self.leased
 
 
-def profiles_of_enrolled(*, study: Study) -> list[dict[str, str]]:
+def enrolled_profiles(*, study: Study) -> list[dict[str, str]]:
     """The profiles of all who may answer in a study, in no particular order, an empty one for those who
     said nothing."""
-    enrolled = Enrolment.objects.filter(study=study).exclude(status__in=_GONE)
+    enrolled = Enrolment.objects.filter(study=study).exclude(status__in=_INACTIVE)
     profiles: dict[int, dict[str, str]] = {pk: {} for pk in enrolled.values_list("annotator", flat=True)}
     answers = ProfileAnswer.objects.filter(annotator__in=enrolled.values("annotator"))
     for annotator, field, value in answers.values_list("annotator", "field", "value"):
@@ -57,7 +57,7 @@ def profiles_of_enrolled(*, study: Study) -> list[dict[str, str]]:
 
 def fill_rates(*, study: Study) -> list[FillRate]:
     """One row for each task and stratum, in the order of the tasks."""
-    people = profiles_of_enrolled(study=study)
+    people = enrolled_profiles(study=study)
     tasks = {task.pk: task for task in study.tasks.order_by("pk")}
     counts = (
         Slot.objects.filter(study=study)
@@ -105,6 +105,6 @@ def units_by_strata(*, task: Task) -> list[tuple[tuple[str, ...], int]]:
     ]
 
 
-def checks_to_mix_in(*, study: Study) -> int:
+def count_check_items(*, study: Study) -> int:
     """How many gold items and attention checks a study has."""
     return Unit.objects.filter(task__study=study, purpose__in=[Purpose.GOLD, Purpose.ATTENTION]).count()

@@ -54,6 +54,3 @@ def rows(*, units: Sequence[int]) -> list[UnitRow]:
         for pk in units
         if pk in found
     ]
-
-
-__all__ = ["UnitRow", "rows"]

@@ -34,7 +34,7 @@ def report(*, study: Study) -> Report:
     """Compare what the units of `study` want with who is enrolled and not blocked, withdrawn or screened
     out. Everybody can answer every unit once, so units do not compete with each other: the study can be
     filled if one unit of each kind can."""
-    profiles = fill.profiles_of_enrolled(study=study)
+    profiles = fill.enrolled_profiles(study=study)
     shortages: dict[str, None] = {}
     for task in study.tasks.order_by("pk"):
         for wanted in fill.unit_strata(task=task):
@@ -55,8 +55,8 @@ def _too_few_checks(study: Study) -> list[str]:
     if not study.gold_rate:
         return []
     units = [each for task in study.tasks.all() for each in fill.units_by_strata(task=task)]
-    items = matching.most_for_one(units)
-    needed, there = int(items * study.gold_rate), fill.checks_to_mix_in(study=study)
+    items = matching.most_units_for_one_person(units)
+    needed, there = int(items * study.gold_rate), fill.count_check_items(study=study)
     if there >= needed:
         return []
     return [
@@ -76,7 +76,7 @@ def _too_few_checks(study: Study) -> list[str]:
 
 
 def _shortages(wanted: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> list[str]:
-    candidates = matching.people_for(wanted, profiles)
+    candidates = matching.matching_people(wanted, profiles)
     filled = matching.match(candidates)
     if None not in filled:
         return []

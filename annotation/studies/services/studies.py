@@ -32,27 +32,27 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.studies.errors import Place, gettext_noop
+from annotation.studies.errors import KeyPath, StudyRefused, gettext_noop
 from annotation.studies.services.study_plan import (
-    MADE,
+    MADE_FROM_FILE,
     consent_fields,
     differences,
-    draws,
+    draw_recipes,
     plan_task,
     study_fields,
     task_fields,
 )
 from annotation.studies.study_file.reading import StudyFile
-from annotation.studies.units.depiction import Rule
-from annotation.studies.units.planned import StudyRefused, found, source_named
-from annotation.studies.units.write import make_units, remove_units
+from annotation.studies.units.depiction import StereotypeRule
+from annotation.studies.units.planned import get_source, rows_named
+from annotation.studies.units.write import create_units, delete_units
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 logger = logging.getLogger(__name__)
 
-MOVES: dict[str, frozenset[str]] = {
+TRANSITIONS: dict[str, frozenset[str]] = {
     StudyStatus.OPEN: frozenset({StudyStatus.DRAFT, StudyStatus.PAUSED}),
     StudyStatus.PAUSED: frozenset({StudyStatus.OPEN}),
     StudyStatus.CLOSED: frozenset({StudyStatus.OPEN, StudyStatus.PAUSED}),
@@ -61,7 +61,7 @@ MOVES: dict[str, frozenset[str]] = {
 
 
 @dataclass(frozen=True)
-class Made:
+class AppliedFile:
     """What `from_file` did. `outcome`: *made*, *remade* (a draft, from a changed file), *unchanged*.
     `notes`: what whoever asked should know of the draw."""
 
@@ -72,20 +72,22 @@ class Made:
     notes: tuple[str, ...] = ()
 
 
-def from_file(*, file: StudyFile, by: str, progress: Callable[[int], None] = lambda made: None) -> Made:
+def apply_file(
+    *, file: StudyFile, by: str, progress: Callable[[int], None] = lambda made: None
+) -> AppliedFile:
     """Make the study that `file` describes, as a draft; the same file again changes nothing.
 
     A draft follows its file. A study that has been open is never changed: people have answered what it
     asked. Raises StudyRefused naming the key of the file and the cure.
     """
     with transaction.atomic():
-        leads = found(
+        leads = rows_named(
             get_user_model().objects.filter(username__in=file.leads), "username", file.leads, "leads"
         )
         source = (
-            source_named(file.stereotype_source, key="stereotypes.source") if file.stereotype_source else None
+            get_source(file.stereotype_source, key="stereotypes.source") if file.stereotype_source else None
         )
-        rule = Rule(source=source, pool=file.stereotype_pool, threshold=file.stereotype_threshold)
+        rule = StereotypeRule(source=source, pool=file.stereotype_pool, threshold=file.stereotype_threshold)
         planned = [
             plan_task(task, number=number, file=file, rule=rule) for number, task in enumerate(file.tasks, 1)
         ]
@@ -98,23 +100,23 @@ def from_file(*, file: StudyFile, by: str, progress: Callable[[int], None] = lam
             study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
             differing = differences(study, file=file, planned=planned)
             if not differing:
-                return _counted(study, outcome="unchanged", notes=notes)
+                return _result(study, outcome="unchanged", notes=notes)
             if study.status != StudyStatus.DRAFT:
-                cure = (
+                fix = (
                     "What people were asked cannot change: undo the change, or give the file another name to "
                     "make a new study."
                 )
                 if all(key.startswith("consent") for key in differing):
-                    cure = "The command `consent` publishes it as the next version."
+                    fix = "The command `consent` publishes it as the next version."
                 raise StudyRefused(
                     f"the study '{study.name}' is {study.status} already, and the file now differs in "
-                    f"{', '.join(differing)}. {cure}",
-                    on_page=gettext_noop(
+                    f"{', '.join(differing)}. {fix}",
+                    page_message=gettext_noop(
                         "This study is no draft any more, and what people are asked cannot change."
                     ),
                 )
             for task in study.tasks.all():
-                remove_units(task=task)
+                delete_units(task=task)
             study.tasks.all().delete()
             study.consent_texts.all().delete()
             study, _ = Study.objects.update_or_create(name=file.name, defaults=fields)
@@ -124,10 +126,12 @@ def from_file(*, file: StudyFile, by: str, progress: Callable[[int], None] = lam
             ConsentText.objects.create(study=study, version=1, language=language, **texts)
         for each in planned:
             task = Task.objects.create(study=study, kind=each.file.kind, **task_fields(each))
-            make_units(task=task, planned=each.plan.units(), progress=progress)
-        AuditEvent.objects.create(what=MADE, study=study, details={"by": by, "draws": draws(file)})
+            create_units(task=task, planned=each.plan.units(), progress=progress)
+        AuditEvent.objects.create(
+            what=MADE_FROM_FILE, study=study, details={"by": by, "draws": draw_recipes(file)}
+        )
         logger.info("study %s %s from a file by %s", study.name, outcome, by)
-        return _counted(study, outcome=outcome, notes=notes)
+        return _result(study, outcome=outcome, notes=notes)
 
 
 def change_status(*, study: Study, to: str, by: str) -> bool:
@@ -141,13 +145,13 @@ def change_status(*, study: Study, to: str, by: str) -> bool:
         changes["closed_at"] = now
     with transaction.atomic():
         if to == StudyStatus.OPEN:
-            _check_answerable(study)
+            _check_ready_to_open(study)
             Study.objects.filter(pk=study.pk, opened_at__isnull=True).update(opened_at=now)
             study.tasks.filter(frozen_at__isnull=True).update(frozen_at=now)
-        moved = Study.objects.filter(pk=study.pk, status__in=MOVES[to]).update(**changes)
+        moved = Study.objects.filter(pk=study.pk, status__in=TRANSITIONS[to]).update(**changes)
         study.refresh_from_db()
         if not moved and study.status != to:
-            allowed = sorted(status for status, origins in MOVES.items() if study.status in origins)
+            allowed = sorted(status for status, origins in TRANSITIONS.items() if study.status in origins)
             raise StudyRefused(
                 _("The study '%(name)s' is %(status)s and cannot become %(wanted)s.")
                 % {"name": study.name, "status": study.status, "wanted": to}
@@ -165,7 +169,7 @@ def change_status(*, study: Study, to: str, by: str) -> bool:
     return bool(moved)
 
 
-def show_images(*, study: Study, image_set: ImageSet, by: User | None) -> bool:
+def attach_image_set(*, study: Study, image_set: ImageSet, by: User | None) -> bool:
     """Let the depiction task of a draft show `image_set`, where it shows none yet; False if it shows it
     already. Its units are made from the study's file, once the images are there.
 
@@ -207,28 +211,28 @@ def unknown_strata_values(file: StudyFile, *, offered: Mapping[str, Iterable[str
     return odd
 
 
-def _check_answerable(study: Study) -> None:
+def _check_ready_to_open(study: Study) -> None:
     if not study.tasks.exists() or study.tasks.filter(units__isnull=True).exists():
         raise StudyRefused(
             f"the study '{study.name}' has nothing to answer. Make it with open_study FILE.toml.",
-            on_page=gettext_noop("There is nothing to answer yet. Choose what is judged on %(tasks)s."),
-            tasks=Place("tasks"),
+            page_message=gettext_noop("There is nothing to answer yet. Choose what is judged on %(tasks)s."),
+            tasks=KeyPath("tasks"),
         )
     if not study.consent_texts.exists():
         raise StudyRefused(
             f"the study '{study.name}' has no consent text. Add one before opening it.",
-            on_page=gettext_noop("Add %(it)s."),
-            it=Place("consent.text"),
+            page_message=gettext_noop("Add %(it)s."),
+            it=KeyPath("consent.text"),
         )
     checks = Unit.objects.filter(task__study=study)
     if study.training_pass is not None and not checks.filter(purpose=Purpose.TRAINING).exists():
         raise StudyRefused(
             f"the study '{study.name}' asks for a share of training items to be right, but has none. "
             "Add some, or leave training_pass out.",
-            on_page=gettext_noop(
+            page_message=gettext_noop(
                 "Training items are asked for, but no task has any. Add some, or leave %(share)s empty."
             ),
-            share=Place("quality.training_pass"),
+            share=KeyPath("quality.training_pass"),
         )
     absent = Image.objects.filter(units__task__study=study, file="").distinct()
     if first := absent.order_by("group__name", "index").first():
@@ -236,28 +240,17 @@ def _check_answerable(study: Study) -> None:
         raise StudyRefused(
             f"the study '{study.name}' cannot show its images: %(number)s of them have no file, the first is "
             "%(first)s. Add the files to the image set '%(set)s' before opening it.",
-            on_page=gettext_noop(
+            page_message=gettext_noop(
                 "%(number)s of the images chosen in %(field)s have no file, the first is %(first)s. Add the "
                 "files to '%(set)s'."
             ),
             number=absent.count(),
             first=first,
             set=first.image_set.name,
-            field=Place(f"tasks[{kinds.index(TaskKind.DEPICTION) + 1}].image_set"),
+            field=KeyPath(f"tasks[{kinds.index(TaskKind.DEPICTION) + 1}].image_set"),
         )
 
 
-def _counted(study: Study, *, outcome: str, notes: tuple[str, ...]) -> Made:
+def _result(study: Study, *, outcome: str, notes: tuple[str, ...]) -> AppliedFile:
     units = Unit.objects.filter(task__study=study).count()
-    return Made(study=study, outcome=outcome, units=units, slots=study.slots.count(), notes=notes)
-
-
-__all__ = [
-    "MOVES",
-    "Made",
-    "StudyRefused",
-    "change_status",
-    "from_file",
-    "show_images",
-    "unknown_strata_values",
-]
+    return AppliedFile(study=study, outcome=outcome, units=units, slots=study.slots.count(), notes=notes)

@@ -6,24 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from annotation.core import strata
+from annotation.core.translation import LANGUAGE
 from annotation.models import ConsentText, ProfileField, Region, Study, TaskKind
+from annotation.studies.errors import StudyRefused
 from annotation.studies.errors import gettext_noop as _
-from annotation.studies.study_file.reading import (
-    LANGUAGE,
-    FromSource,
-    PageDraw,
-    Question,
-    StudyFile,
-    TaskFile,
-)
+from annotation.studies.study_file.reading import StudyFile
+from annotation.studies.study_file.stimuli import PageDraw, SourceDraw
+from annotation.studies.study_file.tasks import TaskFile
+from annotation.studies.study_file.texts import Question
 from annotation.studies.units.associations import plan_associations
 from annotation.studies.units.attributes import plan_attributes
 from annotation.studies.units.checks import with_checks
-from annotation.studies.units.compare import has_units
-from annotation.studies.units.depiction import Rule, plan_pages
-from annotation.studies.units.planned import Plan, StudyRefused
+from annotation.studies.units.compare import units_match
+from annotation.studies.units.depiction import StereotypeRule, plan_pages
+from annotation.studies.units.planned import Plan
 
-MADE = "study made from a file"
+MADE_FROM_FILE = "study made from a file"
 """What the audit calls it; its details say by whom, and how the units were drawn."""
 
 
@@ -33,7 +31,7 @@ class PlannedTask:
     plan: Plan
 
 
-def plan_task(task: TaskFile, *, number: int, file: StudyFile, rule: Rule) -> PlannedTask:
+def plan_task(task: TaskFile, *, number: int, file: StudyFile, rule: StereotypeRule) -> PlannedTask:
     """The units of one task; StudyRefused where the database lacks what the file names."""
     key = f"tasks[{number}]"
     _check_strata(task, file=file, key=key)
@@ -117,12 +115,12 @@ def task_fields(planned: PlannedTask) -> dict[str, object]:
     }
 
 
-def draws(file: StudyFile) -> dict[str, dict[str, object]]:
+def draw_recipes(file: StudyFile) -> dict[str, dict[str, object]]:
     """Kind of task -> how what it shows was drawn; listed things are not drawn. For the record: the units
     say what was drawn, but not from what (PROTOCOL §5: a recorded seed)."""
     recipes: dict[str, dict[str, object]] = {}
     for task in file.tasks:
-        if isinstance(task.attributes, FromSource):
+        if isinstance(task.attributes, SourceDraw):
             recipe: dict[str, object] = asdict(task.attributes)
         elif task.associations is not None and not task.associations.pairs:
             recipe = asdict(task.associations)
@@ -147,19 +145,19 @@ def current_consent(study: Study) -> dict[str, ConsentText]:
 
 def differences(study: Study, *, file: StudyFile, planned: Sequence[PlannedTask]) -> list[str]:
     """Keys of the file that say something else than the database; empty if it is the same study."""
-    differing = [_KEYS.get(name, name) for name in _differing(study, study_fields(file))]
+    differing = [_KEYS.get(name, name) for name in _differing_fields(study, study_fields(file))]
     if (study.stereotype_source.name if study.stereotype_source else None) != file.stereotype_source:
         differing.append("stereotypes.source")
     if set(study.leads.values_list("username", flat=True)) != set(file.leads):
         differing.append("leads")
-    differing += differing_consent(current_consent(study), consent_fields(file))
+    differing += consent_differences(current_consent(study), consent_fields(file))
     tasks = {task.kind: task for task in study.tasks.select_related("image_set")}
     if set(tasks) != {each.file.kind for each in planned}:
         return [*differing, "tasks"]
     for number, each in enumerate(planned, 1):
         task = tasks[each.file.kind]
-        differing += [f"tasks[{number}].{name}" for name in _differing(task, task_fields(each))]
-        if not has_units(task=task, plan=each.plan):
+        differing += [f"tasks[{number}].{name}" for name in _differing_fields(task, task_fields(each))]
+        if not units_match(task=task, plan=each.plan):
             differing.append(f"tasks[{number}].{_shown_key(each.file)}")
     return differing
 
@@ -181,11 +179,11 @@ _KEYS = {
 """Field of the study -> key of the file, where they are called differently."""
 
 
-def _differing(row: object, fields: Mapping[str, object]) -> list[str]:
+def _differing_fields(row: object, fields: Mapping[str, object]) -> list[str]:
     return [name for name, value in fields.items() if getattr(row, name) != value]
 
 
-def differing_consent(there: Mapping[str, ConsentText], said: Mapping[str, Mapping[str, str]]) -> list[str]:
+def consent_differences(there: Mapping[str, ConsentText], said: Mapping[str, Mapping[str, str]]) -> list[str]:
     differing = []
     for language in sorted({*there, *said}):
         where = "consent" if language == LANGUAGE else f"consent.{language}"
@@ -211,8 +209,8 @@ def _check_strata(task: TaskFile, *, file: StudyFile, key: str) -> None:
     if doubled:
         raise StudyRefused(
             "'%(field)s' is a field of everybody's profile already. Give the question another.",
-            place=f"questions[{[each.field for each in file.questions].index(doubled[0]) + 1}].field",
-            on_page=_(
+            key=f"questions[{[each.field for each in file.questions].index(doubled[0]) + 1}].field",
+            page_message=_(
                 "'%(field)s' is asked in everybody's profile already. Give the question another short name."
             ),
             field=doubled[0],
@@ -223,8 +221,8 @@ def _check_strata(task: TaskFile, *, file: StudyFile, key: str) -> None:
         if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.LONGEST:
             raise StudyRefused(
                 f"'{text[:40]}...' is over {strata.LONGEST} characters, resolved.",
-                place=where,
-                on_page=_("'%(text)s…' is over 120 characters."),
+                key=where,
+                page_message=_("'%(text)s…' is over 120 characters."),
                 text=text[:40],
             )
         try:
@@ -233,8 +231,8 @@ def _check_strata(task: TaskFile, *, file: StudyFile, key: str) -> None:
             fields = ", ".join([*ProfileField.values, *sorted(own)])
             raise StudyRefused(
                 str(error),
-                place=where,
-                on_page=_("'%(text)s' needs identity groups, and this task names none.")
+                key=where,
+                page_message=_("'%(text)s' needs identity groups, and this task names none.")
                 if strata.by_group(text) and not names_group
                 else _(
                     "'%(text)s' is not understood. Write 'any', 'origin: Asia' or 'gender: not male', "

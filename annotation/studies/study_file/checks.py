@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from annotation.studies.errors import Place
+from annotation.studies.errors import KeyPath
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file.table import LARGEST_NUMBER, Table
 
@@ -34,21 +34,21 @@ def read_checks(table: Table, *, kind: str, names_group: bool, page_size: int) -
     for purpose in PURPOSES:
         for each in table.tables(purpose):
             if kind == "depiction":
-                checks.append(_page(each, purpose=purpose, page_size=page_size))
+                checks.append(_read_page(each, purpose=purpose, page_size=page_size))
             else:
-                checks.append(_item(each, purpose=purpose, names_group=names_group))
-            each.done()
+                checks.append(_read_item(each, purpose=purpose, names_group=names_group))
+            each.reject_unknown_keys()
     return tuple(checks)
 
 
-def _item(table: Table, *, purpose: str, names_group: bool) -> CheckItem:
+def _read_item(table: Table, *, purpose: str, names_group: bool) -> CheckItem:
     expected = table.raw("expected")
     wanted = expected if isinstance(expected, list) else [expected]
     if not wanted or not all(isinstance(each, str | int) and not isinstance(each, bool) for each in wanted):
         raise table.missing(
             "expected",
-            cure='Write the labels that are right, e.g. expected = ["Agree", "Strongly agree"].',
-            on_page=_("Choose at least one right answer."),
+            fix='Write the labels that are right, e.g. expected = ["Agree", "Strongly agree"].',
+            page_message=_("Choose at least one right answer."),
         )
     return CheckItem(
         purpose=purpose,
@@ -59,24 +59,24 @@ def _item(table: Table, *, purpose: str, names_group: bool) -> CheckItem:
     )
 
 
-def _page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
-    shown = tuple(text.lower() for text in table.texts("shown"))
+def _read_page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
+    shown = tuple(text.lower() for text in table.text_list("shown"))
     if not 0 < len(shown) < page_size or len(set(shown)) < len(shown):
         raise table.error(
             "shown",
             list(shown),
             "%(it)s is not a list of 1 to %(most)s different attributes.",
-            on_page=_("List 1 to %(most)s different attributes."),
+            page_message=_("List 1 to %(most)s different attributes."),
             most=page_size - 1,
         )
-    expected = tuple(text.lower() for text in table.texts("expected"))
+    expected = tuple(text.lower() for text in table.text_list("expected"))
     if "expected" not in table or not set(expected) <= set(shown):
         raise table.error(
             "expected",
             list(expected),
             "%(it)s does not list attributes of 'shown'. Write [] for none of the above.",
-            on_page=_("%(it)s does not list attributes of %(shown)s. Empty: none of the above."),
-            shown=Place(table.name_of("shown")),
+            page_message=_("%(it)s does not list attributes of %(shown)s. Empty: none of the above."),
+            shown=KeyPath(table.path_of("shown")),
         )
     return CheckItem(
         purpose=purpose,
@@ -84,7 +84,7 @@ def _page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
         expected=expected,
         feedback=_feedback(table, purpose=purpose),
         group=table.text("group", required=True, longest=120),
-        image=table.whole("image", default=0, least=1, most=LARGEST_NUMBER),
+        image=table.integer("image", default=0, least=1, most=LARGEST_NUMBER),
         shown=shown,
     )
 
@@ -92,6 +92,3 @@ def _page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
 def _feedback(table: Table, *, purpose: str) -> str:
     """Only training items answer back: an annotator must not tell the others from data."""
     return table.text("feedback") if purpose == "training" else ""
-
-
-__all__ = ["PURPOSES", "CheckItem", "read_checks"]

@@ -72,6 +72,3 @@ def usual_wording(wording: str, language: str) -> str:
     ''
     """
     return TRANSLATED.get(language, {}).get(wording, "")
-
-
-__all__ = ["OFFENSIVENESS_OF_AN_ATTRIBUTE", "TRANSLATED", "WORDINGS", "usual_wording"]

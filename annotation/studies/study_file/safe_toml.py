@@ -25,6 +25,3 @@ def loads(text: str) -> dict[str, Any]:
     if any(word.count(".") >= MOST_PARTS for word in _BETWEEN.split(bare)):
         raise ValueError(f"a key has more than {MOST_PARTS} parts")
     return tomllib.loads(text)
-
-
-__all__ = ["MOST_PARTS", "loads"]

@@ -7,21 +7,22 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from annotation.studies.errors import StudyFileError
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file.checks import CheckItem, read_checks
 from annotation.studies.study_file.default_wordings import OFFENSIVENESS_OF_AN_ATTRIBUTE, WORDINGS
 from annotation.studies.study_file.stimuli import (
     Associations,
-    FromSource,
     PageDraw,
-    Shown,
+    ShownAttributes,
+    SourceDraw,
     read_associations,
     read_attributes,
     read_pages,
 )
-from annotation.studies.study_file.table import LARGEST_SEED, StudyFileError, Table
+from annotation.studies.study_file.table import LARGEST_SEED, Table
 
-_STRATA = {
+_DEFAULT_STRATA = {
     "prevalence": ("in-region",) * 3 + ("out-region",) * 3,
     "depiction": ("any", "any", "gender: not male"),
 }
@@ -53,9 +54,9 @@ class TaskFile:
     instructions: str
     strata: tuple[str, ...]
     seed: int
-    attributes: FromSource | tuple[str, ...] | None = None
+    attributes: SourceDraw | tuple[str, ...] | None = None
     associations: Associations | None = None
-    pages: PageDraw | tuple[Shown, ...] | None = None
+    pages: PageDraw | tuple[ShownAttributes, ...] | None = None
     image_set: str = ""
     page_size: int = 5
     translations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -71,14 +72,14 @@ def read_task(table: Table, *, folder: Path | None) -> TaskFile:
             "kind",
             kind,
             f"%(it)s is none of: {', '.join(WORDINGS)}.",
-            on_page=_("'%(kind)s' is no kind of judgement."),
+            page_message=_("'%(kind)s' is no kind of judgement."),
             kind=kind,
         )
     attributes = associations = pages = None
     image_set, page_size = "", 5
     if kind == "depiction":
         image_set = table.text("image_set", required=True, longest=80)
-        page_size = table.whole("page_size", default=5, least=2, most=20)
+        page_size = table.integer("page_size", default=5, least=2, most=20)
         pages = read_pages(table)
     elif kind == "prevalence" or (kind == "offensiveness" and "associations" in table):
         associations = read_associations(table)
@@ -89,26 +90,26 @@ def read_task(table: Table, *, folder: Path | None) -> TaskFile:
         wording = OFFENSIVENESS_OF_AN_ATTRIBUTE
     wording = table.text("wording", default=wording)
     names_group = associations is not None
-    examples = tuple(_example(each) for each in table.tables("examples"))
+    examples = tuple(_read_example(each) for each in table.tables("examples"))
     _check_wording(table, wording, kind=kind, names_group=names_group)
     task = TaskFile(
         kind=kind,
         wording=wording,
         instructions=table.prose("instructions"),
-        strata=_strata(table, kind=kind),
-        seed=table.whole("seed", default=0, least=0, most=LARGEST_SEED),
+        strata=_read_strata(table, kind=kind),
+        seed=table.integer("seed", default=0, least=0, most=LARGEST_SEED),
         attributes=attributes,
         associations=associations,
         pages=pages,
         image_set=image_set,
         page_size=page_size,
-        translations=_translations(
+        translations=_read_translations(
             table.table("translations"), kind=kind, names_group=names_group, examples=examples
         ),
         examples=examples,
         checks=read_checks(table, kind=kind, names_group=names_group, page_size=page_size),
     )
-    table.done()
+    table.reject_unknown_keys()
     return task
 
 
@@ -121,7 +122,7 @@ def _check_wording(table: Table, wording: str, *, kind: str, names_group: bool) 
                 "wording",
                 wording,
                 "%(it)s does not hold '%(part)s', where it is to stand.",
-                on_page=_("Write '%(part)s' in the wording, where it is to stand."),
+                page_message=_("Write '%(part)s' in the wording, where it is to stand."),
                 part=place,
             )
     if "[id]" in wording and not names_group:
@@ -138,17 +139,17 @@ def _check_wording(table: Table, wording: str, *, kind: str, names_group: bool) 
         )
 
 
-def _strata(table: Table, *, kind: str) -> tuple[str, ...]:
-    strata = table.texts("strata")
+def _read_strata(table: Table, *, kind: str) -> tuple[str, ...]:
+    strata = table.text_list("strata")
     if "overlap" not in table:
-        return strata or _STRATA.get(kind, ("any",) * DEFAULT_OVERLAP)
-    overlap = table.whole("overlap", default=DEFAULT_OVERLAP, least=1, most=100)
+        return strata or _DEFAULT_STRATA.get(kind, ("any",) * DEFAULT_OVERLAP)
+    overlap = table.integer("overlap", default=DEFAULT_OVERLAP, least=1, most=100)
     if strata and overlap != len(strata):
         raise table.error(
             "overlap",
             overlap,
             f"%(it)s differs from the {len(strata)} strata. Leave one of them out.",
-            on_page=_(
+            page_message=_(
                 "%(overlap)s answers are asked for, and there are %(lines)s lines. Write as many lines."
             ),
             overlap=overlap,
@@ -157,7 +158,7 @@ def _strata(table: Table, *, kind: str) -> tuple[str, ...]:
     return strata or ("any",) * overlap
 
 
-def _translations(
+def _read_translations(
     table: Table, *, kind: str, names_group: bool, examples: Sequence[Example]
 ) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
@@ -165,40 +166,27 @@ def _translations(
         wording = each.text("wording", required=True)
         _check_wording(each, wording, kind=kind, names_group=names_group)
         found[language] = {"wording": wording, "instructions": each.prose("instructions")}
-        translated = [asdict(_example(one)) for one in each.tables("examples")]
+        translated = [asdict(_read_example(one)) for one in each.tables("examples")]
         if translated and len(translated) != len(examples):
             # people of different languages must not be shown different examples
             raise StudyFileError(
                 _("%(there)s of the %(wanted)s examples are there. Translate all of them, or none."),
-                place=each.name_of("examples"),
+                key=each.path_of("examples"),
                 there=len(translated),
                 wanted=len(examples),
             )
         if translated:
             found[language]["examples"] = translated
-        each.done()
-    table.done()
+        each.reject_unknown_keys()
+    table.reject_unknown_keys()
     return found
 
 
-def _example(table: Table) -> Example:
+def _read_example(table: Table) -> Example:
     example = Example(
         text=table.text("text", required=True),
         answer=table.text("answer", required=True),
         why=table.text("why"),
     )
-    table.done()
+    table.reject_unknown_keys()
     return example
-
-
-__all__ = [
-    "DEFAULT_OVERLAP",
-    "Associations",
-    "CheckItem",
-    "Example",
-    "FromSource",
-    "PageDraw",
-    "Shown",
-    "TaskFile",
-    "read_task",
-]

@@ -10,14 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from annotation.studies.errors import StudyFileError
 from annotation.studies.errors import gettext_noop as _
-from annotation.studies.study_file.table import StudyFileError, Table
+from annotation.studies.study_file.table import Table
 
-TEXTS = ("title", "description", "support_text")
+TRANSLATABLE_TEXTS = ("title", "description", "support_text")
 """Of a study, which annotators read and which can be translated."""
 LONGEST_TITLE = 200
 LONGEST_QUESTION = 300
-QUESTION_FIELD = r"[a-z][a-z0-9_]*"
+QUESTION_FIELD_PATTERN = r"[a-z][a-z0-9_]*"
 
 
 @dataclass(frozen=True)
@@ -41,26 +42,26 @@ def read_translations(table: Table) -> dict[str, dict[str, str]]:
             "description": each.prose("description"),
             "support_text": each.prose("support_text"),
         }
-        each.done()
+        each.reject_unknown_keys()
         for key, text in said.items():
             if key in each and not text:
                 raise each.error(
                     key,
                     text,
                     "%(it)s is empty.",
-                    cure="Write it in that language, or leave the key out.",
-                    on_page=_("This is empty. Write it in that language."),
+                    fix="Write it in that language, or leave the key out.",
+                    page_message=_("This is empty. Write it in that language."),
                 )
         found[language] = {key: text for key, text in said.items() if text}
         if not found[language]:
             raise StudyFileError(
                 "%(it)s says nothing.",
-                place=table.name_of(language),
-                cure=f"Add one of: {', '.join(TEXTS)}; or leave it out.",
-                on_page=_("There is no text in the language '%(code)s'. Write one."),
+                key=table.path_of(language),
+                fix=f"Add one of: {', '.join(TRANSLATABLE_TEXTS)}; or leave it out.",
+                page_message=_("There is no text in the language '%(code)s'. Write one."),
                 code=language,
             )
-    table.done()
+    table.reject_unknown_keys()
     return found
 
 
@@ -68,12 +69,12 @@ def read_questions(tables: list[Table]) -> tuple[Question, ...]:
     questions: dict[str, Question] = {}
     for each in tables:
         name = each.text("field", required=True, longest=30)
-        if not re.fullmatch(QUESTION_FIELD, name):
+        if not re.fullmatch(QUESTION_FIELD_PATTERN, name):
             raise each.error(
                 "field",
                 name,
                 "%(it)s may hold small letters, digits and '_' only: strata name it.",
-                on_page=_(
+                page_message=_(
                     "The short name begins with a small letter and holds small letters, digits and '_'."
                 ),
             )
@@ -82,30 +83,33 @@ def read_questions(tables: list[Table]) -> tuple[Question, ...]:
                 "field",
                 name,
                 "%(it)s stands twice. Give each question a field of its own.",
-                on_page=_("There is another question of that short name."),
+                page_message=_("There is another question of that short name."),
             )
-        label, choices = each.text("label", required=True, longest=LONGEST_QUESTION), each.texts("choices")
+        label, choices = (
+            each.text("label", required=True, longest=LONGEST_QUESTION),
+            each.text_list("choices"),
+        )
         questions[name] = Question(
             field=name,
             label=label,
             choices=choices,
-            translations=_of_question(each.table("translations"), choices=choices),
+            translations=_read_question_translations(each.table("translations"), choices=choices),
         )
-        each.done()
+        each.reject_unknown_keys()
     return tuple(questions.values())
 
 
-def _of_question(table: Table, *, choices: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+def _read_question_translations(table: Table, *, choices: tuple[str, ...]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for language, each in table.by_language():
         found[language] = {"label": each.text("label", required=True, longest=LONGEST_QUESTION)}
-        translated = each.texts("choices")
+        translated = each.text_list("choices")
         if len(translated) != len(choices):
             # the answer is kept in English, so it must be known which choice is which
             raise StudyFileError(
                 "there are %(there)s, and in English %(wanted)s. Give as many, in the same order.",
-                place=each.name_of("choices"),
-                on_page=_(
+                key=each.path_of("choices"),
+                page_message=_(
                     "Choices in %(language)s: %(there)d, in English: %(wanted)d. "
                     "Give as many, in the same order."
                 ),
@@ -115,17 +119,6 @@ def _of_question(table: Table, *, choices: tuple[str, ...]) -> dict[str, dict[st
             )
         if translated:
             found[language]["choices"] = list(translated)
-        each.done()
-    table.done()
+        each.reject_unknown_keys()
+    table.reject_unknown_keys()
     return found
-
-
-__all__ = [
-    "LONGEST_QUESTION",
-    "LONGEST_TITLE",
-    "QUESTION_FIELD",
-    "TEXTS",
-    "Question",
-    "read_questions",
-    "read_translations",
-]

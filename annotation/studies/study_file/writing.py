@@ -9,7 +9,8 @@ import tomli_w
 
 from annotation.studies.study_file.checks import PURPOSES
 from annotation.studies.study_file.reading import CROWD_PARAMETERS, StudyFile
-from annotation.studies.study_file.tasks import FromSource, PageDraw, TaskFile
+from annotation.studies.study_file.stimuli import PageDraw, SourceDraw
+from annotation.studies.study_file.tasks import TaskFile
 
 
 def study_toml(study: StudyFile) -> str:
@@ -25,7 +26,10 @@ def study_toml(study: StudyFile) -> str:
         "consent": {
             "content_warning": study.content_warning,
             "text": study.consent,
-            **{language: _said(texts) for language, texts in sorted(study.consent_translations.items())},
+            **{
+                language: _without_empty(texts)
+                for language, texts in sorted(study.consent_translations.items())
+            },
         },
         "stereotypes": _stereotypes(study),
         "recruitment": {
@@ -45,7 +49,7 @@ def study_toml(study: StudyFile) -> str:
         },
         "translations": dict(sorted(study.translations.items())),
         "questions": [
-            _said(
+            _without_empty(
                 {
                     "field": each.field,
                     "label": each.label,
@@ -57,14 +61,14 @@ def study_toml(study: StudyFile) -> str:
         ],
         "tasks": [_task(task) for task in study.tasks],
     }
-    return tomli_w.dumps(_said(whole), multiline_strings=True)
+    return tomli_w.dumps(_without_empty(whole), multiline_strings=True)
 
 
-def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
     """Without the keys that say nothing, at any depth of tables."""
     said = {}
     for key, value in values.items():
-        kept = _said(value) if isinstance(value, dict) else value
+        kept = _without_empty(value) if isinstance(value, dict) else value
         if kept is not None and kept not in ("", [], {}):
             said[key] = kept
     return said
@@ -87,19 +91,20 @@ def _task(task: TaskFile) -> dict[str, Any]:
         "instructions": task.instructions,
         "strata": [*task.strata],
         "seed": task.seed,
-        **_what(task),
+        **_stimuli(task),
         "examples": [
-            _said({"text": each.text, "answer": each.answer, "why": each.why}) for each in task.examples
+            _without_empty({"text": each.text, "answer": each.answer, "why": each.why})
+            for each in task.examples
         ],
         "translations": {
-            language: {**texts, "examples": [_said(each) for each in texts.get("examples", ())]}
+            language: {**texts, "examples": [_without_empty(each) for each in texts.get("examples", ())]}
             for language, texts in sorted(task.translations.items())
         },
     }
     for purpose in PURPOSES:
         written[purpose] = [
             {
-                **_said(
+                **_without_empty(
                     {
                         "attribute": each.attribute,
                         "group": each.group,
@@ -113,10 +118,10 @@ def _task(task: TaskFile) -> dict[str, Any]:
             for each in task.checks
             if each.purpose == purpose
         ]
-    return _said(written)
+    return _without_empty(written)
 
 
-def _what(task: TaskFile) -> dict[str, Any]:
+def _stimuli(task: TaskFile) -> dict[str, Any]:
     """The keys that say what is shown."""
     if task.associations is not None:
         chosen = task.associations
@@ -130,7 +135,7 @@ def _what(task: TaskFile) -> dict[str, Any]:
         }
     if task.pages is not None:
         return {"image_set": task.image_set, "page_size": task.page_size, **_pages(task)}
-    if isinstance(task.attributes, FromSource):
+    if isinstance(task.attributes, SourceDraw):
         return {"attributes": {"source": task.attributes.source, "limit": task.attributes.limit}}
     return {"attributes": [*(task.attributes or ())]}
 
@@ -151,6 +156,3 @@ def _pages(task: TaskFile) -> dict[str, Any]:
             for each in task.pages or ()
         ]
     }
-
-
-__all__ = ["study_toml"]

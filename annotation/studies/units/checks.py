@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from annotation.core import scales
 from annotation.models import Association, Image, ImageSet
+from annotation.studies.errors import StudyRefused
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file.checks import CheckItem
 from annotation.studies.units.depiction import page_options
-from annotation.studies.units.planned import Plan, PlannedOption, PlannedUnit, StudyRefused, source_named
+from annotation.studies.units.planned import Plan, PlannedOption, PlannedUnit, get_source
 
 
 def with_checks(plan: Plan, checks: Sequence[CheckItem], *, kind: str, source: str | None, key: str) -> Plan:
@@ -25,9 +26,9 @@ def with_checks(plan: Plan, checks: Sequence[CheckItem], *, kind: str, source: s
         numbers[check.purpose] += 1
         where = f"{key}.{check.purpose}[{numbers[check.purpose]}]"
         if plan.image_set is not None:
-            planned.append(_page(check, images=plan.image_set, key=where))
+            planned.append(_plan_page(check, images=plan.image_set, key=where))
         else:
-            planned.append(_item(check, kind=kind, source=source, key=where))
+            planned.append(_plan_item(check, kind=kind, source=source, key=where))
 
     def units() -> Iterator[PlannedUnit]:
         # Pages of an image are numbered; those of the checks go behind those of the data.
@@ -50,13 +51,13 @@ def with_checks(plan: Plan, checks: Sequence[CheckItem], *, kind: str, source: s
     return replace(plan, units=units)
 
 
-def _item(check: CheckItem, *, kind: str, source: str | None, key: str) -> PlannedUnit:
-    option = PlannedOption(check.attribute, expected=_values(check, kind=kind, key=key))
+def _plan_item(check: CheckItem, *, kind: str, source: str | None, key: str) -> PlannedUnit:
+    option = PlannedOption(check.attribute, expected=_expected_values(check, kind=kind, key=key))
     unit = PlannedUnit(options=(option,), strata=(), purpose=check.purpose, feedback=check.feedback)
     if source is None:
         return replace(unit, attribute=check.attribute)
     rows = Association.objects.filter(
-        source=source_named(source, key=key), group__name=check.group, attribute__text=check.attribute
+        source=get_source(source, key=key), group__name=check.group, attribute__text=check.attribute
     )
     ids = list(rows.values_list("pk", flat=True)[:2])
     if len(ids) != 1:
@@ -67,7 +68,7 @@ def _item(check: CheckItem, *, kind: str, source: str | None, key: str) -> Plann
             )
             if ids
             else _("'%(source)s' has no association of '%(group)s' with '%(attribute)s'. Choose another."),
-            place=key,
+            key=key,
             source=source,
             group=check.group,
             attribute=check.attribute,
@@ -75,19 +76,19 @@ def _item(check: CheckItem, *, kind: str, source: str | None, key: str) -> Plann
     return replace(unit, association_id=ids[0])
 
 
-def _page(check: CheckItem, *, images: ImageSet, key: str) -> PlannedUnit:
+def _plan_page(check: CheckItem, *, images: ImageSet, key: str) -> PlannedUnit:
     rows = Image.objects.filter(image_set=images, group__name=check.group, index=check.image or 0)
     ids = list(rows.values_list("pk", flat=True)[:1])
     if not ids:
         raise StudyRefused(
             _("'%(set)s' has no image %(number)s of a group '%(group)s'. Choose another."),
-            place=key,
+            key=key,
             set=images.name,
             number=check.image,
             group=check.group,
         )
     options = tuple(
-        replace(option, expected=(_right(option.attribute, check),))
+        replace(option, expected=(_expected_value(option.attribute, check),))
         for option in page_options(check.shown, stereotypical=())
     )
     return PlannedUnit(
@@ -95,12 +96,12 @@ def _page(check: CheckItem, *, images: ImageSet, key: str) -> PlannedUnit:
     )
 
 
-def _right(attribute: str | None, check: CheckItem) -> int:
+def _expected_value(attribute: str | None, check: CheckItem) -> int:
     """1 where an option is to be selected: an expected attribute, or none of the above without any."""
     return int(attribute in check.expected if attribute is not None else not check.expected)
 
 
-def _values(check: CheckItem, *, kind: str, key: str) -> tuple[int, ...]:
+def _expected_values(check: CheckItem, *, kind: str, key: str) -> tuple[int, ...]:
     labels = scales.SCALES[kind]
     by_name = {label.name.lower(): label.value for label in labels}
     known = {label.value for label in labels}
@@ -110,8 +111,8 @@ def _values(check: CheckItem, *, kind: str, key: str) -> tuple[int, ...]:
         if value not in known or value is None:
             raise StudyRefused(
                 f"'%(answer)s' is no answer of a {kind} task. Choose from: %(labels)s.",
-                place=f"{key}.expected",
-                on_page=_("'%(answer)s' is no answer here. Choose from: %(labels)s."),
+                key=f"{key}.expected",
+                page_message=_("'%(answer)s' is no answer here. Choose from: %(labels)s."),
                 answer=each,
                 labels=", ".join(label.name for label in labels),
             )

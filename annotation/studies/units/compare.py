@@ -11,7 +11,7 @@ from annotation.studies.units.planned import Plan, PlannedOption, PlannedUnit
 from annotation.studies.units.write import BATCH
 
 
-def has_units(*, task: Task, plan: Plan) -> bool:
+def units_match(*, task: Task, plan: Plan) -> bool:
     """Whether the units of `task` show what `plan` shows, in the same order. Strata are not compared:
     they follow from the task's own and from the groups."""
     return all(
@@ -20,10 +20,10 @@ def has_units(*, task: Task, plan: Plan) -> bool:
     )
 
 
-def stored_units(*, task: Task, besides: str = "") -> Iterator[PlannedUnit]:
+def stored_units(*, task: Task, excluding: str = "") -> Iterator[PlannedUnit]:
     """The units of a task as they would be planned, their strata left out; all of them, or all `besides`
     those of one purpose."""
-    units = Unit.objects.filter(task=task).exclude(purpose=besides).order_by("position")
+    units = Unit.objects.filter(task=task).exclude(purpose=excluding).order_by("position")
     last = 0
     while batch := list(units.filter(position__gt=last)[:BATCH].values(*_FIELDS)):
         options: dict[int, list[PlannedOption]] = {}

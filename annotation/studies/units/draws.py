@@ -27,20 +27,20 @@ from annotation.models import (
 
 
 @dataclass(frozen=True)
-class Drawn:
+class GroupDraw:
     """The attributes shown with every image of one group, each sorted by text."""
 
     stereotypical: tuple[str, ...]
     random: tuple[str, ...]
 
     @property
-    def fewer(self) -> int:
+    def shortfall(self) -> int:
         """How many random attributes it has less than stereotypical ones."""
         return len(self.stereotypical) - len(self.random)
 
 
 @dataclass(frozen=True)
-class Resource:
+class GroupAssociations:
     """What a source says of one group: its stereotypes by the study's rule, and everything associated
     with it whatever the votes."""
 
@@ -50,7 +50,7 @@ class Resource:
 
 def draw(
     *, seed: int, group: str, stereotypical: Iterable[str], visual: Iterable[str], associated: Iterable[str]
-) -> Drawn:
+) -> GroupDraw:
     """S(id) and R(id) of one group, which `group` names.
 
     S(id): the visual ones among `stereotypical`. R(id): as many of `visual` that are not in `associated`,
@@ -60,13 +60,13 @@ def draw(
     shown = sorted(seen & set(stereotypical))
     candidates = sorted(seen - set(associated) - set(shown))
     generator = random.Random(f"{seed}/random/{group}")  # noqa: S311 - a draw to be repeated, not a secret
-    return Drawn(
+    return GroupDraw(
         stereotypical=tuple(shown),
         random=tuple(sorted(generator.sample(candidates, min(len(shown), len(candidates))))),
     )
 
 
-def pages(*, seed: int, image: str, drawn: Drawn, page_size: int) -> list[tuple[str, ...]]:
+def split_into_pages(*, seed: int, image: str, drawn: GroupDraw, page_size: int) -> list[tuple[str, ...]]:
     """The attributes of each page of one image, which `image` names: the union of S(id) and R(id),
     shuffled, `page_size` - 1 a page, since every page shows none of the above as well."""
     union = sorted({*drawn.stereotypical, *drawn.random})
@@ -75,7 +75,7 @@ def pages(*, seed: int, image: str, drawn: Drawn, page_size: int) -> list[tuple[
     return [tuple(union[start : start + size]) for start in range(0, len(union), size)]
 
 
-def resources(*, source: Source, pool: str, threshold: int) -> dict[int, Resource]:
+def associations_by_group(*, source: Source, pool: str, threshold: int) -> dict[int, GroupAssociations]:
     """Group id -> what `source` says of it, with its stereotypes by the vote threshold (PROTOCOL §3)."""
     votes = "in_stereotypical" if pool == Pool.IN_REGION else "out_stereotypical"
     stereotypes: dict[int, set[str]] = {}
@@ -86,7 +86,9 @@ def resources(*, source: Source, pool: str, threshold: int) -> dict[int, Resourc
         if count is not None and count >= threshold:
             stereotypes.setdefault(group, set()).add(text)
     return {
-        group: Resource(stereotypes=frozenset(stereotypes.get(group, ())), associated=frozenset(texts))
+        group: GroupAssociations(
+            stereotypes=frozenset(stereotypes.get(group, ())), associated=frozenset(texts)
+        )
         for group, texts in associated.items()
     }
 
@@ -123,17 +125,17 @@ def visual_attributes(*, study: Study) -> set[str]:
     return found - failed
 
 
-def known_attributes(*, source: Source) -> set[str]:
+def source_attributes(*, source: Source) -> set[str]:
     """Every attribute that `source` associates with anybody."""
     return set(
         Attribute.objects.filter(associations__source=source).order_by().values_list("text", flat=True)
     )
 
 
-def lacking(drawn: Mapping[str, Drawn]) -> Sequence[str]:
+def describe_shortfalls(drawn: Mapping[str, GroupDraw]) -> Sequence[str]:
     """Groups with fewer random attributes than stereotypical ones, in words."""
     return [
-        f"'{group}' ({each.fewer + len(each.random)} wanted, {len(each.random)} to be had)"
+        f"'{group}' ({each.shortfall + len(each.random)} wanted, {len(each.random)} to be had)"
         for group, each in sorted(drawn.items())
-        if each.fewer > 0
+        if each.shortfall > 0
     ]

@@ -10,14 +10,10 @@ from django.db import models
 
 from annotation.core import strata
 from annotation.models import ImageSet, OptionRole, Purpose, Source
-from annotation.studies.errors import Place, StudyError
+from annotation.studies.errors import KeyPath, StudyRefused
 from annotation.studies.errors import gettext_noop as _
 
 Row = TypeVar("Row", bound=models.Model)
-
-
-class StudyRefused(StudyError):
-    """A study that cannot be made, or a status it cannot have. The message says why and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +50,11 @@ class Plan:
     image_set: ImageSet | None = None
 
 
-def source_named(name: str, *, key: str) -> Source:
-    return found(Source.objects.filter(name=name), "name", [name], key)[0]
+def get_source(name: str, *, key: str) -> Source:
+    return rows_named(Source.objects.filter(name=name), "name", [name], key)[0]
 
 
-def found(rows: models.QuerySet[Row], field: str, wanted: Sequence[str], key: str) -> list[Row]:
+def rows_named(rows: models.QuerySet[Row], field: str, wanted: Sequence[str], key: str) -> list[Row]:
     """The rows that `wanted` names; StudyRefused for the first that is not there."""
     there = list(rows)
     names = {getattr(row, field) for row in there}
@@ -68,8 +64,8 @@ def found(rows: models.QuerySet[Row], field: str, wanted: Sequence[str], key: st
             raise StudyRefused(
                 "there is no %(kind)s '%(name)s'. "
                 + ("There are: %(known)s." if known else "There is none at all yet: import or add it first."),
-                place=key,
-                on_page=_("There is no '%(name)s'. There are: %(known)s.")
+                key=key,
+                page_message=_("There is no '%(name)s'. There are: %(known)s.")
                 if known
                 else _("There is no '%(name)s', and no other to choose. Import or add it first."),
                 kind=rows.model._meta.verbose_name,
@@ -79,12 +75,12 @@ def found(rows: models.QuerySet[Row], field: str, wanted: Sequence[str], key: st
     return there
 
 
-def resolved(texts: Sequence[str], *, region: str) -> tuple[str, ...]:
+def resolve_strata(texts: Sequence[str], *, region: str) -> tuple[str, ...]:
     """The strata of a unit about a group of `region`. Check `lacking_region` first."""
     return tuple(strata.resolve(text, region=region) for text in texts)
 
 
-def refuse_without_region(texts: Sequence[str], *, regions: dict[str, str], key: str, groups: str) -> None:
+def require_regions(texts: Sequence[str], *, regions: dict[str, str], key: str, groups: str) -> None:
     """StudyRefused if `texts` ask for in- or out-region annotators of a group whose region is unknown.
 
     `regions`: group -> region, '' where it is not known; `groups`: the key that chooses among the groups.
@@ -98,13 +94,13 @@ def refuse_without_region(texts: Sequence[str], *, regions: dict[str, str], key:
                 "%(it)s asks for in-region or out-region annotators, but the region of %(lacking)s is not "
                 "known. Set it in the administration, or name the other groups in %(groups)s."
             ),
-            place=f"{key}.strata",
-            lacking=listed(lacking),
-            groups=Place(groups),
+            key=f"{key}.strata",
+            lacking=quoted_list(lacking),
+            groups=KeyPath(groups),
         )
 
 
-def listed(names: Sequence[str], *, most: int = 8) -> str:
+def quoted_list(names: Sequence[str], *, most: int = 8) -> str:
     """Names for a message: the first few, and how many more."""
     shown = ", ".join(f"'{name}'" for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

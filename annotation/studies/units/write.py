@@ -16,7 +16,7 @@ from annotation.studies.units.planned import PlannedUnit
 BATCH = 2000
 
 
-def make_units(
+def create_units(
     *,
     task: Task,
     planned: Iterable[PlannedUnit],
@@ -61,7 +61,7 @@ def make_units(
             )
             slots = [
                 Slot(study_id=task.study_id, unit=unit, index=index, stratum=stratum, queue=queue + number)
-                for number, (unit, index, stratum) in enumerate(_wanted(units, batch), 1)
+                for number, (unit, index, stratum) in enumerate(_slot_strata(units, batch), 1)
             ]
             Slot.objects.bulk_create(slots)
             different.update(slot.stratum for slot in slots)
@@ -74,7 +74,7 @@ def make_units(
     return position
 
 
-def remove_units(*, task: Task) -> None:
+def delete_units(*, task: Task) -> None:
     """Take away all units of a task that nobody has answered, batch by batch."""
     units = Unit.objects.filter(task=task)
     last = units.aggregate(last=Max("position"))["last"] or 0
@@ -88,7 +88,7 @@ def _batches(planned: Iterable[PlannedUnit]) -> Iterator[list[PlannedUnit]]:
         yield batch
 
 
-def _wanted(units: Sequence[Unit], batch: Sequence[PlannedUnit]) -> Iterator[tuple[Unit, int, str]]:
+def _slot_strata(units: Sequence[Unit], batch: Sequence[PlannedUnit]) -> Iterator[tuple[Unit, int, str]]:
     for unit, each in zip(units, batch, strict=True):
         for index, stratum in enumerate(each.strata):
             yield unit, index, stratum

@@ -121,7 +121,7 @@ def test_keeping_a_page_that_nobody_changed_changes_nothing(client, lead):
     assert page.text.count("<legend>Right answers</legend>") == 3 + 2 + 1 + 2 + 0 + 2
     answer = client.post(URL, sent_as_shown(page))
     assert answer.status_code == 302, answer.context["form"].errors
-    again = read_study_text(setup_services.toml(kept(lead)))
+    again = read_study_text(setup_services.to_toml(kept(lead)))
     assert again.tasks == file.tasks
     assert (again.training_pass, again.gold_rate) == (file.training_pass, file.gold_rate)
 
@@ -130,10 +130,10 @@ def test_the_browser_and_the_file_make_the_same_items(client, begun, lead):
     client.post(URL, GOLD)
     toml = client.get(reverse("setup_file", args=["whole"])).text
     client.post(reverse("setup_step", args=["whole", "open"]), {"make": "1"})
-    by_browser = study_files.describe(study=Study.objects.get())
+    by_browser = study_files.to_study_file(study=Study.objects.get())
     Study.objects.all().delete()
-    studies.from_file(file=read_study_text(toml), by="test")
-    assert study_files.describe(study=Study.objects.get()).tasks == by_browser.tasks
+    studies.apply_file(file=read_study_text(toml), by="test")
+    assert study_files.to_study_file(study=Study.objects.get()).tasks == by_browser.tasks
 
 
 @pytest.mark.parametrize(

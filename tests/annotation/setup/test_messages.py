@@ -14,9 +14,10 @@ import annotation
 from annotation.models import Image, ProfileField
 from annotation.setup import services as setup_services
 from annotation.setup.forms.base import KINDS
-from annotation.setup.views.checks import STEPS, Pages
+from annotation.setup.views.errors import STEPS, WizardErrors
+from annotation.studies.errors import StudyFileError, StudyRefused
 from annotation.studies.services import studies
-from annotation.studies.study_file.reading import StudyFileError, read_study_text
+from annotation.studies.study_file.reading import read_study_text
 from tests import factories
 from tests.annotation.studies import test_study_file, test_units, world
 
@@ -170,11 +171,11 @@ def test_no_fault_of_a_study_file_is_told_in_its_terms_by_the_pages(lead):
     for text, old, new in every_fault_of_a_file():
         with pytest.raises(StudyFileError) as fault:
             read_study_text(text.replace(old, new))
-        if not fault.value.place:  # no TOML at all, which only a file can be
+        if not fault.value.key:  # no TOML at all, which only a file can be
             continue
-        said = unescape(strip_tags(Pages("a", tomllib.loads(text)).placed(fault.value)["text"]))
+        said = unescape(strip_tags(WizardErrors("a", tomllib.loads(text)).for_page(fault.value)["text"]))
         assert of_a_file(said) == [], fault.value
-        assert not re.search(r"[.\[]", fault.value.place) or fault.value.place not in said
+        assert not re.search(r"[.\[]", fault.value.key) or fault.value.key not in said
         assert any(str(label) in said for label in STEPS.values()), said
         told.add(said)
     assert len(told) > 60
@@ -247,10 +248,10 @@ def test_what_keeps_a_draft_from_opening_is_told_by_page_and_field():
         ("consent.text", lambda: factories.consent_text(bare)),
         ("quality.training_pass", lambda: None),
     ):
-        with pytest.raises(studies.StudyRefused) as refused:
+        with pytest.raises(StudyRefused) as refused:
             studies.change_status(study=bare, to="open", by="test")
         assert lacking in refused.value.details.values()
-        assert of_a_file(strip_tags(Pages("bare", {}).placed(refused.value)["text"])) == []
+        assert of_a_file(strip_tags(WizardErrors("bare", {}).for_page(refused.value)["text"])) == []
         added()
 
 
@@ -289,13 +290,13 @@ def raised_for_studies():
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
                 call = node.exc
                 name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr
-                on_page = [each.value for each in call.keywords if each.arg == "on_page"]
+                page_message = [each.value for each in call.keywords if each.arg == "page_message"]
                 if name in ("StudyFileError", "StudyRefused"):
-                    yield (on_page or call.args)[0]
+                    yield (page_message or call.args)[0]
                 elif name == "error":  # of a table: key, value, words
-                    yield (on_page or call.args[2:])[0]
-                elif name == "missing" and on_page:  # else "Add ..."
-                    yield on_page[0]
+                    yield (page_message or call.args[2:])[0]
+                elif name == "missing" and page_message:  # else "Add ..."
+                    yield page_message[0]
 
 
 def test_every_error_that_the_wizard_may_show_has_words_for_it():

@@ -11,9 +11,10 @@ from annotation.models import Study, StudyStatus, TaskKind, Unit
 from annotation.setup import services as setup_services
 from annotation.setup.forms.people import ConsentForm, RecruitmentForm
 from annotation.setup.forms.source import SourceForm
-from annotation.setup.views.checks import Pages
+from annotation.setup.views.errors import WizardErrors
+from annotation.studies.errors import StudyFileError
 from annotation.studies.services import studies, study_files
-from annotation.studies.study_file.reading import StudyFileError, read_study_text
+from annotation.studies.study_file.reading import read_study_text
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -103,10 +104,10 @@ def test_the_browser_and_the_file_make_the_same_study(begun, fill, client, lead)
     filled_in(fill)
     toml = client.get(reverse("setup_file", args=["visual-2026"])).text
     fill("open", {"make": "1"})
-    by_browser = study_files.describe(study=Study.objects.get())
+    by_browser = study_files.to_study_file(study=Study.objects.get())
     Study.objects.all().delete()
-    studies.from_file(file=read_study_text(toml), by="test")
-    by_file = study_files.describe(study=Study.objects.get())
+    studies.apply_file(file=read_study_text(toml), by="test")
+    by_file = study_files.to_study_file(study=Study.objects.get())
     assert by_file.leads == ()
     assert {**vars(by_browser), "leads": ()} == vars(by_file)
 
@@ -180,8 +181,8 @@ def test_the_rule_of_visual_nature_is_one_of_three(begun, fill, client):
 
 def test_two_rules_in_an_uploaded_file_are_put_right_on_the_first_page():
     problem = StudyFileError("two rules", place="visual_mean")
-    assert Pages("a", {}).placed(problem)["step"] == "source"
-    assert SourceForm({}).field_at("visual_mean") == "visual_mean"
+    assert WizardErrors("a", {}).for_page(problem)["step"] == "source"
+    assert SourceForm({}).field_for("visual_mean") == "visual_mean"
 
 
 @pytest.mark.parametrize(
@@ -196,10 +197,10 @@ def test_two_rules_in_an_uploaded_file_are_put_right_on_the_first_page():
     ],
 )
 def test_what_is_wrong_with_a_translation_is_put_right_where_it_is_asked_for(place, step, form, field):
-    problem = StudyFileError("This is empty.", place=place)
-    assert Pages("a", {}).placed(problem)["step"] == step
+    problem = StudyFileError("This is empty.", key=place)
+    assert WizardErrors("a", {}).for_page(problem)["step"] == step
     shown = form({}, {})
-    Pages("a", {}, shown).show(problem)
+    WizardErrors("a", {}, shown).add_to_form(problem)
     said = shown.errors[field] if field else shown.non_field_errors()
     assert said[-1].endswith("This is empty.")
 
@@ -600,13 +601,13 @@ def test_another_teams_draft_is_out_of_reach(client, lead):
     setup_services.save(user=lead, name="theirs", document={"title": "Mine"})
     assert client.post(reverse("setup_step", args=["theirs", "open"]), {"make": "1"}).status_code == 404
     with pytest.raises(setup_services.SetupRefused, match="another study named"):
-        setup_services.make(user=lead, name="theirs", document={}, may_name_leads=False)
+        setup_services.save_draft(user=lead, name="theirs", document={}, may_name_leads=False)
     theirs.refresh_from_db()
     assert theirs.title == "theirs"
 
 
 def test_a_draft_made_by_a_file_can_be_changed_by_who_leads_it(client, lead, fill):
-    studies.from_file(file=read_study_text(FILE.replace("title =", 'leads = ["lead"]\ntitle =')), by="x")
+    studies.apply_file(file=read_study_text(FILE.replace("title =", 'leads = ["lead"]\ntitle =')), by="x")
     shown = client.get(reverse("setup_step", args=["from-file", "source"]))
     assert "hat\nkind" in shown.text
     assert fill("consent", {**CONSENT, "text": "Changed."}, "from-file").status_code == 302

@@ -6,13 +6,9 @@ from pathlib import Path
 import pytest
 
 import annotation.studies.study_file
-from annotation.studies.study_file.reading import (
-    FromSource,
-    PageDraw,
-    StudyFileError,
-    read_study_file,
-    read_study_text,
-)
+from annotation.studies.errors import StudyFileError
+from annotation.studies.study_file.reading import read_study_file, read_study_text
+from annotation.studies.study_file.stimuli import PageDraw, SourceDraw
 
 WHOLE = """
 name = "pilot"
@@ -82,7 +78,7 @@ def test_without_strata_three_answers_of_anybody_are_wanted(tmp_path):
 
 def test_attributes_can_be_drawn_from_a_source(tmp_path):
     text = WHOLE.replace('["Sombrero ", "dark  skin"]', '{ source = "seegull-v2", limit = 200 }')
-    assert read_study_file(written(tmp_path, text)).tasks[0].attributes == FromSource("seegull-v2", 200)
+    assert read_study_file(written(tmp_path, text)).tasks[0].attributes == SourceDraw("seegull-v2", 200)
 
 
 def test_attributes_can_stand_in_a_list_beside_the_file(tmp_path):
@@ -213,7 +209,7 @@ def test_the_examples_of_the_documentation_are_study_files(tmp_path):
     rating, depiction = (
         read_study_file(written(tmp_path, part.split("```")[0])) for part in documented.split("```toml\n")[1:]
     )
-    assert rating.tasks[0].attributes == FromSource("seegull-v2", 200)
+    assert rating.tasks[0].attributes == SourceDraw("seegull-v2", 200)
     assert len(rating.tasks[0].strata) == 3
     assert depiction.tasks[0].pages == PageDraw(visual="visual-2026")
     assert depiction.tasks[0].strata == ("any", "any", "gender: not male")
@@ -223,14 +219,11 @@ def test_every_key_of_the_format_is_documented():
     """A key is read by its name in one of these files, and stands in docs/studies.md."""
     readers = Path(annotation.studies.study_file.__file__).parent
     code = "".join(path.read_text(encoding="utf-8") for path in readers.glob("*.py"))
-    asked = set(
-        re.findall(
-            r"\.(?:text|texts|prose|whole|whole_or_none|share|flag|raw|table|tables)\(\s*\"(\w+)\"", code
-        )
-    )
+    methods = "text|text_list|prose|integer|optional_integer|optional_decimal|fraction|boolean|raw|table|tables"
+    keys = set(re.findall(rf"\.(?:{methods})\(\s*\"(\w+)\"", code))
     documented = (readers.parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
-    assert len(asked) > 40
-    assert sorted(key for key in asked if not re.search(rf"\b{key}\b", documented)) == []
+    assert len(keys) > 40
+    assert sorted(key for key in keys if not re.search(rf"\b{key}\b", documented)) == []
 
 
 MORE = (

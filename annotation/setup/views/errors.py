@@ -15,14 +15,14 @@ from django.utils.translation import gettext_lazy
 
 from annotation.models import TaskKind
 from annotation.setup import services
-from annotation.setup.forms.base import Document, StepForm, task_at
+from annotation.setup.forms.base import Document, StepForm, split_task_key
 from annotation.setup.forms.checks import ChecksForm
 from annotation.setup.forms.people import ConsentForm, RecruitmentForm
 from annotation.setup.forms.source import SourceForm
 from annotation.setup.forms.tasks import TasksForm
-from annotation.studies.errors import Place, StudyError, parts, shortened
+from annotation.studies.errors import KeyPath, StudyError, StudyFileError, message_pieces, shortened
 from annotation.studies.study_file.checks import PURPOSES
-from annotation.studies.study_file.reading import StudyFileError, read_study_text
+from annotation.studies.study_file.reading import read_study_text
 
 STEPS = {
     "source": gettext_lazy("What is judged"),
@@ -41,7 +41,7 @@ FORMS: dict[str, type[StepForm]] = {
 }
 
 
-def problem_of(step: str, document: Document) -> StudyError | None:
+def find_error(step: str, document: Document) -> StudyError | None:
     """What is wrong with `document`; None if nothing is. While one page is filled in (`step`), the others
     count as filled in well."""
     whole: Document = {**document}
@@ -56,26 +56,26 @@ def problem_of(step: str, document: Document) -> StudyError | None:
             whole.pop("recruitment", None)
         if step in ("source", "checks"):
             whole.pop("visual_rule", None)
-        others = {"source": _OF_TASKS | _OF_CHECKS, "tasks": _OF_CHECKS}.get(step, frozenset())
-        whole["tasks"] = [_without(others, task) for task in whole.get("tasks", [])]
+        others = {"source": _TASK_KEYS | _CHECK_KEYS, "tasks": _CHECK_KEYS}.get(step, frozenset())
+        whole["tasks"] = [_without_keys(others, task) for task in whole.get("tasks", [])]
         if step != "checks":
             whole.pop("quality", None)
     try:
-        file = read_study_text(services.toml(whole))
+        file = read_study_text(services.to_toml(whole))
     except StudyFileError as error:
         return error
-    return services.problem_of_checks(file=file) if step == "checks" else None
+    return services.find_check_error(file=file) if step == "checks" else None
 
 
-_OF_TASKS = frozenset({"strata", "overlap", "wording", "instructions", "seed", "translations"})
+_TASK_KEYS = frozenset({"strata", "overlap", "wording", "instructions", "seed", "translations"})
 """Keys of a task that the second page fills in."""
-_OF_CHECKS = frozenset({"examples", *PURPOSES})
+_CHECK_KEYS = frozenset({"examples", *PURPOSES})
 """And the third; it fills in the translations of examples, too."""
-_OF_CARE = re.compile(r"translations\.[\w-]+\.support_text\b")
-_CHECKS = re.compile(rf"(?:translations\.[\w-]+\.)?(?:{'|'.join(sorted(_OF_CHECKS))})\b")
+_CARE_KEY = re.compile(r"translations\.[\w-]+\.support_text\b")
+_CHECK_KEY = re.compile(rf"(?:translations\.[\w-]+\.)?(?:{'|'.join(sorted(_CHECK_KEYS))})\b")
 
 
-def _without(keys: frozenset[str], task: Document) -> Document:
+def _without_keys(keys: frozenset[str], task: Document) -> Document:
     kept = {key: value for key, value in task.items() if key not in keys}
     if "examples" in keys and "translations" in kept:
         kept["translations"] = {
@@ -86,7 +86,7 @@ def _without(keys: frozenset[str], task: Document) -> Document:
 
 
 @dataclass(frozen=True)
-class Pages:
+class WizardErrors:
     """The pages on which the study `name` is set up. `form`: that of the page being shown, if it has one."""
 
     name: str
@@ -94,39 +94,39 @@ class Pages:
     form: StepForm | None = None
     may_name_leads: bool = False
 
-    def placed(self, error: StudyError) -> dict[str, str]:
+    def for_page(self, error: StudyError) -> dict[str, str]:
         """What is wrong, and the page on which it is put right."""
-        return {"text": self._said(error), "step": _step_of(error.place, self.document)}
+        return {"text": self._message(error), "step": step_of(error.key, self.document)}
 
-    def show(self, error: StudyError) -> None:
+    def add_to_form(self, error: StudyError) -> None:
         """Say what is wrong beside its field; else beside the first field of this page that it speaks of."""
         form = self.form
         assert form is not None
-        places = [error.place, *(each for each in error.details.values() if isinstance(each, Place))]
-        beside = next((field for place in places if (field := form.field_at(place))), None)
-        form.add_error(beside, self._said(error, beside=beside))
+        places = [error.key, *(each for each in error.details.values() if isinstance(each, KeyPath))]
+        beside = next((field for place in places if (field := form.field_for(place))), None)
+        form.add_error(beside, self._message(error, beside=beside))
 
-    def _said(self, error: StudyError, *, beside: str | None = None) -> SafeString:
+    def _message(self, error: StudyError, *, beside: str | None = None) -> SafeString:
         """The words of the pages, with a link to each field they name. `beside`: the field that they are said
         beside, which need not be named."""
-        words = _(error.words)
-        own = self.form is not None and beside is not None and self.form.field_at(error.place) == beside
-        it: object = f"'{_typed(error.value)}'" if error.has_value else error.place
-        begin, *rest = parts(words, {"it": it, **error.details})
-        pieces = [self._link(each, beside=beside) if isinstance(each, Place) else each for each in rest]
+        words = _(error.page_message)
+        own = self.form is not None and beside is not None and self.form.field_for(error.key) == beside
+        it: object = f"'{_as_typed(error.value)}'" if error.has_value else error.key
+        begin, *rest = message_pieces(words, {"it": it, **error.details})
+        pieces = [self._link(each, beside=beside) if isinstance(each, KeyPath) else each for each in rest]
         said = format_html_join("", "{}", [(capfirst(str(begin)),), *((each,) for each in pieces)])
-        if own or not error.place or ("%(it)s" in words and not error.has_value):
+        if own or not error.key or ("%(it)s" in words and not error.has_value):
             return said
-        return format_html("{}: {}", self._link(error.place, beside=beside, begins=True), said)
+        return format_html("{}: {}", self._link(error.key, beside=beside, begins=True), said)
 
-    def _link(self, place: Place, *, beside: str | None, begins: bool = False) -> SafeString:
+    def _link(self, place: KeyPath, *, beside: str | None, begins: bool = False) -> SafeString:
         """The field that asks for `place`, by its label; and its page, where it is on another. `begins`: a
         sentence begins with it."""
-        step = _step_of(place, self.document)
+        step = step_of(place, self.document)
         here = isinstance(self.form, FORMS[step])
         form = self.form if self.form is not None and here else self._form(step)
-        anchor, label = form.named(place)
-        kind, _rest = task_at(self.document, place)
+        anchor, label = form.anchor_and_label(place)
+        kind, _rest = split_task_key(self.document, place)
         if label:
             text = _("“%(field)s”") % {"field": label} + (f" ({_(TaskKind(kind).label)})" if kind else "")
             if not here:
@@ -134,7 +134,7 @@ class Pages:
         else:
             text = _("the page “%(page)s”") % {"page": STEPS[step]}
             text = capfirst(text) if begins else text
-        if here and beside is not None and form.field_at(place) == beside:
+        if here and beside is not None and form.field_for(place) == beside:
             return format_html("{}", text)
         url = "" if here else reverse("setup_step", args=[self.name, step])
         return format_html('<a href="{}#{}">{}</a>', url, anchor, text)
@@ -145,25 +145,22 @@ class Pages:
         return FORMS[step](self.document)
 
 
-def _step_of(place: str, document: Document) -> str:
+def step_of(place: str, document: Document) -> str:
     """The page on which `place` is filled in."""
-    kind, rest = task_at(document, place)
-    if place.startswith(("consent", "care")) or _OF_CARE.match(place):
+    kind, rest = split_task_key(document, place)
+    if place.startswith(("consent", "care")) or _CARE_KEY.match(place):
         return "consent"
     if place.startswith(("recruitment", "questions")):
         return "recruitment"
-    if place.startswith("quality") or _CHECKS.match(rest):
+    if place.startswith("quality") or _CHECK_KEY.match(rest):
         return "checks"
-    if kind and rest.partition("[")[0].partition(".")[0] in _OF_TASKS:
+    if kind and rest.partition("[")[0].partition(".")[0] in _TASK_KEYS:
         return "tasks"
     return "source"
 
 
-def _typed(value: Any) -> str:
+def _as_typed(value: Any) -> str:
     """A value of a study file as somebody would type it."""
     if isinstance(value, list | tuple):
         return shortened(", ".join(str(each) for each in value))
     return shortened(str(value))
-
-
-__all__ = ["FORMS", "STEPS", "Pages", "problem_of"]
