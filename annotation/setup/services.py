@@ -65,7 +65,7 @@ def save(*, user: User, name: str, document: Mapping[str, Any]) -> None:
     def put(kept: dict[str, Document]) -> None:
         if name not in kept and len(kept) >= MOST_DRAFTS:
             raise SetupRefused(
-                _("You are setting up %(number)d studies already. Discard one first.")
+                _("You are already setting up %(number)d studies. Discard one first.")
                 % {"number": MOST_DRAFTS}
             )
         kept[name] = dict(document)
@@ -114,8 +114,8 @@ def save_draft(
             raise SetupRefused(
                 "leads: only an administrator can make others leads. Leave them out.",
                 page_message=gettext_noop(
-                    "The study file names other leads, which only an administrator may do. Take them out of "
-                    "the file, and upload it again."
+                    "The study file names other leads, which only an administrator can do. "
+                    "Remove them from the file and upload it again."
                 ),
             )
         file = read_study_text(to_toml({**document, "name": name, "leads": sorted(leads)}))

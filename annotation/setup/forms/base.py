@@ -28,13 +28,13 @@ class NewStudyForm(forms.Form):
     """The first two words of a new study."""
 
     title = forms.CharField(
-        label=_("Title"), max_length=200, help_text=_("What annotators read, e.g. 'What can a picture show?'")
+        label=_("Title"), max_length=200, help_text=_("Shown to annotators, e.g. 'What can a picture show?'")
     )
     name = forms.CharField(
         label=_("Short name"),
         max_length=80,
         help_text=_(
-            "Used in URLs and commands; cannot be changed later. Small letters, digits, - and _ only."
+            "Used in URLs and commands; cannot be changed later. Lowercase letters, digits, - and _ only."
         ),
     )
 
@@ -42,7 +42,7 @@ class NewStudyForm(forms.Form):
         name: str = self.cleaned_data["name"].strip()
         if not NAME.fullmatch(name):
             raise forms.ValidationError(
-                _("It may hold small letters, digits, '-' and '_' only, e.g. 'visual-2026'.")
+                _("Use only lowercase letters, digits, '-' and '_', e.g. 'visual-2026'.")
             )
         return name
 

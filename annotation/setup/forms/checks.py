@@ -29,7 +29,7 @@ from annotation.studies.study_file.checks import PURPOSES
 from annotation.studies.study_file.table import LARGEST_NUMBER
 
 _PURPOSES = (
-    ("training", _("Training: comes first and says whether it was right")),
+    ("training", _("Training: comes first and tells annotators whether they were right")),
     ("gold", _("Gold item: mixed in, looks like any other")),
     ("attention", _("Attention check: mixed in, looks like any other")),
 )
@@ -43,18 +43,20 @@ class ChecksForm(ExamplesForm):
     _FIELDS_PER_CHECK = 11  # with every label of the longest scale chosen
     KEYS = {r"quality\.training_pass": "training_pass", r"quality\.gold_rate": "gold_rate"}
     training_pass = forms.FloatField(
-        label=_("Training items to get right, in per cent"),
+        label=_("Training items to answer correctly, in per cent"),
         required=False,
         min_value=0,
         max_value=100,
-        help_text=_("Who gets fewer right is thanked and does not go on. Empty: everybody goes on."),
+        help_text=_(
+            "Annotators below this share are thanked and cannot continue. If empty, everyone continues."
+        ),
     )
     gold_rate = forms.FloatField(
-        label=_("Gold items and attention checks for each hundred items"),
+        label=_("Gold items and attention checks per hundred items"),
         required=False,
         min_value=0,
         max_value=50,
-        help_text=_("At most 50. Empty: none are mixed in."),
+        help_text=_("At most 50. If empty, none are mixed in."),
     )
 
     def add_fields(self) -> None:
@@ -100,8 +102,8 @@ class ChecksForm(ExamplesForm):
                     "group": _("Write the identity group."),
                     "attribute": _("Write the attribute."),
                     "image": _("Write the number of the image."),
-                    "shown": _("List what is shown."),
-                    "expected": _("Choose at least one right answer."),
+                    "shown": _("List the attributes shown."),
+                    "expected": _("Choose at least one correct answer."),
                 }
                 if kind == TaskKind.DEPICTION:
                     del wanted["expected"]  # none of them: none of the above
@@ -111,7 +113,11 @@ class ChecksForm(ExamplesForm):
                         self.add_error(field, words)
                 if said.get(f"{name}_feedback") and said.get(f"{name}_purpose") in ("gold", "attention"):
                     self.add_error(
-                        f"{name}_feedback", _("Only training items answer back: nobody may tell the others.")
+                        f"{name}_feedback",
+                        _(
+                            "Only training items give feedback, so that annotators cannot "
+                            "recognise the others."
+                        ),
                     )
             self.clean_examples(kind, task)
         return said
@@ -200,17 +206,17 @@ class ChecksForm(ExamplesForm):
     def _add_check(self, name: str, task: Document) -> None:
         kind = task["kind"]
         self.fields[f"{name}_purpose"] = forms.ChoiceField(
-            label=_("What it is for"), choices=_PURPOSES, required=False
+            label=_("Purpose"), choices=_PURPOSES, required=False
         )
         if kind == TaskKind.DEPICTION or "associations" in task:
             self.fields[f"{name}_group"] = _text_with_suggestions(_("Identity group"), 120, f"{kind}-groups")
         if kind == TaskKind.DEPICTION:
             self.fields[f"{name}_image"] = forms.IntegerField(
-                label=_("Number of its image"), required=False, min_value=1, max_value=LARGEST_NUMBER
+                label=_("Image number"), required=False, min_value=1, max_value=LARGEST_NUMBER
             )
             for part, label, hint in (
-                ("shown", _("Attributes shown, one a line"), ""),
-                ("expected", _("Those that are right, one a line"), _("Empty: none of the above.")),
+                ("shown", _("Attributes shown, one per line"), ""),
+                ("expected", _("Correct attributes, one per line"), _("If empty: none of the above.")),
             ):
                 self.fields[f"{name}_{part}"] = forms.CharField(
                     label=label, required=False, widget=forms.Textarea(attrs={"rows": 3}), help_text=hint
@@ -220,17 +226,17 @@ class ChecksForm(ExamplesForm):
                 _("Attribute"), 200, f"{kind}-attributes"
             )
             self.fields[f"{name}_expected"] = forms.MultipleChoiceField(
-                label=_("Right answers"),
+                label=_("Correct answers"),
                 required=False,
                 choices=[(label.name, _now(label.name)) for label in scales.SCALES[kind]],
                 widget=forms.CheckboxSelectMultiple,
             )
         self.fields[f"{name}_feedback"] = forms.CharField(
-            label=_("What is said after the answer, training only"),
+            label=_("Feedback after the answer (training only)"),
             required=False,
             widget=forms.Textarea(attrs={"rows": 2}),
         )
-        self.fields[f"{name}_out"] = forms.BooleanField(label=_("Take this item out"), required=False)
+        self.fields[f"{name}_out"] = forms.BooleanField(label=_("Remove this item"), required=False)
 
     def _check_row(self, name: str) -> dict[str, Any]:
         parts = ("purpose", "group", "image", "attribute", "shown")

@@ -36,7 +36,7 @@ class ExamplesForm(StepForm):
         for number in self.rows(kind, "example"):
             name = f"{kind}_example_{number}"
             if any(said.get(f"{name}_{part}{end}") for part in _EXAMPLE for end in self.suffixes(task)):
-                for part, words in (("text", _("Write the example.")), ("answer", _("Write its answer."))):
+                for part, words in (("text", _("Write the example.")), ("answer", _("Write the answer."))):
                     if not said.get(f"{name}_{part}"):
                         self.add_error(f"{name}_{part}", words)
 
@@ -46,7 +46,7 @@ class ExamplesForm(StepForm):
         return ["", *(f"_{code}" for code, _name in languages() if code in task.get("translations", {}))]
 
     def add_example(self, name: str, task: Document) -> None:
-        labels = {"text": _("Example"), "answer": _("Its answer"), "why": _("Why")}
+        labels = {"text": _("Example"), "answer": _("Answer"), "why": _("Why")}
         for end in self.suffixes(task):
             attrs = {"lang": end[1:], "dir": "auto"} if end else {}
             for part, label in labels.items():

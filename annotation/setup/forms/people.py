@@ -43,35 +43,36 @@ class ConsentForm(StepForm):
         label=_("Consent text"),
         widget=forms.Textarea(attrs={"rows": 10}),
         help_text=_(
-            "Who asks, what for, what is kept and published, that taking part is voluntary and how to "
-            "withdraw. Empty lines part paragraphs."
+            "Say who runs the study and why, what is stored and published, that taking "
+            "part is voluntary, and how to withdraw. Separate paragraphs with an empty "
+            "line."
         ),
     )
     content_warning = forms.CharField(
         label=_("Content warning"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("Read first, before the consent text."),
+        help_text=_("Shown before the consent text."),
     )
     support_text = forms.CharField(
-        label=_("Where people who are upset find help"),
+        label=_("Support for people who are upset"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text=_("One click away on every page of the study."),
     )
-    blur_images = forms.BooleanField(label=_("Keep images blurred until they are revealed"), required=False)
+    blur_images = forms.BooleanField(label=_("Blur images until annotators reveal them"), required=False)
     break_after = forms.IntegerField(
-        label=_("Offer a break after so many minutes"),
+        label=_("Offer a break after this many minutes"),
         min_value=0,
         max_value=HIGHEST_COUNT,
         help_text=_("0: never."),
     )
     session_cap = forms.IntegerField(
-        label=_("Most items in one session"),
+        label=_("Maximum number of items per session"),
         required=False,
         min_value=1,
         max_value=LARGEST_NUMBER,
-        help_text=_("Empty: no limit."),
+        help_text=_("If empty: no limit."),
     )
 
     def add_fields(self) -> None:
@@ -87,7 +88,7 @@ class ConsentForm(StepForm):
                 widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 4}),
             )
             self.fields[f"support_text_{code}"] = forms.CharField(
-                label=_("Where people who are upset find help, in %(language)s") % {"language": name},
+                label=_("Support for people who are upset, in %(language)s") % {"language": name},
                 required=False,
                 widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 4}),
             )
@@ -161,7 +162,7 @@ class _URLField(forms.URLField):
 _LABELS = {
     "field": _("Short name"),
     "label": _("Question"),
-    "choices": _("Choices, one a line; none: own words"),
+    "choices": _("Choices, one per line; empty for free text"),
 }
 _LABELS_BY_LANGUAGE = {
     "label": _("Question in %(language)s"),
@@ -184,21 +185,21 @@ class RecruitmentForm(StepForm):
     }
     _PARAMETER = rf"^{PARAMETER_PATTERN}\Z"
     self_enrol = forms.BooleanField(
-        label=_("Everybody with an account may take part"),
+        label=_("Anyone with an account can take part"),
         required=False,
-        help_text=_("Otherwise only who has an invitation link or comes from a crowd platform."),
+        help_text=_("Otherwise only people with an invitation link or from a crowd platform."),
     )
     completion_code = forms.CharField(label=_("Completion code"), required=False, max_length=80)
     completion_url = _URLField(
-        label=_("Completion address"),
+        label=_("Completion URL"),
         required=False,
         max_length=300,
         assume_scheme="https",
         help_text=_("Where people go at the end, e.g. https://app.prolific.com/submissions/complete?cc=C0DE"),
     )
-    participant = forms.RegexField(_PARAMETER, label=_("Name of the participant’s parameter"), max_length=80)
-    study = forms.RegexField(_PARAMETER, label=_("Name of the study’s parameter"), max_length=80)
-    session = forms.RegexField(_PARAMETER, label=_("Name of the session’s parameter"), max_length=80)
+    participant = forms.RegexField(_PARAMETER, label=_("Participant parameter"), max_length=80)
+    study = forms.RegexField(_PARAMETER, label=_("Study parameter"), max_length=80)
+    session = forms.RegexField(_PARAMETER, label=_("Session parameter"), max_length=80)
 
     def initial_from(self, document: Document) -> dict[str, Any]:
         recruitment = document.get("recruitment", {})
@@ -257,19 +258,22 @@ class RecruitmentForm(StepForm):
                 continue
             if len(field) > 30 or not re.fullmatch(QUESTION_FIELD_PATTERN, field):
                 self._question_errors[number] = str(
-                    _("The short name begins with a small letter and holds small letters, digits and '_'.")
+                    _(
+                        "A short name starts with a lowercase letter and contains only "
+                        "lowercase letters, digits and '_'."
+                    )
                 )
             elif field in asked:
-                self._question_errors[number] = str(_("There is another question of that short name."))
+                self._question_errors[number] = str(_("Another question has this short name."))
             elif "label" not in question:
-                self._question_errors[number] = str(_("Write the question itself."))
+                self._question_errors[number] = str(_("Write the question."))
             elif problem := _translation_problem(question, in_languages):
                 self._question_errors[number] = problem
             else:
                 asked[field] = {"field": field, **question}
                 put(asked[field], "translations", row["others"] | _without_empty(in_languages))
         if self._question_errors:
-            raise forms.ValidationError(_("Please look at the questions again."))
+            raise forms.ValidationError(_("Please check the questions."))
         self.cleaned_data["questions"] = list(asked.values())
         return self.cleaned_data
 
@@ -313,7 +317,8 @@ def _translation_problem(question: Document, in_languages: dict[str, Document]) 
             return str(_("Write the question in %s as well.") % name)
         if said and there != wanted:
             words = _(
-                "Choices in %(language)s: %(there)d, in English: %(wanted)d. Give as many, in the same order."
+                "Choices in %(language)s: %(there)d, in English: %(wanted)d. Give the same "
+                "number, in the same order."
             )
             return str(words % {"language": name, "there": there, "wanted": wanted})
     return ""

@@ -24,20 +24,18 @@ class RulesForm(StepForm):
         r"visual_rule": "visual_rule",
         r"visual_mean": "visual_mean",
     }
-    rule_source = forms.ChoiceField(
-        label=_("Associations that count as stereotypes come from"), required=False
-    )
+    rule_source = forms.ChoiceField(label=_("Source of the stereotypes"), required=False)
     pool = forms.ChoiceField(
         label=_("Whose votes count"),
         choices=[(Pool.IN_REGION, _("in-region")), (Pool.OUT_REGION, _("out-region"))],
     )
-    threshold = forms.IntegerField(label=_("At least so many votes"), min_value=1, max_value=HIGHEST_COUNT)
+    threshold = forms.IntegerField(label=_("Minimum number of votes"), min_value=1, max_value=HIGHEST_COUNT)
     visual_rule = forms.IntegerField(
-        label=_("An attribute is visual if so many agree"),
+        label=_("An attribute is visual if at least this many agree"),
         required=False,
         min_value=1,
         max_value=HIGHEST_COUNT,
-        help_text=_("Both empty: all who rated it have to agree."),
+        help_text=_("If both are empty, everyone who rated it must agree."),
     )
     visual_mean = forms.FloatField(
         label=_("Or if its mean score is at least"),

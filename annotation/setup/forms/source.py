@@ -62,15 +62,15 @@ class SourceForm(RulesForm):
         ("image_set", "image_set"),
         ("page_size", "page_size"),
     )
-    title = forms.CharField(label=_("Title"), max_length=LONGEST_TITLE, help_text=_("What annotators read."))
+    title = forms.CharField(label=_("Title"), max_length=LONGEST_TITLE, help_text=_("Shown to annotators."))
     contact = forms.CharField(
         label=_("Contact"), max_length=200, help_text=_("Whom annotators can write to; shown on every page.")
     )
     description = forms.CharField(
-        label=_("What it is about"), required=False, widget=forms.Textarea(attrs={"rows": 3})
+        label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3})
     )
     leads = forms.CharField(
-        label=_("Leads"), required=False, help_text=_("User names of who leads it, parted by commas.")
+        label=_("Leads"), required=False, help_text=_("User names of the leads, separated by commas.")
     )
 
     def __init__(self, document: Document, data: Any = None, *, may_name_leads: bool = False) -> None:
@@ -93,7 +93,7 @@ class SourceForm(RulesForm):
                 widget=forms.TextInput(attrs={"lang": code, "dir": "auto"}),
             )
             self.fields[f"description_{code}"] = forms.CharField(
-                label=_("What it is about, in %(language)s") % {"language": name},
+                label=_("Description in %(language)s") % {"language": name},
                 required=False,
                 widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 3}),
             )
@@ -143,11 +143,14 @@ class SourceForm(RulesForm):
         if self.kept(kind):
             return
         if not said.get("rule_source"):
-            self.add_error("rule_source", _("Images are judged for stereotypes: say whose."))
+            self.add_error(
+                "rule_source", _("Choose the source of the stereotypes that images are judged for.")
+            )
         visual, words = said.get(f"{kind}_visual"), split_lines(said.get(f"{kind}_visual_words") or "")
         if visual and words:
             self.add_error(
-                f"{kind}_visual_words", _("Say how they are found or list them here, but not both.")
+                f"{kind}_visual_words",
+                _("Choose how visual attributes are found, or list them here, but not both."),
             )
         elif not visual and not words and f"{kind}_visual" not in self.errors:
             self.add_error(f"{kind}_visual_words", _("List the visual attributes."))
@@ -160,7 +163,7 @@ class SourceForm(RulesForm):
             self.add_error(f"{kind}_words", _("Choose a resource or list attributes, not both."))
         elif by_group and words:
             self.add_error(
-                f"{kind}_words", _("Attributes of identity groups come from a resource; list none here.")
+                f"{kind}_words", _("Attributes of identity groups come from a resource. Leave this empty.")
             )
         elif not source and not words:
             self.add_error(f"{kind}_source", _("Choose a resource, or list what is to be judged."))
@@ -174,7 +177,7 @@ class SourceForm(RulesForm):
             self.add_error(f"{kind}_pairs", error)
             return
         if pairs and not by_group:
-            self.add_error(f"{kind}_pairs", _("Pairs are about attributes of identity groups: choose those."))
+            self.add_error(f"{kind}_pairs", _("Pairs can only be used with attributes of identity groups."))
         elif pairs and (said.get(f"{kind}_limit") or split_lines(said.get(f"{kind}_groups") or "")):
             self.add_error(
                 f"{kind}_pairs", _("List the pairs, or choose by groups and number, but not both.")

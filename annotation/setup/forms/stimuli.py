@@ -31,7 +31,7 @@ def task_fields(kind: str, *, sources: Choices, sets: Choices, rated: Choices) -
     """End of its name -> field, in the order of the page. `rated`: studies that asked what is visual."""
     found = _image_fields(sets, rated) if kind == TaskKind.DEPICTION else _resource_fields(sources)
     if kind in (TaskKind.VISUAL_NATURE, TaskKind.OFFENSIVENESS):
-        found["words"] = _list(_("Or these attributes, one a line"), rows=4)
+        found["words"] = _list(_("Or these attributes, one per line"), rows=4)
     if kind == TaskKind.OFFENSIVENESS:
         found["of"] = forms.ChoiceField(
             label=_("About"),
@@ -43,11 +43,11 @@ def task_fields(kind: str, *, sources: Choices, sets: Choices, rated: Choices) -
         )
     if kind != TaskKind.VISUAL_NATURE:
         found["groups"] = _list(
-            _("Only these identity groups, one a line"), rows=2, help_text=_("Empty: all there are.")
+            _("Only these identity groups, one per line"), rows=2, help_text=_("If empty: all of them.")
         )
     if kind in (TaskKind.PREVALENCE, TaskKind.OFFENSIVENESS):
         found["pairs"] = _list(
-            _("Or only these pairs of the resource, one a line"),
+            _("Or only these pairs of the resource, one per line"),
             rows=4,
             help_text=_("Identity group, colon, attribute, e.g. 'Mexican: sombrero'."),
         )
@@ -56,7 +56,7 @@ def task_fields(kind: str, *, sources: Choices, sets: Choices, rated: Choices) -
 
 def _image_fields(sets: Choices, rated: Choices) -> dict[str, forms.Field]:
     visual = [
-        (_ALL_VISUAL, _("take every attribute for visual")),
+        (_ALL_VISUAL, _("treat every attribute as visual")),
         *((name, _("as rated in: %s") % title) for name, title in rated),
         (_LISTED, _("only those listed here")),
     ]
@@ -65,13 +65,13 @@ def _image_fields(sets: Choices, rated: Choices) -> dict[str, forms.Field]:
             label=_("Image set"), required=False, choices=[("", _("– choose –")), *sets]
         ),
         "visual": forms.ChoiceField(label=_("Visual attributes"), required=False, choices=visual),
-        "visual_words": _list(_("These attributes, one a line"), rows=4),
+        "visual_words": _list(_("These attributes, one per line"), rows=4),
         "page_size": forms.IntegerField(
-            label=_("Options on a page"),
+            label=_("Options per page"),
             min_value=2,
             max_value=20,
             required=False,
-            help_text=_("None of the above included."),
+            help_text=_("Including “none of the above”."),
         ),
         "allow_fewer": forms.BooleanField(
             label=_("Allow fewer random attributes than stereotypes"), required=False
@@ -85,11 +85,11 @@ def _resource_fields(sources: Choices) -> dict[str, forms.Field]:
             label=_("Resource"), required=False, choices=[("", _("– choose –")), *sources]
         ),
         "limit": forms.IntegerField(
-            label=_("How many, drawn at random"),
+            label=_("Number drawn at random"),
             required=False,
             min_value=1,
             max_value=LARGEST_NUMBER,
-            help_text=_("Empty: all there are."),
+            help_text=_("If empty: all of them."),
         ),
     }
 

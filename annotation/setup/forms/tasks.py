@@ -33,11 +33,11 @@ class TasksForm(StepForm):
     def add_fields(self) -> None:
         for kind, task in tasks_by_kind(self.document).items():
             self.fields[f"{kind}_strata"] = forms.CharField(
-                label=_("Whose answers each item gets, one a line"),
+                label=_("Quotas, one line per answer"),
                 widget=forms.Textarea(
                     attrs={"rows": max(4, len(task.get("strata", [])) + 1), "spellcheck": "false"}
                 ),
-                help_text=_("So many lines, so many answers an item. Write 'any' for anybody."),
+                help_text=_("The number of lines is the number of answers per item. Write 'any' for anyone."),
             )
             self.fields[f"{kind}_wording"] = forms.CharField(
                 label=_("Wording"),
@@ -45,7 +45,7 @@ class TasksForm(StepForm):
                 widget=forms.Textarea(
                     attrs={"rows": 2, "data-wording": f"{kind}-en", "data-default": default_wording(task)}
                 ),
-                help_text=_("Empty: %s") % default_wording(task),
+                help_text=_("If empty: %s") % default_wording(task),
             )
             self.fields[f"{kind}_instructions"] = forms.CharField(
                 label=_("Instructions"), required=False, widget=forms.Textarea(attrs={"rows": 4})
@@ -54,7 +54,7 @@ class TasksForm(StepForm):
                 label=_("Seed"),
                 min_value=0,
                 max_value=LARGEST_SEED,
-                help_text=_("Decides draws and order; the same seed gives the same study."),
+                help_text=_("Determines random draws and order. The same seed gives the same study."),
             )
             for code, name in languages():
                 self.fields[f"{kind}_wording_{code}"] = forms.CharField(
@@ -149,16 +149,16 @@ def _usual_strata(task: Document) -> Iterable[str]:
 def _problem(text: str, *, task: Document, questions: list[Document]) -> str:
     """Why `text` is no stratum of this task; empty if it is one."""
     if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.LONGEST:
-        return str(_("'%(text)s…' is over 120 characters.") % {"text": text[:40]})
+        return str(_("'%(text)s…' is longer than 120 characters.") % {"text": text[:40]})
     names_group = task["kind"] == TaskKind.DEPICTION or "associations" in task
     if strata.by_group(text) and not names_group:
-        return str(_("'%(text)s' needs identity groups, and this task names none.") % {"text": text})
+        return str(_("'%(text)s' needs identity groups, but this task has none.") % {"text": text})
     fields = [*ProfileField.values, *(each.get("field", "") for each in questions)]
     try:
         strata.parse(text, fields=fields, unresolved=True)
     except ValueError:
         words = _(
-            "'%(text)s' is not understood. Write 'any', 'origin: Asia' or 'gender: not male', "
+            "'%(text)s' is not a quota. Write 'any', 'origin: Asia' or 'gender: not male', "
             "with one of: %(fields)s."
         )
         return str(words % {"text": text, "fields": ", ".join(fields)})

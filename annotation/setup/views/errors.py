@@ -1,4 +1,4 @@
-"""What is still wrong with a study being set up: in which field of which page, in the words of the pages."""
+"""Errors of a study that is being set up: the page and the field they belong to, and a message with links."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ STEPS = {
     "tasks": gettext_lazy("How it is asked"),
     "checks": gettext_lazy("Examples and checks"),
     "consent": gettext_lazy("Consent and care"),
-    "recruitment": gettext_lazy("Getting people in"),
-    "open": gettext_lazy("Check and open"),
+    "recruitment": gettext_lazy("Recruitment"),
+    "open": gettext_lazy("Review and open"),
 }
 FORMS: dict[str, type[StepForm]] = {
     "source": SourceForm,
@@ -42,8 +42,8 @@ FORMS: dict[str, type[StepForm]] = {
 
 
 def find_error(step: str, document: Document) -> StudyError | None:
-    """What is wrong with `document`; None if nothing is. While one page is filled in (`step`), the others
-    count as filled in well."""
+    """The first error in `document`, or None. With `step`, only the keys of that page are checked: valid
+    values stand in for those of the other pages."""
     whole: Document = {**document}
     if step:
         whole = {"title": "-", "contact": "-", "name": "a", **whole}
@@ -68,9 +68,9 @@ def find_error(step: str, document: Document) -> StudyError | None:
 
 
 _TASK_KEYS = frozenset({"strata", "overlap", "wording", "instructions", "seed", "translations"})
-"""Keys of a task that the second page fills in."""
+"""Keys of a task on the page "How it is asked"."""
 _CHECK_KEYS = frozenset({"examples", *PURPOSES})
-"""And the third; it fills in the translations of examples, too."""
+"""Keys of a task on the page "Examples and checks", which also has the translations of examples."""
 _CARE_KEY = re.compile(r"translations\.[\w-]+\.support_text\b")
 _CHECK_KEY = re.compile(rf"(?:translations\.[\w-]+\.)?(?:{'|'.join(sorted(_CHECK_KEYS))})\b")
 
@@ -79,15 +79,19 @@ def _without_keys(keys: frozenset[str], task: Document) -> Document:
     kept = {key: value for key, value in task.items() if key not in keys}
     if "examples" in keys and "translations" in kept:
         kept["translations"] = {
-            language: {key: text for key, text in said.items() if key != "examples"}
-            for language, said in kept["translations"].items()
+            language: {key: text for key, text in texts.items() if key != "examples"}
+            for language, texts in kept["translations"].items()
         }
     return kept
 
 
+_NOUNS = {"consent": gettext_lazy("the consent text"), "consent.text": gettext_lazy("the consent text")}
+"""Key -> the words of a link to its field, where the field's label does not fit into a sentence."""
+
+
 @dataclass(frozen=True)
 class WizardErrors:
-    """The pages on which the study `name` is set up. `form`: that of the page being shown, if it has one."""
+    """Shows errors on the setup pages of the study `name`. `form`: that of the current page, if it has one."""
 
     name: str
     document: Document
@@ -95,46 +99,48 @@ class WizardErrors:
     may_name_leads: bool = False
 
     def for_page(self, error: StudyError) -> dict[str, str]:
-        """What is wrong, and the page on which it is put right."""
-        return {"text": self._message(error), "step": step_of(error.key, self.document)}
+        """The message, and the step on which to fix the error."""
+        return {"text": self._message(error), "step": _step_of(error.key, self.document)}
 
     def add_to_form(self, error: StudyError) -> None:
-        """Say what is wrong beside its field; else beside the first field of this page that it speaks of."""
+        """Add the message to its field, or else to the first field of this page that it mentions."""
         form = self.form
         assert form is not None
-        places = [error.key, *(each for each in error.details.values() if isinstance(each, KeyPath))]
-        beside = next((field for place in places if (field := form.field_for(place))), None)
-        form.add_error(beside, self._message(error, beside=beside))
+        keys = [error.key, *(each for each in error.details.values() if isinstance(each, KeyPath))]
+        field = next((name for key in keys if (name := form.field_for(key))), None)
+        form.add_error(field, self._message(error, field=field))
 
-    def _message(self, error: StudyError, *, beside: str | None = None) -> SafeString:
-        """The words of the pages, with a link to each field they name. `beside`: the field that they are said
-        beside, which need not be named."""
-        words = _(error.page_message)
-        own = self.form is not None and beside is not None and self.form.field_for(error.key) == beside
+    def _message(self, error: StudyError, *, field: str | None = None) -> SafeString:
+        """The translated message, with a link to each field it mentions except `field`, beside which it is
+        shown."""
+        template = _(error.page_message)
+        own = self.form is not None and field is not None and self.form.field_for(error.key) == field
         it: object = f"'{_as_typed(error.value)}'" if error.has_value else error.key
-        begin, *rest = message_pieces(words, {"it": it, **error.details})
-        pieces = [self._link(each, beside=beside) if isinstance(each, KeyPath) else each for each in rest]
-        said = format_html_join("", "{}", [(capfirst(str(begin)),), *((each,) for each in pieces)])
-        if own or not error.key or ("%(it)s" in words and not error.has_value):
-            return said
-        return format_html("{}: {}", self._link(error.key, beside=beside, begins=True), said)
+        first, *rest = message_pieces(template, {"it": it, **error.details})
+        linked = [self._link(each, field=field) if isinstance(each, KeyPath) else each for each in rest]
+        message = format_html_join("", "{}", [(capfirst(str(first)),), *((each,) for each in linked)])
+        if own or not error.key or ("%(it)s" in template and not error.has_value):
+            return message
+        return format_html("{}: {}", self._link(error.key, field=field, begins=True), message)
 
-    def _link(self, place: KeyPath, *, beside: str | None, begins: bool = False) -> SafeString:
-        """The field that asks for `place`, by its label; and its page, where it is on another. `begins`: a
-        sentence begins with it."""
-        step = step_of(place, self.document)
+    def _link(self, key: KeyPath, *, field: str | None, begins: bool = False) -> SafeString:
+        """A link to the field of `key`, named by its label, and by its page if that is another one. No link
+        to `field`, beside which it is shown. `begins`: the link begins a sentence."""
+        step = _step_of(key, self.document)
         here = isinstance(self.form, FORMS[step])
         form = self.form if self.form is not None and here else self._form(step)
-        anchor, label = form.anchor_and_label(place)
-        kind, _rest = split_task_key(self.document, place)
-        if label:
+        anchor, label = form.anchor_and_label(key)
+        kind, _rest = split_task_key(self.document, key)
+        if key in _NOUNS and not begins:
+            text = str(_NOUNS[key])
+        elif label:
             text = _("“%(field)s”") % {"field": label} + (f" ({_(TaskKind(kind).label)})" if kind else "")
             if not here:
                 text = _("%(field)s on the page “%(page)s”") % {"field": text, "page": STEPS[step]}
         else:
             text = _("the page “%(page)s”") % {"page": STEPS[step]}
             text = capfirst(text) if begins else text
-        if here and beside is not None and form.field_for(place) == beside:
+        if here and field is not None and form.field_for(key) == field:
             return format_html("{}", text)
         url = "" if here else reverse("setup_step", args=[self.name, step])
         return format_html('<a href="{}#{}">{}</a>', url, anchor, text)
@@ -145,14 +151,14 @@ class WizardErrors:
         return FORMS[step](self.document)
 
 
-def step_of(place: str, document: Document) -> str:
-    """The page on which `place` is filled in."""
-    kind, rest = split_task_key(document, place)
-    if place.startswith(("consent", "care")) or _CARE_KEY.match(place):
+def _step_of(key: str, document: Document) -> str:
+    """The step whose page has the field for `key`."""
+    kind, rest = split_task_key(document, key)
+    if key.startswith(("consent", "care")) or _CARE_KEY.match(key):
         return "consent"
-    if place.startswith(("recruitment", "questions")):
+    if key.startswith(("recruitment", "questions")):
         return "recruitment"
-    if place.startswith("quality") or _CHECK_KEY.match(rest):
+    if key.startswith("quality") or _CHECK_KEY.match(rest):
         return "checks"
     if kind and rest.partition("[")[0].partition(".")[0] in _TASK_KEYS:
         return "tasks"
@@ -160,7 +166,7 @@ def step_of(place: str, document: Document) -> str:
 
 
 def _as_typed(value: Any) -> str:
-    """A value of a study file as somebody would type it."""
+    """A value of a study file as it would be typed into a field."""
     if isinstance(value, list | tuple):
         return shortened(", ".join(str(each) for each in value))
     return shortened(str(value))

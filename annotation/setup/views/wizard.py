@@ -182,7 +182,7 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
             if opening:
                 messages.success(request, _("The study is open."))
                 return redirect("invitations", name=made.study.name)
-            messages.success(request, _("The draft is made. Annotators do not see it yet."))
+            messages.success(request, _("The draft has been created. Annotators cannot see it yet."))
             return redirect("setup_step", name=name, step="open")
     else:
         whole = find_error("", {"name": name, **document})
@@ -205,11 +205,11 @@ def _new_study(request: LoggedIn, form: NewStudyForm) -> tuple[str, Document] | 
     if name in services.documents(user=request.user):
         form.add_error(
             "name",
-            _("You are setting up a study of that name already. Go on with it, or discard it first."),
+            _("You are already setting up a study with this name. Continue with it, or discard it first."),
         )
         return None
     if Study.objects.filter(name=name).exists():
-        form.add_error("name", _("There is a study of that name already. Choose another."))
+        form.add_error("name", _("A study with this name already exists. Choose another name."))
         return None
     return name, {"name": name, "title": form.cleaned_data["title"]}
 
@@ -234,6 +234,6 @@ def _uploaded_study(request: LoggedIn, form: UploadForm) -> tuple[str, Document]
         return None
     study = Study.objects.filter(name=read.name).first()
     if study is not None and not policies.may_set_up(request.user, study):
-        form.add_error("file", _("There is a study of that name already. Choose another."))
+        form.add_error("file", _("A study with this name already exists. Choose another name."))
         return None
     return read.name, tomllib.loads(study_toml(read))

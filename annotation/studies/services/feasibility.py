@@ -61,9 +61,10 @@ def _too_few_checks(study: Study) -> list[str]:
         return []
     return [
         gettext(
-            "Gold items and attention checks run out. Nobody meets one twice, and of %(rate)s mixed in for "
-            "each hundred items, whoever answers the most that one person can be given (%(items)d) needs "
-            "%(needed)d. There are %(there)d: add %(missing)d, or lower the rate."
+            "There are too few gold items and attention checks, because nobody sees one "
+            "twice. At %(rate)s per hundred items, a person who answers as many items as "
+            "possible (%(items)d) needs %(needed)d. There are %(there)d: add %(missing)d, "
+            "or lower the rate."
         )
         % {
             "rate": f"{study.gold_rate * 100:.4g}",

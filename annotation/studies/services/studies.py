@@ -112,7 +112,7 @@ def apply_file(
                     f"the study '{study.name}' is {study.status} already, and the file now differs in "
                     f"{', '.join(differing)}. {fix}",
                     page_message=gettext_noop(
-                        "This study is no draft any more, and what people are asked cannot change."
+                        "This study is no longer a draft, so its questions cannot change."
                     ),
                 )
             for task in study.tasks.all():
@@ -159,7 +159,7 @@ def change_status(*, study: Study, to: str, by: str) -> bool:
                 + (
                     _("It can become: %(states)s.") % {"states": ", ".join(allowed)}
                     if allowed
-                    else _("A closed study stays closed.")
+                    else _("A closed study cannot be reopened.")
                 )
             )
         if moved:
@@ -215,7 +215,9 @@ def _check_ready_to_open(study: Study) -> None:
     if not study.tasks.exists() or study.tasks.filter(units__isnull=True).exists():
         raise StudyRefused(
             f"the study '{study.name}' has nothing to answer. Make it with open_study FILE.toml.",
-            page_message=gettext_noop("There is nothing to answer yet. Choose what is judged on %(tasks)s."),
+            page_message=gettext_noop(
+                "There is nothing to annotate yet. Choose what is judged on %(tasks)s."
+            ),
             tasks=KeyPath("tasks"),
         )
     if not study.consent_texts.exists():
@@ -230,7 +232,7 @@ def _check_ready_to_open(study: Study) -> None:
             f"the study '{study.name}' asks for a share of training items to be right, but has none. "
             "Add some, or leave training_pass out.",
             page_message=gettext_noop(
-                "Training items are asked for, but no task has any. Add some, or leave %(share)s empty."
+                "Training items are required, but no task has any. Add some, or leave %(share)s empty."
             ),
             share=KeyPath("quality.training_pass"),
         )

@@ -211,7 +211,7 @@ def _check_strata(task: TaskFile, *, file: StudyFile, key: str) -> None:
             "'%(field)s' is a field of everybody's profile already. Give the question another.",
             key=f"questions[{[each.field for each in file.questions].index(doubled[0]) + 1}].field",
             page_message=_(
-                "'%(field)s' is asked in everybody's profile already. Give the question another short name."
+                "'%(field)s' is already a field of the profile. Give the question another short name."
             ),
             field=doubled[0],
         )
@@ -222,7 +222,7 @@ def _check_strata(task: TaskFile, *, file: StudyFile, key: str) -> None:
             raise StudyRefused(
                 f"'{text[:40]}...' is over {strata.LONGEST} characters, resolved.",
                 key=where,
-                page_message=_("'%(text)s…' is over 120 characters."),
+                page_message=_("'%(text)s…' is longer than 120 characters."),
                 text=text[:40],
             )
         try:
@@ -232,11 +232,11 @@ def _check_strata(task: TaskFile, *, file: StudyFile, key: str) -> None:
             raise StudyRefused(
                 str(error),
                 key=where,
-                page_message=_("'%(text)s' needs identity groups, and this task names none.")
+                page_message=_("'%(text)s' needs identity groups, but this task has none.")
                 if strata.by_group(text) and not names_group
                 else _(
-                    "'%(text)s' is not understood. Write 'any', 'origin: Asia' or 'gender: not male', "
-                    "with one of: %(fields)s."
+                    "'%(text)s' is not a quota. Write 'any', 'origin: Asia' or 'gender: "
+                    "not male', with one of: %(fields)s."
                 ),
                 text=text,
                 fields=fields,

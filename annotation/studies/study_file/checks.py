@@ -48,7 +48,7 @@ def _read_item(table: Table, *, purpose: str, names_group: bool) -> CheckItem:
         raise table.missing(
             "expected",
             fix='Write the labels that are right, e.g. expected = ["Agree", "Strongly agree"].',
-            page_message=_("Choose at least one right answer."),
+            page_message=_("Choose at least one correct answer."),
         )
     return CheckItem(
         purpose=purpose,
@@ -75,7 +75,9 @@ def _read_page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
             "expected",
             list(expected),
             "%(it)s does not list attributes of 'shown'. Write [] for none of the above.",
-            page_message=_("%(it)s does not list attributes of %(shown)s. Empty: none of the above."),
+            page_message=_(
+                "%(it)s lists attributes that are not in %(shown)s. Leave it empty for none of the above."
+            ),
             shown=KeyPath(table.path_of("shown")),
         )
     return CheckItem(

@@ -97,7 +97,9 @@ def _read_study(table: Table, *, folder: Path | None) -> StudyFile:
     name = table.text("name", required=True, longest=80)
     if not re.fullmatch(r"[a-z0-9]+(?:[-_][a-z0-9]+)*", name):
         raise table.error(
-            "name", name, _("%(it)s may hold small letters, digits, '-' and '_' only: it is used in URLs.")
+            "name",
+            name,
+            _("%(it)s may contain only lowercase letters, digits, '-' and '_', because it is used in URLs."),
         )
     consent = table.table("consent", required=True)
     rule = table.table("stereotypes")
@@ -168,7 +170,7 @@ def _read_crowd_parameters(table: Table) -> dict[str, str]:
     for key, default in CROWD_PARAMETERS.items():
         name = table.text(key, default=default, longest=80)
         if not re.fullmatch(PARAMETER_PATTERN, name):
-            raise table.error(key, name, _("%(it)s is no name of a URL parameter."))
+            raise table.error(key, name, _("%(it)s is not a valid name of a URL parameter."))
         found[key] = name
     table.reject_unknown_keys()
     return found
@@ -178,7 +180,7 @@ def _read_url(table: Table, key: str) -> str:
     address = table.text(key, longest=300)
     if address and not re.fullmatch(URL_PATTERN, address):
         raise table.error(
-            key, address, _("%(it)s is no address. Write it whole, e.g. https://app.prolific.com/...")
+            key, address, _("%(it)s is not a full URL. Write one such as https://app.prolific.com/...")
         )
     return address
 
@@ -191,7 +193,9 @@ def _check_consistency(study: StudyFile) -> None:
             raise StudyFileError(
                 f"there are {kinds.count(kind)} tasks of kind '{kind}'. A study has one of each.",
                 key="tasks",
-                page_message=_("One kind of judgement is there twice. A study has one of each."),
+                page_message=_(
+                    "One kind of judgement appears twice. A study has at most one task of each kind."
+                ),
             )
     if study.visual_rule is not None and study.visual_mean is not None:
         raise StudyFileError(
@@ -219,7 +223,7 @@ def _check_consistency(study: StudyFile) -> None:
                 f"tasks[{number}].attributes draws from a source, but [stereotypes] names none.",
                 key="stereotypes.source",
                 fix='Add source = "seegull-v2", say: scores are counted by the same rule.',
-                page_message=_("Images are judged for stereotypes: say whose."),
+                page_message=_("Choose the source of the stereotypes that images are judged for."),
             )
     purposes = {check.purpose for task in study.tasks for check in task.checks}
     if study.gold_rate and not purposes & {"gold", "attention"}:
@@ -227,7 +231,10 @@ def _check_consistency(study: StudyFile) -> None:
             "%(it)s mixes in gold items and attention checks, but no task has any.",
             key="quality.gold_rate",
             fix="Add [[tasks.gold]] or [[tasks.attention]], or leave gold_rate out.",
-            page_message=_("Items are to be mixed in, but no task has any. Add some, or leave this empty."),
+            page_message=_(
+                "Gold items and attention checks are to be mixed in, but no task has any. Add "
+                "some, or leave this empty."
+            ),
         )
     if study.training_pass is not None and "training" not in purposes:
         raise StudyFileError(
@@ -235,6 +242,6 @@ def _check_consistency(study: StudyFile) -> None:
             key="quality.training_pass",
             fix="Add [[tasks.training]], or leave training_pass out.",
             page_message=_(
-                "Training items are asked for, but no task has any. Add some, or leave this empty."
+                "Training items are required, but no task has any. Add some, or leave this empty."
             ),
         )

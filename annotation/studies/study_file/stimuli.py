@@ -77,7 +77,9 @@ def read_attributes(table: Table, *, folder: Path | None) -> SourceDraw | tuple[
         inner.reject_unknown_keys()
         if folder is None:
             raise inner.error(
-                "file", name, _("%(it)s lies beside no file here. List the attributes themselves.")
+                "file",
+                name,
+                _("%(it)s names a file, which an upload cannot include. List the attributes instead."),
             )
         listed = folder / name
         try:
@@ -87,7 +89,7 @@ def read_attributes(table: Table, *, folder: Path | None) -> SourceDraw | tuple[
                 "file",
                 str(listed),
                 "%(it)s cannot be read as UTF-8 text (%(why)s).",
-                page_message=_("%(it)s cannot be read. List the attributes themselves."),
+                page_message=_("%(it)s cannot be read. List the attributes instead."),
                 why=error,
             ) from error
         numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
@@ -132,7 +134,7 @@ def read_associations(table: Table) -> Associations:
         raise StudyFileError(
             f"{list(twice)} stands twice. Remove one.",
             key=inner.path_of("pairs"),
-            page_message=_("'%(text)s' stands twice. Remove one."),
+            page_message=_("'%(text)s' appears twice. Remove one."),
             text=": ".join(twice),
         )
     return chosen
@@ -145,7 +147,7 @@ def read_pages(table: Table) -> PageDraw | tuple[ShownAttributes, ...]:
                 "%(it)s lists what is shown; leave out '%(attributes)s'.",
                 key=table.path_of("shown"),
                 page_message=_(
-                    "What is shown is listed in the file and chosen here as well. Keep one of them."
+                    "The attributes are listed in the file and also chosen here. Keep only one of the two."
                 ),
                 attributes=KeyPath(table.path_of("attributes")),
             )
@@ -180,7 +182,7 @@ def _read_shown(table: Table) -> tuple[ShownAttributes, ...]:
                 group,
                 "%(it)s stands twice.",
                 fix="Write all its attributes in one table.",
-                page_message=_("%(it)s stands twice. Remove one."),
+                page_message=_("%(it)s appears twice. Remove one."),
             )
         stereotypical, random = (
             tuple(text.lower() for text in each.text_list(role)) for role in ("stereotypical", "random")
@@ -211,7 +213,9 @@ def _normalise(
                 f"%(it)s{listed}, {noun} {number}: '{text[:40]}...' is no attribute. It may have "
                 f"{_LONGEST_ATTRIBUTE} printable characters.",
                 key=path,
-                page_message=_("'%(text)s' is no attribute. It may have %(most)s printable characters."),
+                page_message=_(
+                    "'%(text)s' is not a valid attribute. It may have at most %(most)s printable characters."
+                ),
                 text=shortened(text.replace("\0", " ")),
                 most=_LONGEST_ATTRIBUTE,
             )
@@ -220,7 +224,7 @@ def _normalise(
                 f"%(it)s{listed}: '%(text)s' stands twice ({noun} {first[text]} and {noun} {number}). "
                 "Remove one.",
                 key=path,
-                page_message=_("'%(text)s' stands twice. Remove one."),
+                page_message=_("'%(text)s' appears twice. Remove one."),
                 text=text,
             )
         first[text] = number

@@ -42,7 +42,7 @@ class Table:
     def text(self, key: str, *, required: bool = False, default: str = "", longest: int = 0) -> str:
         value = self.raw(key, default)
         if not isinstance(value, str):
-            raise self.error(key, value, _("%(it)s is not a text."), fix="Put it in quotation marks.")
+            raise self.error(key, value, _("%(it)s is not text."), fix="Put it in quotation marks.")
         self._refuse_nul(key, [value])
         value = value.strip()
         if required and not value:
@@ -104,7 +104,7 @@ class Table:
                 most=f"{most:g}",
             )
         if round(value, 2) != value:
-            raise self.error(key, value, _("%(it)s has more than two decimals. Round it."))
+            raise self.error(key, value, _("%(it)s has more than two decimal places. Round it."))
         return float(value)
 
     def boolean(self, key: str, *, default: bool) -> bool:
@@ -155,7 +155,7 @@ class Table:
                 raise StudyFileError(
                     "'%(it)s' names no language. Write its code, e.g. 'es' or 'pt-br'.",
                     key=self.path_of(key),
-                    page_message=_("'%(code)s' is not the code of a language."),
+                    page_message=_("'%(code)s' is not a language code."),
                     code=key,
                 )
             if key == LANGUAGE:
@@ -181,7 +181,7 @@ class Table:
                 raise StudyFileError(
                     f"there is no key '%(it)s'. {hint}",
                     key=self.path_of(key),
-                    page_message=_("'%(name)s' is not known here. Leave it out."),
+                    page_message=_("'%(name)s' is unknown here. Remove it."),
                     name=key,
                 )
 
@@ -209,5 +209,5 @@ class Table:
                 raise self.error(
                     key,
                     value,
-                    _("%(it)s holds the character NUL (\\u0000), which cannot be stored. Remove it."),
+                    _("%(it)s contains the NUL character (\\u0000), which cannot be stored. Remove it."),
                 )

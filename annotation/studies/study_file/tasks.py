@@ -72,7 +72,7 @@ def read_task(table: Table, *, folder: Path | None) -> TaskFile:
             "kind",
             kind,
             f"%(it)s is none of: {', '.join(WORDINGS)}.",
-            page_message=_("'%(kind)s' is no kind of judgement."),
+            page_message=_("'%(kind)s' is not a kind of judgement."),
             kind=kind,
         )
     attributes = associations = pages = None
@@ -122,20 +122,20 @@ def _check_wording(table: Table, wording: str, *, kind: str, names_group: bool) 
                 "wording",
                 wording,
                 "%(it)s does not hold '%(part)s', where it is to stand.",
-                page_message=_("Write '%(part)s' in the wording, where it is to stand."),
+                page_message=_("Include '%(part)s' in the wording."),
                 part=place,
             )
     if "[id]" in wording and not names_group:
         raise table.error(
             "wording",
             wording,
-            _("%(it)s holds '[id]', but no identity group is named in this task. Take it out."),
+            _("%(it)s contains '[id]', but this task has no identity groups. Remove it."),
         )
     if "[attr]" in wording and kind == "depiction":
         raise table.error(
             "wording",
             wording,
-            _("%(it)s holds '[attr]', but a page shows several attributes. Take it out."),
+            _("%(it)s contains '[attr]', but a page shows several attributes. Remove it."),
         )
 
 
@@ -150,7 +150,7 @@ def _read_strata(table: Table, *, kind: str) -> tuple[str, ...]:
             overlap,
             f"%(it)s differs from the {len(strata)} strata. Leave one of them out.",
             page_message=_(
-                "%(overlap)s answers are asked for, and there are %(lines)s lines. Write as many lines."
+                "%(overlap)s answers are required, but there are %(lines)s lines. Write one line per answer."
             ),
             overlap=overlap,
             lines=len(strata),
@@ -170,7 +170,7 @@ def _read_translations(
         if translated and len(translated) != len(examples):
             # people of different languages must not be shown different examples
             raise StudyFileError(
-                _("%(there)s of the %(wanted)s examples are there. Translate all of them, or none."),
+                _("%(there)s of the %(wanted)s examples are translated. Translate all of them, or none."),
                 key=each.path_of("examples"),
                 there=len(translated),
                 wanted=len(examples),

@@ -50,7 +50,7 @@ def read_translations(table: Table) -> dict[str, dict[str, str]]:
                     text,
                     "%(it)s is empty.",
                     fix="Write it in that language, or leave the key out.",
-                    page_message=_("This is empty. Write it in that language."),
+                    page_message=_("This is empty. Write the translation."),
                 )
         found[language] = {key: text for key, text in said.items() if text}
         if not found[language]:
@@ -75,7 +75,8 @@ def read_questions(tables: list[Table]) -> tuple[Question, ...]:
                 name,
                 "%(it)s may hold small letters, digits and '_' only: strata name it.",
                 page_message=_(
-                    "The short name begins with a small letter and holds small letters, digits and '_'."
+                    "A short name starts with a lowercase letter and contains only "
+                    "lowercase letters, digits and '_'."
                 ),
             )
         if name in questions:
@@ -83,7 +84,7 @@ def read_questions(tables: list[Table]) -> tuple[Question, ...]:
                 "field",
                 name,
                 "%(it)s stands twice. Give each question a field of its own.",
-                page_message=_("There is another question of that short name."),
+                page_message=_("Another question has this short name."),
             )
         label, choices = (
             each.text("label", required=True, longest=LONGEST_QUESTION),
@@ -110,8 +111,8 @@ def _read_question_translations(table: Table, *, choices: tuple[str, ...]) -> di
                 "there are %(there)s, and in English %(wanted)s. Give as many, in the same order.",
                 key=each.path_of("choices"),
                 page_message=_(
-                    "Choices in %(language)s: %(there)d, in English: %(wanted)d. "
-                    "Give as many, in the same order."
+                    "Choices in %(language)s: %(there)d, in English: %(wanted)d. Give the "
+                    "same number, in the same order."
                 ),
                 language=language,
                 there=len(translated),

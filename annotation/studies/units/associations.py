@@ -64,7 +64,7 @@ def _select(chosen: Associations, *, key: str) -> list[Row]:
         for name in chosen.groups:
             if name not in known:
                 raise StudyRefused(
-                    gettext_noop("'%(source)s' has no association of a group '%(group)s'."),
+                    gettext_noop("'%(source)s' has no associations of the group '%(group)s'."),
                     key=f"{key}.groups",
                     source=chosen.source,
                     group=name,
@@ -101,8 +101,8 @@ def _check_pairs(chosen: Associations, kept: Sequence[Row], *, key: str) -> None
         twice = Counter(there).most_common(1)[0][0]
         raise StudyRefused(
             gettext_noop(
-                "'%(source)s' has two groups of the name '%(group)s' on different axes. Rename one of them "
-                "in the administration."
+                "'%(source)s' has two groups named '%(group)s' on different axes. Rename "
+                "one of them in the administration."
             ),
             key=f"{key}.pairs",
             source=chosen.source,

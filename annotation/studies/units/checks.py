@@ -81,7 +81,7 @@ def _plan_page(check: CheckItem, *, images: ImageSet, key: str) -> PlannedUnit:
     ids = list(rows.values_list("pk", flat=True)[:1])
     if not ids:
         raise StudyRefused(
-            _("'%(set)s' has no image %(number)s of a group '%(group)s'. Choose another."),
+            _("'%(set)s' has no image %(number)s of the group '%(group)s'. Choose another."),
             key=key,
             set=images.name,
             number=check.image,
@@ -112,7 +112,7 @@ def _expected_values(check: CheckItem, *, kind: str, key: str) -> tuple[int, ...
             raise StudyRefused(
                 f"'%(answer)s' is no answer of a {kind} task. Choose from: %(labels)s.",
                 key=f"{key}.expected",
-                page_message=_("'%(answer)s' is no answer here. Choose from: %(labels)s."),
+                page_message=_("'%(answer)s' is not an answer here. Choose from: %(labels)s."),
                 answer=each,
                 labels=", ".join(label.name for label in labels),
             )

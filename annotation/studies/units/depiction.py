@@ -121,8 +121,8 @@ def _groups(images: ImageSet, *, key: str) -> dict[str, Group]:
         if group.name in groups:
             raise StudyRefused(
                 _(
-                    "'%(set)s' shows two groups of the name '%(group)s' on different axes. Rename one of "
-                    "them in the administration."
+                    "'%(set)s' shows two groups named '%(group)s' on different axes. "
+                    "Rename one of them in the administration."
                 ),
                 key=f"{key}.image_set",
                 set=images.name,
@@ -131,7 +131,7 @@ def _groups(images: ImageSet, *, key: str) -> dict[str, Group]:
         groups[group.name] = group
     if not groups:
         raise StudyRefused(
-            _("'%(set)s' holds no image. Add images to it first."), key=f"{key}.image_set", set=images.name
+            _("'%(set)s' has no images. Add some first."), key=f"{key}.image_set", set=images.name
         )
     return groups
 
@@ -225,9 +225,7 @@ def _visual_attributes(visual: str | tuple[str, ...] | None, *, source: Source, 
         )
     attributes = draws.visual_attributes(study=study)
     if not attributes:
-        raise StudyRefused(
-            _("the study '%(study)s' has found no attribute visual yet."), key=key, study=visual
-        )
+        raise StudyRefused(_("the study '%(study)s' has no visual attributes yet."), key=key, study=visual)
     return attributes
 
 
@@ -237,7 +235,7 @@ def _check_groups(
     for name in names:
         if name not in groups:
             raise StudyRefused(
-                _("the image set shows no group '%(group)s'. It shows: %(groups)s."),
+                _("the image set has no images of the group '%(group)s'. It shows: %(groups)s."),
                 key=key,
                 group=name,
                 groups=quoted_list(sorted(groups)),

@@ -91,8 +91,9 @@ def require_regions(texts: Sequence[str], *, regions: dict[str, str], key: str, 
     if lacking:
         raise StudyRefused(
             _(
-                "%(it)s asks for in-region or out-region annotators, but the region of %(lacking)s is not "
-                "known. Set it in the administration, or name the other groups in %(groups)s."
+                "%(it)s asks for in-region or out-region annotators, but the region of "
+                "%(lacking)s is unknown. Set it in the administration, or list only the "
+                "other groups in %(groups)s."
             ),
             key=f"{key}.strata",
             lacking=quoted_list(lacking),

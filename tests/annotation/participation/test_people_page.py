@@ -250,7 +250,7 @@ def test_the_lead_pauses_opens_again_and_closes(client, lead, study):
         study.refresh_from_db()
         assert study.status == to
     refused = client.post(url, {"to": "open"}, follow=True)
-    assert "A closed study stays closed." in refused.text
+    assert "A closed study cannot be reopened." in refused.text
 
 
 def test_a_draft_is_not_opened_past_its_checks(client, lead):

@@ -173,7 +173,7 @@ def test_a_study_goes_from_draft_to_closed(made, maker):
         answer = made.post("studies/words/status", {"status": status})
         assert (answer.status_code, answer.json()["status"]) == (200, status)
     said = is_problem(made.post("studies/words/status", {"status": "open"}), 409)
-    assert "A closed study stays closed." in said["detail"]
+    assert "A closed study cannot be reopened." in said["detail"]
     assert setup_services.documents(user=maker) == {}, "what was set up is open: nothing is kept on the pages"
 
 

@@ -118,7 +118,7 @@ def test_keeping_a_page_that_nobody_changed_changes_nothing(client, lead):
     document = tomllib.loads(study_files.study_toml(file))
     setup_services.save(user=lead, name="whole", document=document)
     page = client.get(URL)
-    assert page.text.count("<legend>Right answers</legend>") == 3 + 2 + 1 + 2 + 0 + 2
+    assert page.text.count("<legend>Correct answers</legend>") == 3 + 2 + 1 + 2 + 0 + 2
     answer = client.post(URL, sent_as_shown(page))
     assert answer.status_code == 302, answer.context["form"].errors
     again = read_study_text(setup_services.to_toml(kept(lead)))
@@ -183,7 +183,7 @@ def test_an_item_is_taken_out_and_one_that_is_emptied_is_too(client, begun, lead
                       "visual_nature_check_1_expected": ["Disagree"]})  # fmt: skip
     assert [each["attribute"] for each in kept(lead)["tasks"][0]["training"]] == ["kind"]
     page = client.get(URL)
-    assert page.text.count("Take this item out") == 2, "only rows that are kept can be taken out"
+    assert page.text.count("Remove this item") == 2, "only rows that are kept can be taken out"
     data = sent_as_shown(page)
     # training items stand first
     assert data["visual_nature_check_0_attribute"] == "kind"

@@ -76,7 +76,7 @@ def follow(client, html: str) -> list[str]:
 @pytest.mark.parametrize(
     ("document", "says", "labels"),
     [
-        ({}, "Add “Consent text” on the page “Consent and care”.", ["Consent text"]),
+        ({}, "Add the consent text.", ["Consent text"]),
         (
             {"tasks": [RATING], "consent": {"text": "-"}, "contact": ""},
             "Add “Contact” on the page “What is judged”.",
@@ -84,26 +84,26 @@ def follow(client, html: str) -> list[str]:
         ),
         (
             {"tasks": [RATING], "consent": {"text": "-"}, "visual_rule": 4},
-            "“An attribute is visual if so many agree” on the page “What is judged”: '4' is more than the "
+            "“An attribute is visual if at least this many agree” on the page “What is judged”: '4' is more than the "
             "number of answers that an item gets (3). Lower it, or add lines to “Whose answers each item "
             "gets, one a line” "
             "(visual nature of an attribute) on the page “How it is asked”.",
-            ["An attribute is visual if so many agree", "Whose answers each item gets, one a line"],
+            ["An attribute is visual if at least this many agree", "Quotas, one line per answer"],
         ),
         (
             {"tasks": [RATING], "consent": {"text": "-"}, "quality": {"gold_rate": 0.1}},
-            "“Gold items and attention checks for each hundred items” on the page “Examples and checks”: "
-            "Items are to be mixed in, but no task has any. Add some, or leave this empty.",
-            ["Gold items and attention checks for each hundred items"],
+            "“Gold items and attention checks per hundred items” on the page “Examples and checks”: "
+            "Gold items and attention checks are to be mixed in, but no task has any. Add some, or leave this empty.",
+            ["Gold items and attention checks per hundred items"],
         ),
         (
             {
                 "tasks": [{**RATING, "gold": [{"attribute": "hat", "expected": ["Perhaps"]}]}],
                 "consent": {"text": "-"},
             },
-            "“Right answers” (visual nature of an attribute) on the page “Examples and checks”: "
+            "“Correct answers” (visual nature of an attribute) on the page “Examples and checks”: "
             "'Perhaps' is no answer here. Choose from: Strongly agree",
-            ["Right answers"],
+            ["Correct answers"],
         ),
     ],
 )
@@ -132,13 +132,13 @@ def test_a_field_of_another_page_is_named_and_led_to_beside_the_field_that_is_fi
     )
     (said,) = answer.context["form"].errors["visual_nature_strata"]
     assert unescape(strip_tags(said)) == (
-        "“An attribute is visual if so many agree” on the page “What is judged”: '3' is more than the "
+        "“An attribute is visual if at least this many agree” on the page “What is judged”: '3' is more than the "
         "number of answers that an item gets (2). Lower it, or add lines to “Whose answers each item gets, "
         "one a line” "
         "(visual nature of an attribute)."
     )
     assert said in answer.text, "the link is a link on the page"
-    assert follow(client, said) == ["An attribute is visual if so many agree"]
+    assert follow(client, said) == ["An attribute is visual if at least this many agree"]
 
 
 def test_an_error_stands_beside_its_field_also_when_a_page_is_filled_in_for_the_first_time(client, lead):
@@ -224,8 +224,8 @@ def test_regions_that_are_not_known_are_told_by_page_and_field(client, lead):
     said = opened(client, lead, tomllib.loads(world.HEAD + world.PREVALENCE)).context["problem"]
     assert of_a_file(unescape(strip_tags(said["text"]))) == []
     assert follow(client, said["text"]) == [
-        "Whose answers each item gets, one a line",
-        "Only these identity groups, one a line",
+        "Quotas, one line per answer",
+        "Only these identity groups, one per line",
     ]
 
 

@@ -382,7 +382,7 @@ def test_the_studys_own_texts_are_given_in_other_languages(begun, fill, client):
         ({"question_choices_0_es": "quien teje"}, "Choices in Español: 1, in English: 2."),
         ({"question_choices_0": ""}, "Choices in Español: 2, in English: 0."),
         ({"question_label_0_es": ""}, "Write the question in Español as well."),
-        ({"question_label_0": ""}, "Write the question itself."),
+        ({"question_label_0": ""}, "Write the question."),
         (
             {"question_field_0": "", "question_label_0": "", "question_choices_0": ""},
             "The short name begins with a small letter",
@@ -543,7 +543,7 @@ def test_what_a_command_opened_meanwhile_can_only_be_discarded(begun, fill, clie
     filled_in(fill)
     factories.study("visual-2026", leads=[lead])
     assert fill("source", SOURCE).status_code == 404
-    assert "Discard what was filled in" in client.get(reverse("setup")).text
+    assert "Discard your entries" in client.get(reverse("setup")).text
     assert upload(client, FILE.replace("from-file", "visual-2026")).status_code == 422
     client.post(reverse("setup_discard", args=["visual-2026"]))
     assert setup_services.documents(user=lead) == {}
