@@ -27,7 +27,7 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.studies.study_file.default_wordings import usual_wording
+from annotation.studies.study_file.default_wordings import translated_wording
 
 JSON = dict[str, Any]
 
@@ -168,7 +168,7 @@ def _wording(row: JSON, language: str) -> tuple[str, str]:
         return said
     written = row["unit__task__wording"]
     for name in looked_for(language):
-        if usual := usual_wording(written, name):
+        if usual := translated_wording(written, name):
             return usual, name
     return written, settings.LANGUAGE_CODE
 

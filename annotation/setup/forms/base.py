@@ -16,12 +16,12 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.core.translation import LANGUAGE
 from annotation.models import TaskKind
-from annotation.studies.study_file.default_wordings import OFFENSIVENESS_OF_AN_ATTRIBUTE, WORDINGS
+from annotation.studies.study_file.default_wordings import default_wording
+from annotation.studies.study_file.reading import NAME_PATTERN
 
 Document = dict[str, Any]
 
 KINDS = tuple(TaskKind.values)
-NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 
 
 class NewStudyForm(forms.Form):
@@ -40,7 +40,7 @@ class NewStudyForm(forms.Form):
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()
-        if not NAME.fullmatch(name):
+        if not re.fullmatch(NAME_PATTERN, name):
             raise forms.ValidationError(
                 _("Use only lowercase letters, digits, '-' and '_', e.g. 'visual-2026'.")
             )
@@ -160,10 +160,8 @@ def split_task_key(document: Document, key: str) -> tuple[str, str]:
     return (tasks[int(number) - 1].get("kind", "") if known else ""), rest.lstrip(".")
 
 
-def default_wording(task: Document) -> str:
-    if task["kind"] == TaskKind.OFFENSIVENESS and "associations" not in task:
-        return OFFENSIVENESS_OF_AN_ATTRIBUTE
-    return WORDINGS[task["kind"]]
+def default_wording_of(task: Document) -> str:
+    return default_wording(task["kind"], names_group="associations" in task)
 
 
 def clean_text(text: str) -> str:

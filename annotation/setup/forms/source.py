@@ -15,7 +15,7 @@ from annotation.setup.forms.base import (
     KINDS,
     Document,
     clean_text,
-    default_wording,
+    default_wording_of,
     languages,
     put,
     set_translations,
@@ -214,7 +214,7 @@ class SourceForm(RulesForm):
         def of(part: str) -> Any:
             return self.cleaned_data.get(f"{kind}_{part}")
 
-        had_default = task.get("wording") == default_wording(task)
+        had_default = task.get("wording") == default_wording_of(task)
         stimuli.apply_to_task(task, of, kept=self.kept(kind))
         if had_default:
             task.pop("wording")

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.core import strata
-from annotation.models import ProfileField, Region, TaskKind
+from annotation.models import TaskKind
 from annotation.setup.forms.base import (
     Document,
     StepForm,
     clean_text,
-    default_wording,
+    default_wording_of,
     languages,
     put,
     split_lines,
@@ -23,8 +23,11 @@ from annotation.setup.forms.base import (
     tasks_by_kind,
     unsupported_languages,
 )
-from annotation.studies.study_file.default_wordings import usual_wording
+from annotation.studies.errors import StudyRefused
+from annotation.studies.services.study_plan import check_stratum
+from annotation.studies.study_file.default_wordings import translated_wording
 from annotation.studies.study_file.table import LARGEST_SEED
+from annotation.studies.study_file.tasks import default_strata
 
 
 class TasksForm(StepForm):
@@ -43,9 +46,9 @@ class TasksForm(StepForm):
                 label=_("Wording"),
                 required=False,
                 widget=forms.Textarea(
-                    attrs={"rows": 2, "data-wording": f"{kind}-en", "data-default": default_wording(task)}
+                    attrs={"rows": 2, "data-wording": f"{kind}-en", "data-default": default_wording_of(task)}
                 ),
-                help_text=_("If empty: %s") % default_wording(task),
+                help_text=_("If empty: %s") % default_wording_of(task),
             )
             self.fields[f"{kind}_instructions"] = forms.CharField(
                 label=_("Instructions"), required=False, widget=forms.Textarea(attrs={"rows": 4})
@@ -66,7 +69,7 @@ class TasksForm(StepForm):
                             "lang": code,
                             "dir": "auto",
                             "data-wording": f"{kind}-{code}",
-                            "data-default": usual_wording(default_wording(task), code),
+                            "data-default": translated_wording(default_wording_of(task), code),
                         }
                     ),
                 )
@@ -79,7 +82,7 @@ class TasksForm(StepForm):
     def initial_from(self, document: Document) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for kind, task in tasks_by_kind(document).items():
-            found[f"{kind}_strata"] = "\n".join(task.get("strata") or _usual_strata(task))
+            found[f"{kind}_strata"] = "\n".join(_initial_strata(task))
             found[f"{kind}_wording"] = task.get("wording", "")
             found[f"{kind}_instructions"] = task.get("instructions", "")
             found[f"{kind}_seed"] = task.get("seed", 0)
@@ -90,10 +93,14 @@ class TasksForm(StepForm):
 
     def clean(self) -> dict[str, Any]:
         said = self.cleaned_data
+        questions = [each["field"] for each in self.document.get("questions", []) if "field" in each]
         for kind, task in tasks_by_kind(self.document).items():
+            names_group = kind == TaskKind.DEPICTION or "associations" in task
             for number, text in enumerate(split_lines(said.get(f"{kind}_strata", "")), 1):
-                problem = _problem(text, task=task, questions=self.document.get("questions", []))
-                if problem:
+                try:
+                    check_stratum(text, questions=questions, names_group=names_group)
+                except StudyRefused as error:
+                    problem = gettext(error.page_message) % error.details
                     self.add_error(f"{kind}_strata", _("Line %(n)d: %(why)s") % {"n": number, "why": problem})
             for code, name in languages():
                 if said.get(f"{kind}_instructions_{code}") and not said.get(f"{kind}_wording_{code}"):
@@ -137,29 +144,6 @@ class TasksForm(StepForm):
         return name if name in self.fields else None
 
 
-def _usual_strata(task: Document) -> Iterable[str]:
-    """What the protocol asks for, where nothing was said (PROTOCOL §2-§5)."""
-    if task["kind"] == TaskKind.PREVALENCE:
-        return (strata.IN_REGION,) * 3 + (strata.OUT_REGION,) * 3
-    if task["kind"] == TaskKind.DEPICTION:
-        return ("any", "any", "gender: not male")
-    return ("any",) * int(task.get("overlap") or 3)
-
-
-def _problem(text: str, *, task: Document, questions: list[Document]) -> str:
-    """Why `text` is no stratum of this task; empty if it is one."""
-    if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.LONGEST:
-        return str(_("'%(text)s…' is longer than 120 characters.") % {"text": text[:40]})
-    names_group = task["kind"] == TaskKind.DEPICTION or "associations" in task
-    if strata.by_group(text) and not names_group:
-        return str(_("'%(text)s' needs identity groups, but this task has none.") % {"text": text})
-    fields = [*ProfileField.values, *(each.get("field", "") for each in questions)]
-    try:
-        strata.parse(text, fields=fields, unresolved=True)
-    except ValueError:
-        words = _(
-            "'%(text)s' is not a quota. Write 'any', 'origin: Asia' or 'gender: not male', "
-            "with one of: %(fields)s."
-        )
-        return str(words % {"text": text, "fields": ", ".join(fields)})
-    return ""
+def _initial_strata(task: Document) -> Iterable[str]:
+    overlap = task.get("overlap")
+    return task.get("strata") or (("any",) * int(overlap) if overlap else default_strata(task["kind"]))

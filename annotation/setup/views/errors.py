@@ -91,7 +91,7 @@ _NOUNS = {"consent": gettext_lazy("the consent text"), "consent.text": gettext_l
 
 @dataclass(frozen=True)
 class WizardErrors:
-    """Shows errors on the setup pages of the study `name`. `form`: that of the current page, if it has one."""
+    """Errors on the setup pages of the study `name`. `form`: that of the current page, if it has one."""
 
     name: str
     document: Document

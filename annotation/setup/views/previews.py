@@ -12,8 +12,8 @@ from annotation.annotate import texts
 from annotation.core.translation import LANGUAGE
 from annotation.models import TaskKind
 from annotation.setup import queries
-from annotation.setup.forms.base import Document, StepForm, default_wording, languages, tasks_by_kind
-from annotation.studies.study_file.default_wordings import usual_wording
+from annotation.setup.forms.base import Document, StepForm, default_wording_of, languages, tasks_by_kind
+from annotation.studies.study_file.default_wordings import translated_wording
 
 _PLACEHOLDERS = re.compile(r"(\[attr\]|\[id\])")
 
@@ -24,11 +24,11 @@ def previews(document: Document, form: StepForm) -> list[dict[str, Any]]:
     for kind, task in tasks_by_kind(document).items():
         sample = queries.sample(task, document=document)
         own = str(form[f"{kind}_wording"].value() or "").strip()
-        english = own or default_wording(task)
+        english = own or default_wording_of(task)
         shown = [_preview(kind, LANGUAGE, "English", english, sample, own=bool(own))]
         for code, name in languages():
             own = str(form[f"{kind}_wording_{code}"].value() or "").strip()
-            wording = own or usual_wording(english, code)
+            wording = own or translated_wording(english, code)
             shown.append(_preview(kind, code, name, wording, sample, own=bool(own)))
         found.append(
             {

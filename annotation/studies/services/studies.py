@@ -1,9 +1,9 @@
-"""Studies: made from a file, opened, paused and closed.
+"""Creating a study from a file, and opening, pausing and closing it.
 
     draft -> open <-> paused -> closed        (and open -> closed)
 
-A change of status is one conditional UPDATE whose row count is the answer. Opening freezes the tasks:
-from then on, what people were asked does not change (DESIGN §3).
+A change of status is one conditional UPDATE, whose row count says whether it happened. Opening freezes the
+tasks: from then on, the questions do not change (DESIGN §3).
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ TRANSITIONS: dict[str, frozenset[str]] = {
     StudyStatus.PAUSED: frozenset({StudyStatus.OPEN}),
     StudyStatus.CLOSED: frozenset({StudyStatus.OPEN, StudyStatus.PAUSED}),
 }
-"""New status -> the statuses it can be reached from."""
+"""New status -> the statuses that can change to it."""
 
 
 @dataclass(frozen=True)
 class AppliedFile:
-    """What `from_file` did. `outcome`: *made*, *remade* (a draft, from a changed file), *unchanged*.
-    `notes`: what whoever asked should know of the draw."""
+    """Result of `apply_file`. `outcome`: *made*, *remade* (a draft, from a changed file) or *unchanged*.
+    `units`, `slots`: how many the study has. `notes`: remarks about the draw."""
 
     study: Study
     outcome: str
@@ -75,10 +75,10 @@ class AppliedFile:
 def apply_file(
     *, file: StudyFile, by: str, progress: Callable[[int], None] = lambda made: None
 ) -> AppliedFile:
-    """Make the study that `file` describes, as a draft; the same file again changes nothing.
+    """Create the study of `file` as a draft, or update its draft; the same file again changes nothing.
 
-    A draft follows its file. A study that has been open is never changed: people have answered what it
-    asked. Raises StudyRefused naming the key of the file and the cure.
+    A study that has been open is never changed, because people have answered its questions. `progress` is
+    called with the number of units written. Raises StudyRefused with the key of the file and what to do.
     """
     with transaction.atomic():
         leads = rows_named(
@@ -93,7 +93,7 @@ def apply_file(
         ]
         notes = tuple(note for each in planned for note in each.plan.notes)
         fields = {**study_fields(file), "stereotype_source": source}
-        # Two at once: whoever comes second waits here for the row of the first, and then compares.
+        # Of two calls at once, the second waits here for the row of the first, and then compares.
         study, created = Study.objects.get_or_create(name=file.name, defaults=fields)
         outcome = "made"
         if not created:
@@ -103,8 +103,8 @@ def apply_file(
                 return _result(study, outcome="unchanged", notes=notes)
             if study.status != StudyStatus.DRAFT:
                 fix = (
-                    "What people were asked cannot change: undo the change, or give the file another name to "
-                    "make a new study."
+                    "Its questions cannot change. Undo the change, or give the file another name to create a "
+                    "new study."
                 )
                 if all(key.startswith("consent") for key in differing):
                     fix = "The command `consent` publishes it as the next version."
@@ -135,9 +135,9 @@ def apply_file(
 
 
 def change_status(*, study: Study, to: str, by: str) -> bool:
-    """Move a study to another status; False if it has that status already.
+    """Change the status of a study; False if it has that status already.
 
-    Raises StudyRefused if the move is not allowed, or if the study lacks what annotators need.
+    Raises StudyRefused if the change is not allowed, or if the study is not ready to open.
     """
     now = timezone.now()
     changes: dict[str, object] = {"status": to}
@@ -170,10 +170,10 @@ def change_status(*, study: Study, to: str, by: str) -> bool:
 
 
 def attach_image_set(*, study: Study, image_set: ImageSet, by: User | None) -> bool:
-    """Let the depiction task of a draft show `image_set`, where it shows none yet; False if it shows it
-    already. Its units are made from the study's file, once the images are there.
+    """Let the depiction task of a draft use `image_set`; False if it uses it already. Its units are created
+    from the study's file, once the images exist.
 
-    Raises StudyRefused if the study is no draft any more, or its task shows another set.
+    Raises StudyRefused if the study is no longer a draft, or its task uses another set.
     """
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
@@ -181,16 +181,16 @@ def attach_image_set(*, study: Study, image_set: ImageSet, by: User | None) -> b
         if task is not None and task.image_set == image_set:
             return False
         if task is None or task.image_set is not None or study.status != StudyStatus.DRAFT:
-            lacks = (
+            problem = (
                 "does not ask what images depict"
                 if task is None
                 else f"shows '{task.image_set.name}'"
                 if task.image_set
-                else f"is {study.status}, and what people are asked cannot change"
+                else f"is {study.status}, and its questions cannot change"
             )
             raise StudyRefused(
-                f"the study '{study.name}' {lacks}, so it cannot show '{image_set.name}'. Write the set into "
-                "a study file, and make a study of it."
+                f"the study '{study.name}' {problem}, so it cannot show '{image_set.name}'. Name the set in "
+                "a study file, and create a study from it."
             )
         Task.objects.filter(pk=task.pk).update(image_set=image_set)
         AuditEvent.objects.create(
@@ -200,21 +200,21 @@ def attach_image_set(*, study: Study, image_set: ImageSet, by: User | None) -> b
 
 
 def unknown_strata_values(file: StudyFile, *, offered: Mapping[str, Iterable[str]]) -> list[str]:
-    """Strata that ask for something the profile page does not offer: they are hardly ever filled."""
-    odd = []
+    """Strata with values that the profile page does not offer; hardly anybody matches them."""
+    unknown = []
     for text in sorted({text for task in file.tasks for text in task.strata}):
         for clause in strata.parse(text, unresolved=True).clauses:
             known = {value.lower() for value in offered.get(clause.field, ())}
             wanted = clause.values - {"male", "female"}
             if known and not clause.negated and not wanted <= known:
-                odd.append(text)
-    return odd
+                unknown.append(text)
+    return unknown
 
 
 def _check_ready_to_open(study: Study) -> None:
     if not study.tasks.exists() or study.tasks.filter(units__isnull=True).exists():
         raise StudyRefused(
-            f"the study '{study.name}' has nothing to answer. Make it with open_study FILE.toml.",
+            f"the study '{study.name}' has nothing to answer. Create it with open_study FILE.toml.",
             page_message=gettext_noop(
                 "There is nothing to annotate yet. Choose what is judged on %(tasks)s."
             ),
@@ -229,7 +229,7 @@ def _check_ready_to_open(study: Study) -> None:
     checks = Unit.objects.filter(task__study=study)
     if study.training_pass is not None and not checks.filter(purpose=Purpose.TRAINING).exists():
         raise StudyRefused(
-            f"the study '{study.name}' asks for a share of training items to be right, but has none. "
+            f"the study '{study.name}' has a pass mark for training items, but no training items. "
             "Add some, or leave training_pass out.",
             page_message=gettext_noop(
                 "Training items are required, but no task has any. Add some, or leave %(share)s empty."

@@ -1,7 +1,7 @@
-"""Studies as files again: a study in, a `StudyFile` out (docs/studies.md).
+"""Exporting a study as a study file (docs/studies.md).
 
-What was drawn is listed instead of its recipe: a source may have changed since, and the file is to say what
-people are shown. A study made from the file shows the same, in the same order.
+The file lists what was drawn instead of the recipe of the draw, because a source may have changed since. A
+study created from the file shows the same, in the same order.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from annotation.studies.units.planned import PlannedUnit
 
 
 def to_study_file(*, study: Study) -> StudyFile:
-    """The study as a file would say it. Raises StudyRefused where a file cannot say it."""
+    """The study as a `StudyFile`. Raises StudyRefused if the format cannot express it."""
     consent = current_consent(study)
     own = consent.get(LANGUAGE)
     return StudyFile(
@@ -84,8 +84,8 @@ def to_study_file(*, study: Study) -> StudyFile:
 
 
 def to_toml(*, study: Study) -> str:
-    """The text of the study's file, the recipe of each draw as a comment on top. Raises StudyRefused where
-    a file cannot say it."""
+    """The text of the study's file, with the recipe of each draw as a comment on top. Raises StudyRefused if
+    the format cannot express the study."""
     made = study.audit_events.filter(what=MADE_FROM_FILE).order_by("-pk").first()
     drawn = made.details["draws"] if made is not None else {}
     comments = [
@@ -96,10 +96,10 @@ def to_toml(*, study: Study) -> str:
 
 
 def round_trip_problems(*, study: Study) -> list[str]:
-    """Where a study made from its own file would differ, in words; empty when it would be the same.
+    """Messages about how a study created from its own file would differ; empty if it would be the same.
 
-    Something is missed where a study was not made by a file: a draft still lacks what a file must have,
-    and an imported study or a demonstration has an order of its own.
+    Only studies that were not created from a file differ: an incomplete draft lacks required keys, and an
+    imported study or a demonstration has an order of its own.
     """
     try:
         file = read_study_text(to_toml(study=study))
@@ -117,7 +117,7 @@ def round_trip_problems(*, study: Study) -> list[str]:
     except StudyRefused as error:
         return [f"the file cannot be used as it is: {error}"]
     return [
-        f"a study made from the file differs in {key}"
+        f"a study created from the file differs in {key}"
         for key in differences(study, file=file, planned=planned)
     ]
 
@@ -153,14 +153,14 @@ def _task(task: Task) -> TaskFile:
 def _associations(data: QuerySet[Unit]) -> Associations:
     if data.filter(association__isnull=True).exists():
         raise StudyRefused(
-            "a task of a file asks about attributes or about associations, and one here asks about both."
+            "a task in a file has either attributes or associations, and a task of this study has both."
         )
     fields = ("association__source__name", "association__group__name", "association__attribute__text")
     rows = sorted(data.order_by().values_list(*fields))
     sources = sorted({source for source, _, _ in rows})
     if len(sources) > 1:
         raise StudyRefused(
-            f"a file names one source of associations, and this study shows those of {', '.join(sources)}."
+            f"a file names one source of associations, and this study uses several: {', '.join(sources)}."
         )
     return Associations(source=sources[0], pairs=tuple((group, text) for _, group, text in rows))
 

@@ -1,4 +1,4 @@
-"""The training items, gold items and attention checks of a task (docs/studies.md). Pure: no Django."""
+"""Training items, gold items and attention checks of a task (docs/studies.md). Pure: no Django."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ PURPOSES = ("training", "gold", "attention")
 
 @dataclass(frozen=True)
 class CheckItem:
-    """An item whose right answer is known.
+    """An item with a known answer.
 
-    `expected`: labels or values of the scale, any of which is right; on a depiction page the attributes to
-    be selected, none of them meaning none of the above. `group` where the task names one, `image` (its
-    number within set and group) and `shown` on a depiction page only.
+    `expected`: labels or values of the scale, any of which is correct; on a depiction page, the attributes to
+    select, where empty means none of the above. `group`: only if the task has identity groups. `image` (its
+    number within set and group) and `shown`: only on a depiction page.
     """
 
     purpose: str
@@ -43,17 +43,17 @@ def read_checks(table: Table, *, kind: str, names_group: bool, page_size: int) -
 
 def _read_item(table: Table, *, purpose: str, names_group: bool) -> CheckItem:
     expected = table.raw("expected")
-    wanted = expected if isinstance(expected, list) else [expected]
-    if not wanted or not all(isinstance(each, str | int) and not isinstance(each, bool) for each in wanted):
+    answers = expected if isinstance(expected, list) else [expected]
+    if not answers or not all(isinstance(each, str | int) and not isinstance(each, bool) for each in answers):
         raise table.missing(
             "expected",
-            fix='Write the labels that are right, e.g. expected = ["Agree", "Strongly agree"].',
+            fix='Write the correct labels, e.g. expected = ["Agree", "Strongly agree"].',
             page_message=_("Choose at least one correct answer."),
         )
     return CheckItem(
         purpose=purpose,
         attribute=" ".join(table.text("attribute", required=True, longest=200).split()).lower(),
-        expected=tuple(wanted),
+        expected=tuple(answers),
         feedback=_feedback(table, purpose=purpose),
         group=table.text("group", required=True, longest=120) if names_group else "",
     )
@@ -74,7 +74,7 @@ def _read_page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
         raise table.error(
             "expected",
             list(expected),
-            "%(it)s does not list attributes of 'shown'. Write [] for none of the above.",
+            "%(it)s lists attributes that are not in 'shown'. Write [] for none of the above.",
             page_message=_(
                 "%(it)s lists attributes that are not in %(shown)s. Leave it empty for none of the above."
             ),
@@ -92,5 +92,5 @@ def _read_page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
 
 
 def _feedback(table: Table, *, purpose: str) -> str:
-    """Only training items answer back: an annotator must not tell the others from data."""
+    """Only training items give feedback: annotators must not be able to tell the others from data."""
     return table.text("feedback") if purpose == "training" else ""

@@ -1,7 +1,7 @@
-"""Reading a study file (docs/studies.md): TOML in, a checked `StudyFile` out. Pure: no Django.
+"""Reading and checking a study file (docs/studies.md). Pure: no Django.
 
-Everything wrong with the file itself is found here, before a row is written; whether the people, sources
-and attributes it names exist is for studies/services/studies.py to say. study_file_write.py is the way back.
+Errors in the file itself are found here, before a row is written. Whether the people, sources and attributes
+it names exist is checked in studies/services/study_plan.py. writing.py writes study files.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from annotation.studies.study_file.tasks import TaskFile, read_task
 from annotation.studies.study_file.texts import LONGEST_TITLE, Question, read_questions, read_translations
 
 _POOLS = ("in", "out")
+NAME_PATTERN = r"[a-z0-9]+(?:[-_][a-z0-9]+)*"
 CROWD_PARAMETERS = {"participant": "PROLIFIC_PID", "study": "STUDY_ID", "session": "SESSION_ID"}
-# What the pages on which studies are set up hold to as well
+# Also used by the forms of the setup pages
 PARAMETER_PATTERN = r"[A-Za-z0-9_.-]+"
 URL_PATTERN = r"https?://[^\s/]+\S*"
 
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A whole study, as its file says it. `translations`: language -> {"title": ..., "description": ...,
-    "support_text": ...}, without those that are not translated; of the consent: language -> {"text": ...,
+    """The content of a study file. `translations`: language -> {"title": ..., "description": ...,
+    "support_text": ...}, with only the translated texts. `consent_translations`: language -> {"text": ...,
     "content_warning": ...}."""
 
     name: str
@@ -47,7 +48,7 @@ class StudyFile:
     tasks: tuple[TaskFile, ...]
     visual_mean: float | None = None
     consent_translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    # getting people in
+    # recruitment
     self_enrol: bool = True
     questions: tuple[Question, ...] = ()
     crowd_parameters: Mapping[str, str] = field(default_factory=lambda: dict(CROWD_PARAMETERS))
@@ -56,7 +57,7 @@ class StudyFile:
     # quality
     training_pass: float | None = None
     gold_rate: float = 0.0
-    # care for people
+    # care
     blur_images: bool = False
     break_after: int = 30
     session_cap: int | None = None
@@ -65,7 +66,7 @@ class StudyFile:
 
 
 def read_study_file(path: Path) -> StudyFile:
-    """Read and check one file; raises StudyFileError, whose message begins with the file's name."""
+    """Read and check a file. Raises StudyFileError, whose message begins with the path of the file."""
     try:
         return _read_study(Table(_parse(_read_text(path)), path=""), folder=path.parent)
     except StudyFileError as error:
@@ -73,7 +74,7 @@ def read_study_file(path: Path) -> StudyFile:
 
 
 def read_study_text(text: str) -> StudyFile:
-    """Read and check a file's content, e.g. an uploaded one. It cannot name lists beside it."""
+    """Read and check the text of a study file, e.g. an upload. It cannot refer to other files."""
     return _read_study(Table(_parse(text), path=""), folder=None)
 
 
@@ -89,13 +90,16 @@ def _read_text(path: Path) -> str:
 def _parse(text: str) -> dict[str, Any]:
     try:
         return safe_toml.loads(text)
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists in lists
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # e.g. a number of thousands of digits, or deeply nested lists
         raise StudyFileError(f"is not valid TOML: {error}. See docs/studies.md.") from error
 
 
 def _read_study(table: Table, *, folder: Path | None) -> StudyFile:
     name = table.text("name", required=True, longest=80)
-    if not re.fullmatch(r"[a-z0-9]+(?:[-_][a-z0-9]+)*", name):
+    if not re.fullmatch(NAME_PATTERN, name):
         raise table.error(
             "name",
             name,
@@ -157,41 +161,42 @@ def _read_study(table: Table, *, folder: Path | None) -> StudyFile:
 
 
 def _read_consent(table: Table) -> dict[str, str]:
-    found = {
+    texts = {
         "text": table.prose("text", required=True),
         "content_warning": table.prose("content_warning"),
     }
     table.reject_unknown_keys()
-    return found
+    return texts
 
 
 def _read_crowd_parameters(table: Table) -> dict[str, str]:
-    found = {}
+    parameters = {}
     for key, default in CROWD_PARAMETERS.items():
         name = table.text(key, default=default, longest=80)
         if not re.fullmatch(PARAMETER_PATTERN, name):
             raise table.error(key, name, _("%(it)s is not a valid name of a URL parameter."))
-        found[key] = name
+        parameters[key] = name
     table.reject_unknown_keys()
-    return found
+    return parameters
 
 
 def _read_url(table: Table, key: str) -> str:
-    address = table.text(key, longest=300)
-    if address and not re.fullmatch(URL_PATTERN, address):
+    url = table.text(key, longest=300)
+    if url and not re.fullmatch(URL_PATTERN, url):
         raise table.error(
-            key, address, _("%(it)s is not a full URL. Write one such as https://app.prolific.com/...")
+            key, url, _("%(it)s is not a full URL. Write one such as https://app.prolific.com/...")
         )
-    return address
+    return url
 
 
 def _check_consistency(study: StudyFile) -> None:
-    """What one key says of another."""
+    """Check keys that depend on each other."""
     kinds = [task.kind for task in study.tasks]
     for kind in kinds:
         if kinds.count(kind) > 1:
             raise StudyFileError(
-                f"there are {kinds.count(kind)} tasks of kind '{kind}'. A study has one of each.",
+                f"there are {kinds.count(kind)} tasks of kind '{kind}'. A study has at most one task of "
+                "each kind.",
                 key="tasks",
                 page_message=_(
                     "One kind of judgement appears twice. A study has at most one task of each kind."
@@ -199,7 +204,7 @@ def _check_consistency(study: StudyFile) -> None:
             )
     if study.visual_rule is not None and study.visual_mean is not None:
         raise StudyFileError(
-            f"%(it)s = {study.visual_mean:g} stands beside visual_rule = {study.visual_rule}. A study "
+            f"%(it)s = {study.visual_mean:g} and visual_rule = {study.visual_rule} are both given. A study "
             "has one rule of visual nature: leave one of them out.",
             key="visual_mean",
             page_message=_("Choose one rule: how many agree, or the mean score. Leave the other empty."),
@@ -222,7 +227,7 @@ def _check_consistency(study: StudyFile) -> None:
             raise StudyFileError(
                 f"tasks[{number}].attributes draws from a source, but [stereotypes] names none.",
                 key="stereotypes.source",
-                fix='Add source = "seegull-v2", say: scores are counted by the same rule.',
+                fix='Add e.g. source = "seegull-v2"; scores use the same rule.',
                 page_message=_("Choose the source of the stereotypes that images are judged for."),
             )
     purposes = {check.purpose for task in study.tasks for check in task.checks}

@@ -1,5 +1,4 @@
-"""What a task of a study file shows: attributes, associations or pages, drawn or listed (docs/studies.md).
-Pure: no Django."""
+"""The stimuli of a task in a study file: attributes, associations or pages. Pure: no Django."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ _LONGEST_GROUP = 120
 
 @dataclass(frozen=True)
 class SourceDraw:
-    """Attributes drawn from those of an imported source; `limit` None takes all of them."""
+    """Attributes drawn from an imported source; all of them if `limit` is None."""
 
     source: str
     limit: int | None
@@ -26,8 +25,8 @@ class SourceDraw:
 
 @dataclass(frozen=True)
 class Associations:
-    """Associations of a source: all of them, those of some groups, `limit` of them drawn, or listed
-    `pairs` (group, attribute)."""
+    """Associations of a source: all of them, those of some groups, `limit` of them drawn at random, or the
+    listed `pairs` (group, attribute)."""
 
     source: str
     limit: int | None = None
@@ -40,9 +39,9 @@ class PageDraw:
     """Attributes drawn for the images of each group (PROTOCOL §5): its visual stereotypes and as many
     random visual attributes.
 
-    `visual`: the name of a study that rated them, the visual attributes themselves, or None to take every
-    attribute for visual. `groups` empty: all that the image set shows. `allow_fewer`: make do with fewer
-    random attributes than stereotypes.
+    `visual`: the name of a study that rated attributes, a list of visual attributes, or None to treat every
+    attribute as visual. `groups`: empty for all groups of the image set. `allow_fewer`: allow fewer random
+    attributes than stereotypes.
     """
 
     visual: str | tuple[str, ...] | None
@@ -52,7 +51,7 @@ class PageDraw:
 
 @dataclass(frozen=True)
 class ShownAttributes:
-    """The attributes shown with every image of one group, listed instead of drawn."""
+    """The listed attributes that are shown with every image of one group."""
 
     group: str
     stereotypical: tuple[str, ...]
@@ -125,14 +124,14 @@ def read_associations(table: Table) -> Associations:
     inner.reject_unknown_keys()
     if chosen.pairs and (chosen.limit or chosen.groups):
         raise StudyFileError(
-            "%(it)s lists the associations; leave out 'limit' and 'groups' beside it.",
+            "%(it)s lists the associations; leave out 'limit' and 'groups'.",
             key=inner.path_of("pairs"),
             page_message=_("List the pairs, or choose by groups and number, but not both."),
         )
     if len(set(chosen.pairs)) < len(chosen.pairs):
         twice = Counter(chosen.pairs).most_common(1)[0][0]
         raise StudyFileError(
-            f"{list(twice)} stands twice. Remove one.",
+            f"{list(twice)} appears twice. Remove one.",
             key=inner.path_of("pairs"),
             page_message=_("'%(text)s' appears twice. Remove one."),
             text=": ".join(twice),
@@ -144,7 +143,7 @@ def read_pages(table: Table) -> PageDraw | tuple[ShownAttributes, ...]:
     if "shown" in table:
         if "attributes" in table:
             raise StudyFileError(
-                "%(it)s lists what is shown; leave out '%(attributes)s'.",
+                "%(it)s lists the attributes; leave out '%(attributes)s'.",
                 key=table.path_of("shown"),
                 page_message=_(
                     "The attributes are listed in the file and also chosen here. Keep only one of the two."
@@ -160,7 +159,7 @@ def read_pages(table: Table) -> PageDraw | tuple[ShownAttributes, ...]:
         raise inner.missing(
             "visual",
             fix="Name the study that rated which attributes are visual, list them, or write "
-            '"none" to take every attribute for visual.',
+            '"none" to treat every attribute as visual.',
             page_message=_("List the visual attributes."),
         )
     drawn = PageDraw(
@@ -180,7 +179,7 @@ def _read_shown(table: Table) -> tuple[ShownAttributes, ...]:
             raise each.error(
                 "group",
                 group,
-                "%(it)s stands twice.",
+                "%(it)s appears twice.",
                 fix="Write all its attributes in one table.",
                 page_message=_("%(it)s appears twice. Remove one."),
             )
@@ -203,15 +202,15 @@ def _read_shown(table: Table) -> tuple[ShownAttributes, ...]:
 def _normalise(
     entries: Iterable[tuple[int, str]], *, path: str, noun: str = "entry", listed: str = ""
 ) -> tuple[str, ...]:
-    """Trimmed, lower-case attributes; each may stand once, since a unit is rated once by each annotator.
-    `listed`: in which list beside the file, if in one."""
+    """Trim and lower-case the attributes; duplicates are refused, because an annotator rates a unit once.
+    `listed`: for messages, the separate file they come from, if any."""
     first: dict[str, int] = {}
     for number, entry in entries:
         text = " ".join(entry.split()).lower()
         if len(text) > _LONGEST_ATTRIBUTE or "\0" in text:
             raise StudyFileError(
-                f"%(it)s{listed}, {noun} {number}: '{text[:40]}...' is no attribute. It may have "
-                f"{_LONGEST_ATTRIBUTE} printable characters.",
+                f"%(it)s{listed}, {noun} {number}: '{text[:40]}...' is not a valid attribute. It may have at "
+                f"most {_LONGEST_ATTRIBUTE} printable characters.",
                 key=path,
                 page_message=_(
                     "'%(text)s' is not a valid attribute. It may have at most %(most)s printable characters."
@@ -221,7 +220,7 @@ def _normalise(
             )
         if text in first:
             raise StudyFileError(
-                f"%(it)s{listed}: '%(text)s' stands twice ({noun} {first[text]} and {noun} {number}). "
+                f"%(it)s{listed}: '%(text)s' appears twice ({noun} {first[text]} and {noun} {number}). "
                 "Remove one.",
                 key=path,
                 page_message=_("'%(text)s' appears twice. Remove one."),
@@ -230,7 +229,7 @@ def _normalise(
         first[text] = number
     if not first:
         raise StudyFileError(
-            f"%(it)s{listed} holds no attribute. List at least one.",
+            f"%(it)s{listed} has no attributes. List at least one.",
             key=path,
             page_message=_("No attribute is listed. List at least one."),
         )

@@ -1,7 +1,6 @@
-"""One table of a study file, read key by key. Pure: no Django.
+"""A table of a study file, read and checked key by key. Pure: no Django.
 
-Every reader of a key says what it expects; what is not asked for is most likely a typing mistake, and
-`done` says so.
+Keys that no reader asked for are most likely typing mistakes; `reject_unknown_keys` raises for them.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from annotation.studies.errors import StudyFileError
 from annotation.studies.errors import gettext_noop as _
 
 HIGHEST_COUNT = 32_767
-"""Of what a study counts: votes, minutes, answers."""
+"""Limit for small counts: votes, minutes, answers."""
 LARGEST_NUMBER = 2**31 - 1
-"""Of what there may be very many of: items, images."""
+"""Limit for large counts: items, images."""
 LARGEST_SEED = 2**63 - 1
 
 
 class Table:
-    """A TOML table that complains about keys that nobody asked for."""
+    """A TOML table. `path`: its key in the file; empty for the whole file."""
 
     def __init__(self, values: dict[str, Any], *, path: str) -> None:
         self._values = values
@@ -54,8 +53,8 @@ class Table:
         return value
 
     def prose(self, key: str, *, required: bool = False) -> str:
-        """A text of paragraphs parted by empty lines. Lines that an editor wrapped are joined, so that they
-        wrap again in the reader's window; list entries keep their own line."""
+        """A text of paragraphs separated by empty lines. Wrapped lines of a paragraph are joined; list items
+        keep their own line."""
         text = self.text(key, required=required).replace("\r\n", "\n")
         return re.sub(r"(?<!\n)\n(?!\n|[-*•]|\d+[.)])[ \t]*", " ", text)
 
@@ -72,7 +71,7 @@ class Table:
         return value
 
     def optional_integer(self, key: str, *, least: int, most: int = HIGHEST_COUNT) -> int | None:
-        """TOML has no null: a key that is left out is None."""
+        """None if the key is left out."""
         self._read_keys.add(key)
         return self.integer(key, default=least, least=least, most=most) if key in self else None
 
@@ -91,7 +90,7 @@ class Table:
         return float(value)
 
     def optional_decimal(self, key: str, *, least: float, most: float) -> float | None:
-        """A number of at most two decimals, so that it can be said in full wherever the rule is."""
+        """A number with at most two decimals, so that every page can show it in full."""
         value = self.raw(key)
         if value is None:
             return None
@@ -145,23 +144,23 @@ class Table:
             )
         return [Table(item, path=f"{self.path_of(key)}[{number}]") for number, item in enumerate(value, 1)]
 
-    def by_language(self, *, excluding: tuple[str, ...] = ()) -> list[tuple[str, Table]]:
-        """The sub-tables whose key is a language, e.g. [consent.es]; `besides` are the other keys."""
+    def by_language(self) -> list[tuple[str, Table]]:
+        """The sub-tables by language, e.g. [consent.es]."""
         found = []
         for key, value in self._values.items():
-            if key in excluding or not isinstance(value, dict):
+            if not isinstance(value, dict):
                 continue
             if len(key) > 10 or not re.fullmatch(r"[a-z]{2,3}(-[a-z0-9]+)*", key):
                 raise StudyFileError(
-                    "'%(it)s' names no language. Write its code, e.g. 'es' or 'pt-br'.",
+                    "'%(it)s' is not a language code. Write e.g. 'es' or 'pt-br'.",
                     key=self.path_of(key),
                     page_message=_("'%(code)s' is not a language code."),
                     code=key,
                 )
             if key == LANGUAGE:
                 raise StudyFileError(
-                    f"'%(it)s': the texts without a language are in English ('{LANGUAGE}') already. "
-                    "Write them there.",
+                    f"'%(it)s': the texts without a language are the English ones ('{LANGUAGE}'). "
+                    "Write the text there.",
                     key=self.path_of(key),
                     page_message=_("There are two texts in English. Keep one of them."),
                 )
@@ -169,7 +168,7 @@ class Table:
         return found
 
     def reject_unknown_keys(self) -> None:
-        """Raise for the first key that no reader asked for: most likely a typing mistake."""
+        """Raise StudyFileError for the first key that was never read."""
         for key in self._values:
             if key not in self._read_keys:
                 near = difflib.get_close_matches(key, self._read_keys, n=1)

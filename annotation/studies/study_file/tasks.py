@@ -1,4 +1,4 @@
-"""The [[tasks]] of a study file: what is asked, of what, of whom (docs/studies.md). Pure: no Django."""
+"""The [[tasks]] of a study file: questions, stimuli and strata (docs/studies.md). Pure: no Django."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from annotation.studies.errors import StudyFileError
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file.checks import CheckItem, read_checks
-from annotation.studies.study_file.default_wordings import OFFENSIVENESS_OF_AN_ATTRIBUTE, WORDINGS
+from annotation.studies.study_file.default_wordings import WORDINGS, default_wording
 from annotation.studies.study_file.stimuli import (
     Associations,
     PageDraw,
@@ -26,13 +26,13 @@ _DEFAULT_STRATA = {
     "prevalence": ("in-region",) * 3 + ("out-region",) * 3,
     "depiction": ("any", "any", "gender: not male"),
 }
-"""Whose answers PROTOCOL §3 and §5 ask for, where a file says neither strata nor overlap."""
+"""Kind of task -> the strata of PROTOCOL §3 and §5, if a file has neither strata nor overlap."""
 DEFAULT_OVERLAP = 3
 
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example beside the instructions."""
+    """A worked example, shown with the instructions."""
 
     text: str
     answer: str
@@ -41,12 +41,12 @@ class Example:
 
 @dataclass(frozen=True)
 class TaskFile:
-    """One [[tasks]] table. Attributes are normalised (trimmed, lower case). `strata` has one entry for
-    each wanted answer of a unit.
+    """One [[tasks]] table. Attributes are normalised (trimmed, lower case). `strata` has one entry per
+    answer of a unit.
 
     Exactly one of `attributes` (visual_nature, offensiveness), `associations` (prevalence, offensiveness)
     and `pages` (depiction) is given. `translations`: language -> {"wording": ..., "instructions": ...} and,
-    where they are translated too, "examples": [{"text": ..., "answer": ..., "why": ...}, ...].
+    if translated, "examples": [{"text": ..., "answer": ..., "why": ...}, ...].
     """
 
     kind: str
@@ -65,7 +65,7 @@ class TaskFile:
 
 
 def read_task(table: Table, *, folder: Path | None) -> TaskFile:
-    """`folder`: where lists beside the file are looked for; None refuses them."""
+    """Read one [[tasks]] table. `folder`: where the files it refers to are; None refuses such files."""
     kind = table.text("kind", required=True)
     if kind not in WORDINGS:
         raise table.error(
@@ -85,11 +85,8 @@ def read_task(table: Table, *, folder: Path | None) -> TaskFile:
         associations = read_associations(table)
     else:
         attributes = read_attributes(table, folder=folder)
-    wording = WORDINGS[kind]
-    if kind == "offensiveness" and associations is None:
-        wording = OFFENSIVENESS_OF_AN_ATTRIBUTE
-    wording = table.text("wording", default=wording)
     names_group = associations is not None
+    wording = table.text("wording", default=default_wording(kind, names_group=names_group))
     examples = tuple(_read_example(each) for each in table.tables("examples"))
     _check_wording(table, wording, kind=kind, names_group=names_group)
     task = TaskFile(
@@ -114,14 +111,14 @@ def read_task(table: Table, *, folder: Path | None) -> TaskFile:
 
 
 def _check_wording(table: Table, wording: str, *, kind: str, names_group: bool) -> None:
-    """Refuse a wording whose places cannot be filled in."""
-    needed = {"visual_nature": ("[attr]",), "offensiveness": ("[attr]",), "prevalence": ("[id]", "[attr]")}
-    for place in needed.get(kind, ()):
+    """Refuse a wording with missing placeholders, or with ones that the task cannot fill in."""
+    required = {"visual_nature": ("[attr]",), "offensiveness": ("[attr]",), "prevalence": ("[id]", "[attr]")}
+    for place in required.get(kind, ()):
         if place not in wording:
             raise table.error(
                 "wording",
                 wording,
-                "%(it)s does not hold '%(part)s', where it is to stand.",
+                "%(it)s does not contain '%(part)s'.",
                 page_message=_("Include '%(part)s' in the wording."),
                 part=place,
             )
@@ -139,10 +136,15 @@ def _check_wording(table: Table, wording: str, *, kind: str, names_group: bool) 
         )
 
 
+def default_strata(kind: str) -> tuple[str, ...]:
+    """The strata of a task that gives neither strata nor overlap (PROTOCOL §2-§5)."""
+    return _DEFAULT_STRATA.get(kind, ("any",) * DEFAULT_OVERLAP)
+
+
 def _read_strata(table: Table, *, kind: str) -> tuple[str, ...]:
     strata = table.text_list("strata")
     if "overlap" not in table:
-        return strata or _DEFAULT_STRATA.get(kind, ("any",) * DEFAULT_OVERLAP)
+        return strata or default_strata(kind)
     overlap = table.integer("overlap", default=DEFAULT_OVERLAP, least=1, most=100)
     if strata and overlap != len(strata):
         raise table.error(
@@ -161,11 +163,11 @@ def _read_strata(table: Table, *, kind: str) -> tuple[str, ...]:
 def _read_translations(
     table: Table, *, kind: str, names_group: bool, examples: Sequence[Example]
 ) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    translations: dict[str, dict[str, Any]] = {}
     for language, each in table.by_language():
         wording = each.text("wording", required=True)
         _check_wording(each, wording, kind=kind, names_group=names_group)
-        found[language] = {"wording": wording, "instructions": each.prose("instructions")}
+        translations[language] = {"wording": wording, "instructions": each.prose("instructions")}
         translated = [asdict(_read_example(one)) for one in each.tables("examples")]
         if translated and len(translated) != len(examples):
             # people of different languages must not be shown different examples
@@ -176,10 +178,10 @@ def _read_translations(
                 wanted=len(examples),
             )
         if translated:
-            found[language]["examples"] = translated
+            translations[language]["examples"] = translated
         each.reject_unknown_keys()
     table.reject_unknown_keys()
-    return found
+    return translations
 
 
 def _read_example(table: Table) -> Example:

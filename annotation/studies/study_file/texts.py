@@ -1,5 +1,5 @@
-"""What a study file says in several languages besides consent and tasks: what the study is called and what
-it is about, where help is found, and its own questions (docs/studies.md). Pure: no Django.
+"""Texts of a study in several languages, and its own questions (docs/studies.md). The texts of consent and
+tasks are read with those. Pure: no Django.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file.table import Table
 
 TRANSLATABLE_TEXTS = ("title", "description", "support_text")
-"""Of a study, which annotators read and which can be translated."""
+"""Texts of a study that can be translated."""
 LONGEST_TITLE = 200
 LONGEST_QUESTION = 300
 QUESTION_FIELD_PATTERN = r"[a-z][a-z0-9_]*"
@@ -23,9 +23,9 @@ QUESTION_FIELD_PATTERN = r"[a-z][a-z0-9_]*"
 
 @dataclass(frozen=True)
 class Question:
-    """A question to annotators besides the profile; no choices: a free text. `translations`: language ->
-    {"label": ...} and, if there are choices, "choices": [...], as many and in the same order. What is kept
-    of an answer is the choice in English."""
+    """A question to annotators in addition to the profile; free text if it has no choices. `translations`:
+    language -> {"label": ...} and, if there are choices, "choices": [...] in the same order. Answers are
+    stored as the English choice."""
 
     field: str
     label: str
@@ -34,16 +34,16 @@ class Question:
 
 
 def read_translations(table: Table) -> dict[str, dict[str, str]]:
-    """The texts of [translations.es] and its like: language -> what is translated, and no more."""
-    found = {}
+    """The tables such as [translations.es]: language -> translated texts, without empty ones."""
+    translations = {}
     for language, each in table.by_language():
-        said = {
+        texts = {
             "title": each.text("title", longest=LONGEST_TITLE),
             "description": each.prose("description"),
             "support_text": each.prose("support_text"),
         }
         each.reject_unknown_keys()
-        for key, text in said.items():
+        for key, text in texts.items():
             if key in each and not text:
                 raise each.error(
                     key,
@@ -52,17 +52,17 @@ def read_translations(table: Table) -> dict[str, dict[str, str]]:
                     fix="Write it in that language, or leave the key out.",
                     page_message=_("This is empty. Write the translation."),
                 )
-        found[language] = {key: text for key, text in said.items() if text}
-        if not found[language]:
+        translations[language] = {key: text for key, text in texts.items() if text}
+        if not translations[language]:
             raise StudyFileError(
-                "%(it)s says nothing.",
+                "%(it)s has no texts.",
                 key=table.path_of(language),
-                fix=f"Add one of: {', '.join(TRANSLATABLE_TEXTS)}; or leave it out.",
+                fix=f"Add one of: {', '.join(TRANSLATABLE_TEXTS)}; or leave the table out.",
                 page_message=_("There is no text in the language '%(code)s'. Write one."),
                 code=language,
             )
     table.reject_unknown_keys()
-    return found
+    return translations
 
 
 def read_questions(tables: list[Table]) -> tuple[Question, ...]:
@@ -73,7 +73,7 @@ def read_questions(tables: list[Table]) -> tuple[Question, ...]:
             raise each.error(
                 "field",
                 name,
-                "%(it)s may hold small letters, digits and '_' only: strata name it.",
+                "%(it)s may contain only lowercase letters, digits and '_', because strata use it.",
                 page_message=_(
                     "A short name starts with a lowercase letter and contains only "
                     "lowercase letters, digits and '_'."
@@ -83,7 +83,7 @@ def read_questions(tables: list[Table]) -> tuple[Question, ...]:
             raise each.error(
                 "field",
                 name,
-                "%(it)s stands twice. Give each question a field of its own.",
+                "%(it)s appears twice. Give each question its own field.",
                 page_message=_("Another question has this short name."),
             )
         label, choices = (
@@ -101,14 +101,14 @@ def read_questions(tables: list[Table]) -> tuple[Question, ...]:
 
 
 def _read_question_translations(table: Table, *, choices: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    translations: dict[str, dict[str, Any]] = {}
     for language, each in table.by_language():
-        found[language] = {"label": each.text("label", required=True, longest=LONGEST_QUESTION)}
+        translations[language] = {"label": each.text("label", required=True, longest=LONGEST_QUESTION)}
         translated = each.text_list("choices")
         if len(translated) != len(choices):
-            # the answer is kept in English, so it must be known which choice is which
+            # answers are stored in English, so each choice must match its English one
             raise StudyFileError(
-                "there are %(there)s, and in English %(wanted)s. Give as many, in the same order.",
+                "there are %(there)s, and %(wanted)s in English. Give the same number, in the same order.",
                 key=each.path_of("choices"),
                 page_message=_(
                     "Choices in %(language)s: %(there)d, in English: %(wanted)d. Give the "
@@ -119,7 +119,7 @@ def _read_question_translations(table: Table, *, choices: tuple[str, ...]) -> di
                 wanted=len(choices),
             )
         if translated:
-            found[language]["choices"] = list(translated)
+            translations[language]["choices"] = list(translated)
         each.reject_unknown_keys()
     table.reject_unknown_keys()
-    return found
+    return translations

@@ -1,4 +1,4 @@
-"""Writing a study file: a `StudyFile` in, TOML out that reads back as the same. Pure: no Django."""
+"""Writing a `StudyFile` as TOML that reads back as the same. Pure: no Django."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from annotation.studies.study_file.tasks import TaskFile
 
 
 def study_toml(study: StudyFile) -> str:
-    """The file's text. Keys that say what is so anyway are left out."""
-    whole = {
+    """The text of the file. Keys with default values are left out."""
+    values = {
         "name": study.name,
         "title": study.title,
         "description": study.description,
@@ -61,17 +61,17 @@ def study_toml(study: StudyFile) -> str:
         ],
         "tasks": [_task(task) for task in study.tasks],
     }
-    return tomli_w.dumps(_without_empty(whole), multiline_strings=True)
+    return tomli_w.dumps(_without_empty(values), multiline_strings=True)
 
 
 def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the keys that say nothing, at any depth of tables."""
-    said = {}
+    """`values` without empty ones, at any depth."""
+    kept = {}
     for key, value in values.items():
-        kept = _without_empty(value) if isinstance(value, dict) else value
-        if kept is not None and kept not in ("", [], {}):
-            said[key] = kept
-    return said
+        inner = _without_empty(value) if isinstance(value, dict) else value
+        if inner is not None and inner not in ("", [], {}):
+            kept[key] = inner
+    return kept
 
 
 def _stereotypes(study: StudyFile) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _task(task: TaskFile) -> dict[str, Any]:
                         "feedback": each.feedback,
                     }
                 ),
-                "expected": [*each.expected],  # empty means none of the above, and is said
+                "expected": [*each.expected],  # kept even if empty: that means none of the above
             }
             for each in task.checks
             if each.purpose == purpose
@@ -122,7 +122,7 @@ def _task(task: TaskFile) -> dict[str, Any]:
 
 
 def _stimuli(task: TaskFile) -> dict[str, Any]:
-    """The keys that say what is shown."""
+    """The keys that define the stimuli."""
     if task.associations is not None:
         chosen = task.associations
         return {

@@ -1,4 +1,4 @@
-"""Units that show one association: prevalence and offensiveness (PROTOCOL §3, §4)."""
+"""Units that show one association, for prevalence and offensiveness (PROTOCOL §3, §4)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Row = tuple[str, str, str, str, int]
 
 
 def plan_associations(*, chosen: Associations, strata: Sequence[str], seed: int, key: str) -> Plan:
-    """One unit an association, in an order shuffled by the seed, its strata resolved by its group."""
+    """One unit per association, shuffled by the seed. Each unit's strata are resolved by its group."""
     rows = _select(chosen, key=key)
     if chosen.limit is not None:
         if chosen.limit > len(rows):
@@ -55,12 +55,12 @@ def _units(rows: Sequence[Row], *, by_region: dict[str, tuple[str, ...]]) -> Ite
 
 
 def _select(chosen: Associations, *, key: str) -> list[Row]:
-    """The rows to show or to draw from, sorted by what they say: databases differ in how they order
-    texts, and primary keys depend on the order of an import."""
+    """The rows to show or to draw from, sorted here because databases order text differently and primary keys
+    depend on the order of an import."""
     source = get_source(chosen.source, key=f"{key}.source")
-    everything = Association.objects.filter(source=source)
+    associations = Association.objects.filter(source=source)
     if chosen.groups:
-        known = set(everything.values_list("group__name", flat=True).distinct())
+        known = set(associations.values_list("group__name", flat=True).distinct())
         for name in chosen.groups:
             if name not in known:
                 raise StudyRefused(
@@ -69,9 +69,9 @@ def _select(chosen: Associations, *, key: str) -> list[Row]:
                     source=chosen.source,
                     group=name,
                 )
-        everything = everything.filter(group__name__in=chosen.groups)
+        associations = associations.filter(group__name__in=chosen.groups)
     fields = ("group__axis", "group__name", "group__region", "attribute__text", "pk")
-    rows: Iterator[Row] = everything.values_list(*fields).iterator(chunk_size=10_000)
+    rows: Iterator[Row] = associations.values_list(*fields).iterator(chunk_size=10_000)
     if chosen.pairs:
         wanted = set(chosen.pairs)
         kept = sorted(row for row in rows if (row[1], row[3]) in wanted)
@@ -87,9 +87,9 @@ def _select(chosen: Associations, *, key: str) -> list[Row]:
     return ordered
 
 
-def _check_pairs(chosen: Associations, kept: Sequence[Row], *, key: str) -> None:
-    there = [(name, text) for _, name, _, text, _ in kept]
-    missing = sorted(set(chosen.pairs) - set(there))
+def _check_pairs(chosen: Associations, rows: Sequence[Row], *, key: str) -> None:
+    found = [(name, text) for _, name, _, text, _ in rows]
+    missing = sorted(set(chosen.pairs) - set(found))
     if missing:
         raise StudyRefused(
             gettext_noop("'%(source)s' has no association %(pairs)s."),
@@ -97,8 +97,8 @@ def _check_pairs(chosen: Associations, kept: Sequence[Row], *, key: str) -> None
             source=chosen.source,
             pairs=quoted_list([f"{group}: {text}" for group, text in missing]),
         )
-    if len(there) > len(set(there)):
-        twice = Counter(there).most_common(1)[0][0]
+    if len(found) > len(set(found)):
+        twice = Counter(found).most_common(1)[0][0]
         raise StudyRefused(
             gettext_noop(
                 "'%(source)s' has two groups named '%(group)s' on different axes. Rename "

@@ -1,4 +1,4 @@
-"""Units that show one attribute: visual nature and offensiveness (PROTOCOL §2, §4)."""
+"""Units that show one attribute, for visual nature and offensiveness (PROTOCOL §2, §4)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotation.studies.units.write import create_units
 
 
 def shuffled(texts: Sequence[str], *, seed: int) -> list[str]:
-    """`texts` in an order that depends on the seed and on which texts there are, not on how they came."""
+    """`texts` in a random order that depends only on the seed and the set of texts, not on their order."""
     ordered = sorted(texts)
     random.Random(seed).shuffle(ordered)  # noqa: S311 - an order to be repeated, not a secret
     return ordered
@@ -23,7 +23,7 @@ def shuffled(texts: Sequence[str], *, seed: int) -> list[str]:
 def plan_attributes(
     *, attributes: SourceDraw | Sequence[str], strata: Sequence[str], seed: int, key: str
 ) -> Plan:
-    """One unit an attribute, in an order shuffled by the seed."""
+    """One unit per attribute, shuffled by the seed."""
     chosen = _draw(attributes, seed=seed, key=key) if isinstance(attributes, SourceDraw) else attributes
     ordered = shuffled(chosen, seed=seed)
     return Plan(units=lambda: _units(ordered, strata=tuple(strata)))
@@ -32,7 +32,7 @@ def plan_attributes(
 def create_attribute_units(
     *, task: Task, attributes: Sequence[str], progress: Callable[[int], None] = lambda made: None
 ) -> int:
-    """Give `task` one unit for each attribute, in the order given, with its slots; the number made."""
+    """Create one unit with its slots per attribute, in the given order; returns the number of units."""
     planned = _units(attributes, strata=tuple(task.strata))
     return create_units(task=task, planned=planned, progress=progress)
 
@@ -45,7 +45,7 @@ def _units(attributes: Sequence[str], *, strata: tuple[str, ...]) -> Iterator[Pl
 def _draw(drawn: SourceDraw, *, seed: int, key: str) -> list[str]:
     source = get_source(drawn.source, key=f"{key}.source")
     texts = Attribute.objects.filter(associations__source=source).order_by()
-    # sorted here and not in the database: databases differ in how they order texts
+    # sorted here, because databases order text differently
     ordered = sorted(texts.values_list("text", flat=True).distinct())
     if not ordered:
         raise StudyRefused(

@@ -1,5 +1,5 @@
-"""Units of training items, gold items and attention checks: their right answers are known, they have no
-slots, and they follow the data in a task's order."""
+"""Units of training items, gold items and attention checks. Their answers are known, they have no slots, and
+they come after the data in the order of a task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from annotation.studies.units.planned import Plan, PlannedOption, PlannedUnit, g
 
 
 def with_checks(plan: Plan, checks: Sequence[CheckItem], *, kind: str, source: str | None, key: str) -> Plan:
-    """`plan` with the check items behind it. `source`: of the task's associations, if it shows any."""
+    """`plan` followed by the check items. `source`: name of the source of the task's associations, if any."""
     if not checks:
         return plan
     numbers: Counter[str] = Counter()
@@ -31,13 +31,13 @@ def with_checks(plan: Plan, checks: Sequence[CheckItem], *, kind: str, source: s
             planned.append(_plan_item(check, kind=kind, source=source, key=where))
 
     def units() -> Iterator[PlannedUnit]:
-        # Pages of an image are numbered; those of the checks go behind those of the data.
+        # Page numbers of check items continue those of the data.
         pages: Counter[int] = Counter()
         for unit in plan.units():
             if unit.image_id is not None:
                 pages[unit.image_id] = max(pages[unit.image_id], unit.page)
             yield unit
-        # What is asked again as a check is told apart from the data by its repeat.
+        # `repeat` distinguishes a check from a data unit with the same stimulus.
         repeats: Counter[str | int | None] = Counter()
         for unit in planned:
             if unit.image_id is not None:
@@ -97,7 +97,7 @@ def _plan_page(check: CheckItem, *, images: ImageSet, key: str) -> PlannedUnit:
 
 
 def _expected_value(attribute: str | None, check: CheckItem) -> int:
-    """1 where an option is to be selected: an expected attribute, or none of the above without any."""
+    """1 if the option must be selected: an expected attribute, or none of the above if there are none."""
     return int(attribute in check.expected if attribute is not None else not check.expected)
 
 
@@ -110,7 +110,7 @@ def _expected_values(check: CheckItem, *, kind: str, key: str) -> tuple[int, ...
         value = by_name.get(each.strip().lower()) if isinstance(each, str) else each
         if value not in known or value is None:
             raise StudyRefused(
-                f"'%(answer)s' is no answer of a {kind} task. Choose from: %(labels)s.",
+                f"'%(answer)s' is not an answer of a {kind} task. Choose from: %(labels)s.",
                 key=f"{key}.expected",
                 page_message=_("'%(answer)s' is not an answer here. Choose from: %(labels)s."),
                 answer=each,

@@ -1,4 +1,4 @@
-"""Units that show an image with one page of attributes (PROTOCOL §5)."""
+"""Units that show an image with a page of attributes (PROTOCOL §5)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SOURCE_KEY = "stereotypes.source"
 
 @dataclass(frozen=True)
 class StereotypeRule:
-    """Which associations are stereotypes: the study's rule (PROTOCOL §3)."""
+    """The study's rule for which associations count as stereotypes (PROTOCOL §3)."""
 
     source: Source | None
     pool: str
@@ -36,7 +36,7 @@ class StereotypeRule:
 
 @dataclass(frozen=True)
 class Group:
-    """An identity group that an image set shows; `key` names it on every database alike."""
+    """An identity group of an image set. `key` is the same in every database, unlike `pk`."""
 
     pk: int
     axis: str
@@ -58,8 +58,8 @@ def plan_pages(
     seed: int,
     key: str,
 ) -> Plan:
-    """The pages of every image of the set whose group has something to show. Images come in an order
-    shuffled by the seed; the pages of an image follow each other."""
+    """The pages of every image whose group has attributes to show. Images are shuffled by the seed; the pages
+    of an image stay together."""
     images = rows_named(ImageSet.objects.filter(name=image_set), "name", [image_set], f"{key}.image_set")[0]
     groups = _groups(images, key=key)
     notes: list[str] = []
@@ -85,22 +85,24 @@ def plan_pages(
 
     def units() -> Iterator[PlannedUnit]:
         for name, index, group, image in rows:
-            of, drawn = chosen[group]
-            wanted = resolve_strata(strata, region=of.region)
-            cut = draws.split_into_pages(seed=seed, image=f"{name}/{index}", drawn=drawn, page_size=page_size)
-            for number, texts in enumerate(cut, 1):
+            image_group, drawn = chosen[group]
+            unit_strata = resolve_strata(strata, region=image_group.region)
+            page_texts = draws.split_into_pages(
+                seed=seed, image=f"{name}/{index}", drawn=drawn, page_size=page_size
+            )
+            for number, texts in enumerate(page_texts, 1):
                 yield PlannedUnit(
                     image_id=image,
                     page=number,
                     options=page_options(texts, stereotypical=drawn.stereotypical),
-                    strata=wanted,
+                    strata=unit_strata,
                 )
 
     return Plan(units=units, notes=tuple(notes), image_set=images)
 
 
 def page_options(texts: Sequence[str], *, stereotypical: Sequence[str]) -> tuple[PlannedOption, ...]:
-    """The attributes of a page with their roles, then none of the above."""
+    """The options of a page: its attributes with their roles, then none of the above."""
     roles = dict.fromkeys(stereotypical, OptionRole.STEREOTYPICAL)
     return (
         *(PlannedOption(text, role=roles.get(text, OptionRole.RANDOM)) for text in texts),
@@ -159,13 +161,13 @@ def _draw(
     drawn: dict[str, GroupDraw] = {}
     for name in sorted(pages.groups or groups):
         group = groups[name]
-        said = known.get(group.pk, nothing)
+        associations = known.get(group.pk, nothing)
         drawn[name] = draws.draw(
             seed=seed,
             group=group.key,
-            stereotypical=said.stereotypes,
+            stereotypical=associations.stereotypes,
             visual=visual,
-            associated=said.associated,
+            associated=associations.associated,
         )
     shown = {name: each for name, each in drawn.items() if each.stereotypical}
     if not shown:
@@ -203,7 +205,7 @@ def _draw(
         notes.append(f"Fewer random attributes than stereotypes: {'; '.join(lacking)}.")
     left_out = sorted(set(drawn) - set(shown))
     if left_out:
-        notes.append(f"Without a visual stereotype, and so without pages: {quoted_list(left_out)}.")
+        notes.append(f"No visual stereotypes, so no pages: {quoted_list(left_out)}.")
     return shown
 
 
