@@ -1,4 +1,4 @@
-"""How readers speak of a file: what they refuse, what they found odd, and where every row went."""
+"""What readers report about a file: errors, oddities and row counts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 class FileRefused(ValueError):
-    """A file that cannot be read as what it should be. The message names the place and the cure."""
+    """A file that cannot be imported. The message gives the position in the file and what to do."""
 
     def __init__(
-        self, file: Path | str, problem: str, cure: str, *, sheet: str = "", row: int = 0, column: str = ""
+        self, file: Path | str, problem: str, fix: str, *, sheet: str = "", row: int = 0, column: str = ""
     ) -> None:
         place = [Path(file).name]
         if sheet:
@@ -20,18 +20,18 @@ class FileRefused(ValueError):
             place.append(f"row {row}")
         if column:
             place.append(f"column '{column}'")
-        super().__init__(f"{', '.join(place)}: {problem} {cure}")
+        super().__init__(f"{', '.join(place)}: {problem} {fix}")
 
 
 @dataclass(frozen=True)
 class OddityKind:
-    """A kind of oddity: what it is, and what is done about it."""
+    """A kind of oddity, and how it is handled."""
 
     description: str
     handling: str
 
 
-# Every oddity a reader or an importer can report, in one readable place.
+# Every oddity that a reader or an importer can report.
 ODDITY_KINDS: dict[str, OddityKind] = {
     # any file
     "column_ignored": OddityKind("a column that is not part of the release", "ignored"),
@@ -54,7 +54,7 @@ ODDITY_KINDS: dict[str, OddityKind] = {
         "stored without the mark, with the others of its name",
     ),
     "identity_trimmed": OddityKind("an identity with spaces around it", "stored trimmed"),
-    "row_repeated": OddityKind("a row that says again what an earlier row says", "not stored a second time"),
+    "row_repeated": OddityKind("a row that repeats an earlier row", "not stored again"),
     "rating_missing": OddityKind(
         "nobody rated its offensiveness (NA), yet a mean is printed", "stored with no rating and no mean"
     ),
@@ -120,7 +120,7 @@ ODDITY_KINDS: dict[str, OddityKind] = {
 
 @dataclass(frozen=True)
 class Oddity:
-    """A kind of oddity in one file: how often, and one example with its row as a spreadsheet counts it."""
+    """A kind of oddity in one file: how often it occurs, and one example with its row in the spreadsheet."""
 
     code: str
     file: str
@@ -140,14 +140,14 @@ class Oddity:
 
 
 class OddityLog:
-    """Counts the oddities of one file; the first of a kind is its example."""
+    """Counts the oddities of one file, and keeps the first of each kind as an example."""
 
     def __init__(self, file: Path | str, sheet: str = "") -> None:
         self.file, self.sheet = Path(file).name, sheet
         self._found: dict[str, Oddity] = {}
 
     def note(self, code: str, *, row: int, example: str, count: int = 1, not_stored: int = 0) -> None:
-        """`not_stored`: how many rows of the file are left out because of it."""
+        """Count an oddity. `not_stored`: the number of rows that are left out because of it."""
         if code not in ODDITY_KINDS:
             raise KeyError(code)
         before = self._found.get(code)
@@ -167,7 +167,7 @@ class OddityLog:
 
 @dataclass(frozen=True)
 class FileSummary:
-    """Where the rows of a file went: rows_read = rows_stored + rows_not_stored, the header not counted."""
+    """Row counts of a file without its header: rows_read = rows_stored + rows_not_stored."""
 
     name: str
     sha256: str

@@ -1,4 +1,4 @@
-"""Whether a study already holds exactly what ViSAGe's files say: what makes its import repeatable."""
+"""Compares a stored study with ViSAGe's files, so that an import can be repeated."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from annotation.imports.readers.visage_attributes import AttributeFile
 from annotation.imports.services.catalogue import ImportRefused
 from annotation.models import Box, Judgement, Option, Response, Study, TaskKind, Unit
 
-# (position, what is asked, what was answered)
+# (position, what is shown, answers)
 UnitContent = tuple[int, tuple[object, ...], tuple[object, ...]]
 Item = TypeVar("Item")
 
 
 def check_same(*, study: Study, attributes: AttributeFile, annotations: AnnotationFile) -> None:
-    """Raises ImportRefused, naming the first difference, unless `study` holds exactly these files."""
+    """Raise ImportRefused with the first difference, unless `study` has exactly this content."""
     pairs = (
         (attributes.summary.name, TaskKind.VISUAL_NATURE, _attribute_units(attributes)),
         (annotations.summary.name, TaskKind.DEPICTION, _page_units(annotations)),
@@ -29,7 +29,7 @@ def check_same(*, study: Study, attributes: AttributeFile, annotations: Annotati
             if wanted != stored:
                 position = (wanted or stored or (0,))[0]
                 raise ImportRefused(
-                    f"The study '{study.name}' exists already and is not what {name} says: they first differ "
+                    f"The study '{study.name}' exists already and differs from {name}, first "
                     f"in unit {position} of its {kind.label} task. Nothing was changed. Import these files "
                     "as a study of another name with --study NAME."
                 )
@@ -48,7 +48,7 @@ def _page_units(file: AnnotationFile) -> Iterator[UnitContent]:
 
 
 def _stored(study: Study, kind: TaskKind) -> Iterator[UnitContent]:
-    """The units of a task in the same form, from five queries however large the study is."""
+    """The stored units of a task in the same form, in five queries."""
     units = Unit.objects.filter(task__study=study, task__kind=kind)
     options: dict[int, list[str | None]] = defaultdict(list)
     shown = Option.objects.filter(unit__in=units).order_by("unit_id", "position")
@@ -70,12 +70,12 @@ def _stored(study: Study, kind: TaskKind) -> Iterator[UnitContent]:
     shown_content = units.order_by("position").values_list(
         "id", "position", "attribute__text", "image__reference", "page", "repeat", "source_name"
     )
-    for unit, position, *what in shown_content:
-        yield position, (*what, tuple(options[unit])), tuple(answers[unit])
+    for unit, position, *stimulus in shown_content:
+        yield position, (*stimulus, tuple(options[unit])), tuple(answers[unit])
 
 
 def _single(items: list[Item]) -> Item | list[Item] | None:
-    """The only one, None of none, and the list itself of several (which the release never has)."""
+    """The only item, None for no items, or the list itself for several (which the release never has)."""
     if len(items) > 1:
         return items
     return items[0] if items else None

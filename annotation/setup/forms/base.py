@@ -1,7 +1,7 @@
-"""The pages on which a study is set up: each form fills in its part of a study file (docs/studies.md).
+"""Base of the wizard's forms: each form edits one part of a study file (docs/studies.md).
 
-A form is made of a *document* (setup/services.py) and gives the changed document back by `applied`. What
-it does not ask about, such as what an uploaded file lists one by one, it leaves alone.
+A form is created from a *document* (setup/services.py), and `updated_document` returns the changed document.
+Keys without a field, such as long lists in an uploaded file, are left alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KINDS = tuple(TaskKind.values)
 
 
 class NewStudyForm(forms.Form):
-    """The first two words of a new study."""
+    """Title and name of a new study."""
 
     title = forms.CharField(
         label=_("Title"), max_length=200, help_text=_("Shown to annotators, e.g. 'What can a picture show?'")
@@ -48,7 +48,7 @@ class NewStudyForm(forms.Form):
 
 
 class UploadForm(forms.Form):
-    """A study file from elsewhere."""
+    """Upload of a study file."""
 
     file = forms.FileField(
         label=_("Study file (TOML)"),
@@ -58,10 +58,10 @@ class UploadForm(forms.Form):
 
 
 class StepForm(forms.Form):
-    """A part of the document. `field_at` finds the field that a key of the study file belongs to."""
+    """A form for one part of the document."""
 
     KEYS: dict[str, str] = {}
-    """Pattern of a key of the file -> field, with the groups that the pattern names in braces."""
+    """Pattern of a key of the file -> name of the field; named groups of the pattern in braces."""
 
     def __init__(self, document: Document, data: Any = None) -> None:
         self.document = document
@@ -69,21 +69,21 @@ class StepForm(forms.Form):
         self.add_fields()
 
     def add_fields(self) -> None:
-        """Fields that depend on the document or on the languages there are."""
+        """Add fields that depend on the document or on the available languages."""
 
     def initial_from(self, document: Document) -> dict[str, Any]:
         raise NotImplementedError
 
     def updated_document(self) -> Document:
-        """The document with what was filled in; only after `is_valid`."""
+        """The document with the cleaned data. Call `is_valid` first."""
         raise NotImplementedError
 
     def kept_languages(self) -> list[str]:
-        """Languages of the file's texts that the pages do not ask for; those texts stay as they are."""
+        """Languages in the file that the pages have no fields for; their texts are left alone."""
         return []
 
     def field_for(self, key: str) -> str | None:
-        """The field that asks for `key`, e.g. 'consent.text'; None if it stands on another page."""
+        """The name of the field for `key`, e.g. 'consent.text'; None if it is on another page."""
         for pattern, name in self.KEYS.items():
             if found := re.match(pattern, key):
                 field = name.format(**found.groupdict())
@@ -91,8 +91,7 @@ class StepForm(forms.Form):
         return None
 
     def anchor_and_label(self, key: str) -> tuple[str, str]:
-        """Where on the page `key` is asked for (an id), and the label that stands there; both empty if
-        nowhere."""
+        """The HTML id and the label of the field for `key`; both empty if there is none."""
         field = self.field_for(key)
         if field is None:
             return "", ""
@@ -100,16 +99,16 @@ class StepForm(forms.Form):
 
 
 def languages() -> list[tuple[str, str]]:
-    """The languages besides English that texts can be given in, in their own names."""
+    """Code and native name of the languages besides English that texts can be given in."""
     offered = settings.LANGUAGES if len(settings.LANGUAGES) < 20 else ()
     return [(code, str(name)) for code, name in offered if code != LANGUAGE]
 
 
 def unsupported_languages(tables: Iterable[Document]) -> list[str]:
-    """The languages that tables of texts by language have besides those that are offered."""
-    asked = {code for code, _name in languages()}
-    found = {key for table in tables for key, value in table.items() if isinstance(value, dict)}
-    return sorted(found - asked)
+    """Languages in `tables` of texts by language that the pages do not offer."""
+    offered = {code for code, _name in languages()}
+    used = {key for table in tables for key, value in table.items() if isinstance(value, dict)}
+    return sorted(used - offered)
 
 
 def split_lines(text: str) -> list[str]:
@@ -117,27 +116,27 @@ def split_lines(text: str) -> list[str]:
 
 
 def translations_with(document: Document, *parts: str) -> Document:
-    """The study's translations that hold one of these parts."""
+    """The study's translations that have one of these texts."""
     return {
-        code: said
-        for code, said in document.get("translations", {}).items()
-        if any(part in said for part in parts)
+        code: texts
+        for code, texts in document.get("translations", {}).items()
+        if any(part in texts for part in parts)
     }
 
 
 def set_translations(document: Document, texts: Mapping[str, Mapping[str, str]]) -> None:
-    """Set what `texts` says (language -> key -> text) among the study's translations, and leave the rest."""
+    """Set `texts` (language -> key -> text) in the study's translations; the others are left alone."""
     translations = document.setdefault("translations", {})
-    for code, said in texts.items():
-        of_study = translations.get(code, {})
-        for key, text in said.items():
-            put(of_study, key, text)
-        put(translations, code, of_study)
+    for code, new in texts.items():
+        current = translations.get(code, {})
+        for key, text in new.items():
+            put(current, key, text)
+        put(translations, code, current)
     put(document, "translations", translations)
 
 
 def put(table: Document, key: str, value: Any) -> None:
-    """Set a key of a table, or leave it out if there is nothing to say: TOML has no null."""
+    """Set a key of a table, or remove it if the value is empty, because TOML has no null."""
     if value in (None, "", [], {}):
         table.pop(key, None)
     else:
@@ -145,13 +144,13 @@ def put(table: Document, key: str, value: Any) -> None:
 
 
 def tasks_by_kind(document: Document) -> dict[str, Document]:
-    """Kind -> task, in the order in which the kinds are listed everywhere."""
+    """Kind -> task, in the order of KINDS."""
     found = {task.get("kind", ""): task for task in document.get("tasks", [])}
     return {kind: found[kind] for kind in KINDS if kind in found}
 
 
 def split_task_key(document: Document, key: str) -> tuple[str, str]:
-    """The kind of the task that a key such as 'tasks[2].strata[1]' is about, and the rest of the key."""
+    """The kind of the task in a key such as 'tasks[2].strata[1]', and the rest of the key."""
     if not key.startswith("tasks["):
         return "", key
     number, _bracket, rest = key[len("tasks[") :].partition("]")

@@ -1,4 +1,4 @@
-"""Setting a study up: worked examples, and items whose right answer is known. See setup/forms/base.py."""
+"""Wizard page for worked examples and check items."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PURPOSES = (
 
 
 class ChecksForm(ExamplesForm):
-    """Examples and check items of each task, row by row, and the rules of the whole study about them."""
+    """Examples and check items of each task in rows, and the study's rules for check items."""
 
     SPARE = 2
     MOST_FIELDS = 900  # a form may send a thousand (DATA_UPLOAD_MAX_NUMBER_FIELDS)
@@ -92,13 +92,13 @@ class ChecksForm(ExamplesForm):
         return found
 
     def clean(self) -> dict[str, Any]:
-        said = self.cleaned_data
+        data = self.cleaned_data
         for kind, task in tasks_by_kind(self.document).items():
             for number in self.rows(kind, "check"):
                 name = f"{kind}_check_{number}"
-                if _is_empty_row(said, name):
+                if _is_empty_row(data, name):
                     continue
-                wanted = {
+                required = {
                     "group": _("Write the identity group."),
                     "attribute": _("Write the attribute."),
                     "image": _("Write the number of the image."),
@@ -106,12 +106,12 @@ class ChecksForm(ExamplesForm):
                     "expected": _("Choose at least one correct answer."),
                 }
                 if kind == TaskKind.DEPICTION:
-                    del wanted["expected"]  # none of them: none of the above
-                for part, words in wanted.items():
+                    del required["expected"]  # empty means none of the above
+                for part, message in required.items():
                     field = f"{name}_{part}"
-                    if field in self.fields and field not in self.errors and not said.get(field):
-                        self.add_error(field, words)
-                if said.get(f"{name}_feedback") and said.get(f"{name}_purpose") in ("gold", "attention"):
+                    if field in self.fields and field not in self.errors and not data.get(field):
+                        self.add_error(field, message)
+                if data.get(f"{name}_feedback") and data.get(f"{name}_purpose") in ("gold", "attention"):
                     self.add_error(
                         f"{name}_feedback",
                         _(
@@ -120,13 +120,15 @@ class ChecksForm(ExamplesForm):
                         ),
                     )
             self.clean_examples(kind, task)
-        return said
+        return data
 
     def updated_document(self) -> Document:
-        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+        data, changed = self.cleaned_data, copy.deepcopy(self.document)
         quality = changed.setdefault("quality", {})
-        for key in {"training_pass", "gold_rate"}.intersection(self.changed_data):  # per cent is rounded
-            put(quality, key, None if said[key] is None else round(said[key] / 100, 6))
+        for key in {"training_pass", "gold_rate"}.intersection(
+            self.changed_data
+        ):  # others keep their unrounded value
+            put(quality, key, None if data[key] is None else round(data[key] / 100, 6))
         if not quality.get("gold_rate"):
             quality.pop("gold_rate", None)
         put(changed, "quality", quality)
@@ -158,7 +160,7 @@ class ChecksForm(ExamplesForm):
         return super().field_for(key)
 
     def cards(self) -> list[dict[str, Any]]:
-        """For each task: the rows of its examples and of its check items, and what may be suggested."""
+        """For each task: the rows of its examples and check items, and suggestions for their fields."""
         found = []
         for kind, task in tasks_by_kind(self.document).items():
             found.append(
@@ -192,8 +194,8 @@ class ChecksForm(ExamplesForm):
         return found
 
     def _row_counts(self, kind: str, task: Document) -> tuple[int, int]:
-        """How many rows of examples and of check items there are: those kept and some to spare, and never
-        fewer than were sent."""
+        """Number of rows of examples and of check items: those of the document plus empty ones, and at least
+        as many as were sent."""
         sent = [
             max(
                 (int(found[1]) + 1 for name in self.data if (found := re.fullmatch(pattern, name))), default=0
@@ -246,29 +248,29 @@ class ChecksForm(ExamplesForm):
         return {"fields": fields, "kept": kept, **row}
 
     def _apply_checks(self, task: Document, *, key: str) -> None:
-        kind, said = task["kind"], self.cleaned_data
+        kind, data = task["kind"], self.cleaned_data
         found: dict[str, list[Document]] = {purpose: [] for purpose in PURPOSES}
         kept = _checks_of(task)
         for number in self.rows(kind, "check"):
             name = f"{kind}_check_{number}"
-            if _is_empty_row(said, name):
+            if _is_empty_row(data, name):
                 continue
-            purpose = said[f"{name}_purpose"] or "training"
+            purpose = data[f"{name}_purpose"] or "training"
             row: Document = {}
             for part in ("attribute", "group", "image"):
-                put(row, part, said.get(f"{name}_{part}"))
+                put(row, part, data.get(f"{name}_{part}"))
             if kind == TaskKind.DEPICTION:
-                row["shown"] = split_lines(said[f"{name}_shown"])
-                row["expected"] = split_lines(said[f"{name}_expected"])
+                row["shown"] = split_lines(data[f"{name}_shown"])
+                row["expected"] = split_lines(data[f"{name}_expected"])
             else:
-                chosen = said[f"{name}_expected"]
+                chosen = data[f"{name}_expected"]
                 by_value = sorted(scales.SCALES[kind], key=lambda label: label.value)
                 row["expected"] = [label.name for label in by_value if label.name in chosen]
                 before = kept[number].get("expected") if number < len(kept) else None
                 shown = self.initial.get(f"{name}_expected", [])
                 if isinstance(before, list) and len(before) == len(chosen) and set(chosen) == set(shown):
-                    row["expected"] = before  # its values or labels as the file writes them
-            put(row, "feedback", clean_text(said[f"{name}_feedback"]))
+                    row["expected"] = before  # keep the spelling of the file: values or labels
+            put(row, "feedback", clean_text(data[f"{name}_feedback"]))
             found[purpose].append(row)
             self.row_names[f"{key}.{purpose}[{len(found[purpose])}]"] = f"{name}_*"
         for purpose, rows in found.items():
@@ -276,7 +278,7 @@ class ChecksForm(ExamplesForm):
 
 
 def _text_with_suggestions(label: Any, longest: int, listed: str) -> forms.CharField:
-    """A text for which the page suggests what is in the study."""
+    """A text field with suggestions from the study. `listed`: id of the datalist."""
     return forms.CharField(
         label=label, required=False, max_length=longest, widget=forms.TextInput(attrs={"list": listed})
     )
@@ -287,21 +289,21 @@ def _checks_of(task: Document) -> list[Document]:
 
 
 def _check_initial(check: Document, *, kind: str) -> Document:
-    """A check item of a study file as the fields show it."""
+    """Initial values of the fields for a check item."""
     typed = {**check}
     expected = check.get("expected", [])
     if kind == TaskKind.DEPICTION:
         typed["shown"], typed["expected"] = "\n".join(check.get("shown", [])), "\n".join(expected)
         return typed
-    wanted = {str(one).strip().lower() for one in (expected if isinstance(expected, list) else [expected])}
+    answers = {str(one).strip().lower() for one in (expected if isinstance(expected, list) else [expected])}
     typed["expected"] = [
         label.name
         for label in scales.SCALES[kind]
-        if label.name.lower() in wanted or str(label.value) in wanted
+        if label.name.lower() in answers or str(label.value) in answers
     ]
     return typed
 
 
-def _is_empty_row(said: Document, name: str) -> bool:
+def _is_empty_row(data: Document, name: str) -> bool:
     parts = ("attribute", "group", "image", "shown", "expected", "feedback")
-    return bool(said.get(f"{name}_out")) or not any(said.get(f"{name}_{part}") for part in parts)
+    return bool(data.get(f"{name}_out")) or not any(data.get(f"{name}_{part}") for part in parts)

@@ -1,4 +1,4 @@
-"""Setting a study up: the worked examples of a task, in every language of its wording. See forms/base.py."""
+"""Rows of worked examples in a wizard form, in every language of the task's wording."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _EXAMPLE = ("text", "answer", "why")
 
 
 class ExamplesForm(StepForm):
-    """The rows of examples in a form. `places`: key of the study file -> beginning of a row's fields, '*'
-    and their end; once the form was applied, of the changed file."""
+    """A form with rows of examples. `row_names`: key of the study file -> pattern of the row's field names,
+    with '*' for the field; after `updated_document`, for the keys of the changed file."""
 
     row_names: dict[str, str] = {}
 
@@ -26,23 +26,23 @@ class ExamplesForm(StepForm):
         found: dict[str, Any] = {}
         for number, example in enumerate(task.get("examples", [])):
             found |= {f"{kind}_example_{number}_{part}": text for part, text in example.items()}
-        for code, said in task.get("translations", {}).items():
-            for number, example in enumerate(said.get("examples", [])):
+        for code, texts in task.get("translations", {}).items():
+            for number, example in enumerate(texts.get("examples", [])):
                 found |= {f"{kind}_example_{number}_{part}_{code}": text for part, text in example.items()}
         return found
 
     def clean_examples(self, kind: str, task: Document) -> None:
-        said = self.cleaned_data
+        data = self.cleaned_data
         for number in self.rows(kind, "example"):
             name = f"{kind}_example_{number}"
-            if any(said.get(f"{name}_{part}{end}") for part in _EXAMPLE for end in self.suffixes(task)):
-                for part, words in (("text", _("Write the example.")), ("answer", _("Write the answer."))):
-                    if not said.get(f"{name}_{part}"):
-                        self.add_error(f"{name}_{part}", words)
+            if any(data.get(f"{name}_{part}{end}") for part in _EXAMPLE for end in self.suffixes(task)):
+                for part, message in (("text", _("Write the example.")), ("answer", _("Write the answer."))):
+                    if not data.get(f"{name}_{part}"):
+                        self.add_error(f"{name}_{part}", message)
 
     @staticmethod
     def suffixes(task: Document) -> list[str]:
-        """Ends of the names of an example's fields: in English, and in each language of the wording."""
+        """Suffixes of an example's field names: empty for English, and one per language of the wording."""
         return ["", *(f"_{code}" for code, _name in languages() if code in task.get("translations", {}))]
 
     def add_example(self, name: str, task: Document) -> None:
@@ -69,13 +69,13 @@ class ExamplesForm(StepForm):
         }
 
     def example_row_names(self, task: Document, *, key: str) -> dict[str, str]:
-        """The places of the examples that the document has."""
+        """`row_names` of the examples in the document."""
         found = {}
         for end in self.suffixes(task):
-            said, where = (
+            texts, where = (
                 (task["translations"][end[1:]], f"{key}.translations.{end[1:]}") if end else (task, key)
             )
-            for number in range(len(said.get("examples", []))):
+            for number in range(len(texts.get("examples", []))):
                 found[f"{where}.examples[{number + 1}]"] = f"{task['kind']}_example_{number}_*{end}"
         return found
 

@@ -1,4 +1,4 @@
-"""Setting a study up: consent and care, and how people come in. See setup/forms/base.py."""
+"""Wizard pages for consent and care, and for recruitment."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from annotation.studies.study_file.texts import QUESTION_FIELD_PATTERN
 
 
 class ConsentForm(StepForm):
-    """What people agree to, what they are warned of, and how they are cared for."""
+    """Consent text, content warning and care."""
 
     KEYS = {
         r"consent(\.text)?$": "text",
@@ -104,36 +104,36 @@ class ConsentForm(StepForm):
             "session_cap": care.get("session_cap"),
         }
         for code, _name in languages():
-            said = consent.get(code, {})
-            found[f"text_{code}"] = said.get("text", "")
-            found[f"content_warning_{code}"] = said.get("content_warning", "")
-            of_study = document.get("translations", {}).get(code, {})
-            found[f"support_text_{code}"] = of_study.get("support_text", "")
+            texts = consent.get(code, {})
+            found[f"text_{code}"] = texts.get("text", "")
+            found[f"content_warning_{code}"] = texts.get("content_warning", "")
+            translations = document.get("translations", {}).get(code, {})
+            found[f"support_text_{code}"] = translations.get("support_text", "")
         return found
 
     def clean(self) -> dict[str, Any]:
-        said = self.cleaned_data
+        data = self.cleaned_data
         for code, name in languages():
-            if said.get(f"content_warning_{code}") and not said.get(f"text_{code}"):
+            if data.get(f"content_warning_{code}") and not data.get(f"text_{code}"):
                 self.add_error(f"text_{code}", _("Give the consent text in %s as well.") % name)
-        return said
+        return data
 
     def updated_document(self) -> Document:
-        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+        data, changed = self.cleaned_data, copy.deepcopy(self.document)
         consent, care = changed.setdefault("consent", {}), changed.setdefault("care", {})
         for key in ("text", "content_warning"):
-            put(consent, key, clean_text(said[key]))
+            put(consent, key, clean_text(data[key]))
         for code, _name in languages():
-            texts = {key: clean_text(said[f"{key}_{code}"]) for key in ("text", "content_warning")}
+            texts = {key: clean_text(data[f"{key}_{code}"]) for key in ("text", "content_warning")}
             put(consent, code, {key: text for key, text in texts.items() if text})
-        put(care, "support_text", clean_text(said["support_text"]))
+        put(care, "support_text", clean_text(data["support_text"]))
         set_translations(
             changed,
-            {code: {"support_text": clean_text(said[f"support_text_{code}"])} for code, _name in languages()},
+            {code: {"support_text": clean_text(data[f"support_text_{code}"])} for code, _name in languages()},
         )
-        put(care, "session_cap", said["session_cap"])
-        care["blur_images"] = said["blur_images"]
-        care["break_after"] = said["break_after"]
+        put(care, "session_cap", data["session_cap"])
+        care["blur_images"] = data["blur_images"]
+        care["break_after"] = data["break_after"]
         return changed
 
     def kept_languages(self) -> list[str]:
@@ -154,7 +154,7 @@ class ConsentForm(StepForm):
 
 
 class _URLField(forms.URLField):
-    """An address as a study file may give it, e.g. one of a name without a dot."""
+    """A URL by the rule of study files, which also allows host names without a dot."""
 
     default_validators = [RegexValidator(rf"^{URL_PATTERN}\Z", URLValidator.message)]
 
@@ -168,11 +168,11 @@ _LABELS_BY_LANGUAGE = {
     "label": _("Question in %(language)s"),
     "choices": _("Choices in %(language)s, in the same order"),
 }
-"""Of a question's fields, as the page has them (setup_recruitment.html)."""
+"""Labels of a question's fields, as in templates/annotation/setup/recruitment.html."""
 
 
 class RecruitmentForm(StepForm):
-    """How people come in, what they are asked about themselves, and how a crowd platform is told."""
+    """Who can take part, the study's own questions, and parameters of a crowd platform."""
 
     SPARE = 2
     KEYS = {
@@ -203,21 +203,20 @@ class RecruitmentForm(StepForm):
 
     def initial_from(self, document: Document) -> dict[str, Any]:
         recruitment = document.get("recruitment", {})
-        found = {
+        return {
             "self_enrol": recruitment.get("self_enrol", True),
             "completion_code": recruitment.get("completion_code", ""),
             "completion_url": recruitment.get("completion_url", ""),
             **CROWD_PARAMETERS,
             **recruitment.get("parameters", {}),
         }
-        return found
 
     def questions(self) -> list[dict[str, Any]]:
-        """The rows of the table of questions, as typed or as kept."""
-        kept = self.document.get("questions", [])
+        """The rows of the table of questions, as sent or else as in the document."""
+        saved = self.document.get("questions", [])
         rows = []
-        for number in range(len(kept) + self.SPARE):
-            row = kept[number] if number < len(kept) else {}
+        for number in range(len(saved) + self.SPARE):
+            row = saved[number] if number < len(saved) else {}
             values = {"field": row.get("field", ""), **_question_initial(row)}
             translations = row.get("translations", {})
             by_language = []
@@ -250,7 +249,7 @@ class RecruitmentForm(StepForm):
 
     def clean(self) -> dict[str, Any]:
         self._question_errors: dict[int, str] = {}
-        asked: dict[str, Document] = {}
+        questions: dict[str, Document] = {}
         for row in self.questions():
             number, field, question = row["number"], row["field"].strip(), _parse_question(row)
             in_languages = {each["code"]: _parse_question(each) for each in row["languages"]}
@@ -263,28 +262,28 @@ class RecruitmentForm(StepForm):
                         "lowercase letters, digits and '_'."
                     )
                 )
-            elif field in asked:
+            elif field in questions:
                 self._question_errors[number] = str(_("Another question has this short name."))
             elif "label" not in question:
                 self._question_errors[number] = str(_("Write the question."))
             elif problem := _translation_problem(question, in_languages):
                 self._question_errors[number] = problem
             else:
-                asked[field] = {"field": field, **question}
-                put(asked[field], "translations", row["others"] | _without_empty(in_languages))
+                questions[field] = {"field": field, **question}
+                put(questions[field], "translations", row["others"] | _without_empty(in_languages))
         if self._question_errors:
             raise forms.ValidationError(_("Please check the questions."))
-        self.cleaned_data["questions"] = list(asked.values())
+        self.cleaned_data["questions"] = list(questions.values())
         return self.cleaned_data
 
     def updated_document(self) -> Document:
-        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+        data, changed = self.cleaned_data, copy.deepcopy(self.document)
         recruitment = changed.setdefault("recruitment", {})
-        recruitment["self_enrol"] = said["self_enrol"]
+        recruitment["self_enrol"] = data["self_enrol"]
         for key in ("completion_code", "completion_url"):
-            put(recruitment, key, said[key])
-        put(recruitment, "parameters", {key: said[key] for key in CROWD_PARAMETERS})
-        put(changed, "questions", said["questions"])
+            put(recruitment, key, data[key])
+        put(recruitment, "parameters", {key: data[key] for key in CROWD_PARAMETERS})
+        put(changed, "questions", data["questions"])
         return changed
 
     def kept_languages(self) -> list[str]:
@@ -294,12 +293,12 @@ class RecruitmentForm(StepForm):
 
 
 def _question_initial(question: Document) -> dict[str, str]:
-    """A question in one language as the page shows it."""
+    """Initial values of a question in one language."""
     return {"label": question.get("label", ""), "choices": "\n".join(question.get("choices", []))}
 
 
 def _parse_question(row: Document) -> Document:
-    """A question in one language as it was typed; without what is empty."""
+    """A question in one language from a sent row, without empty values."""
     return _without_empty({"label": " ".join(row["label"].split()), "choices": split_lines(row["choices"])})
 
 
@@ -308,17 +307,17 @@ def _without_empty(table: Document) -> Document:
 
 
 def _translation_problem(question: Document, in_languages: dict[str, Document]) -> str:
-    """Why a question cannot be asked as it is translated; empty if it can."""
+    """What is wrong with the translations of a question; empty if nothing is."""
     wanted = len(question.get("choices", []))
     for code, name in languages():
-        said = in_languages[code]
-        there = len(said.get("choices", []))
-        if said and "label" not in said:
+        translation = in_languages[code]
+        number = len(translation.get("choices", []))
+        if translation and "label" not in translation:
             return str(_("Write the question in %s as well.") % name)
-        if said and there != wanted:
-            words = _(
+        if translation and number != wanted:
+            message = _(
                 "Choices in %(language)s: %(there)d, in English: %(wanted)d. Give the same "
                 "number, in the same order."
             )
-            return str(words % {"language": name, "there": there, "wanted": wanted})
+            return str(message % {"language": name, "there": number, "wanted": wanted})
     return ""

@@ -1,4 +1,4 @@
-"""Setting a study up: what it is about, and what is judged in it. See setup/forms/base.py."""
+"""Wizard page for the description of a study and what is judged in it."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from annotation.setup.forms.rules import RulesForm
 from annotation.studies.study_file.texts import LONGEST_TITLE
 
 _TEXTS = ("title", "description")
-"""What is asked for in other languages, too."""
+"""Texts that can be translated on this page."""
 
 
 class SourceForm(RulesForm):
-    """What the study is about, and what is judged in it. `numbered`: the document whose tasks keys number;
-    once the form was applied, the changed one."""
+    """Description, stimuli and rules. `indexed_document`: the document that keys such as 'tasks[2]' refer to;
+    after `updated_document`, the changed one."""
 
     KEYS = {
         r"title": "title",
@@ -44,7 +44,7 @@ class SourceForm(RulesForm):
         r"translations\.(?P<language>[\w-]+)\.(?P<part>title|description)\b": "{part}_{language}",
         **RulesForm.KEYS,
     }
-    # rest of a task's key, end of the field's name
+    # rest of the key of a task, suffix of the field's name
     _PARTS = (
         ("kind", "on"),
         ("attributes.source", "source"),
@@ -113,17 +113,17 @@ class SourceForm(RulesForm):
             "leads": ", ".join(document.get("leads", [])),
             **super().initial_from(document),
         }
-        for code, said in document.get("translations", {}).items():
-            found |= {f"{part}_{code}": said.get(part, "") for part in _TEXTS}
+        for code, texts in document.get("translations", {}).items():
+            found |= {f"{part}_{code}": texts.get(part, "") for part in _TEXTS}
         for kind, task in tasks_by_kind(document).items():
             found |= {f"{kind}_{part}": value for part, value in stimuli.task_initial(task).items()}
         return found
 
     def clean(self) -> dict[str, Any]:
-        said = self.cleaned_data
-        chosen = [kind for kind in KINDS if said.get(f"{kind}_on")]
+        data = self.cleaned_data
+        chosen = [kind for kind in KINDS if data.get(f"{kind}_on")]
         for name in list(self.errors):
-            # what stands in a part that is switched off is not meant
+            # ignore the fields of kinds that are switched off
             if any(name.startswith(f"{kind}_") for kind in set(KINDS) - set(chosen)):
                 del self.errors[name]
         self.check_rules()
@@ -134,19 +134,19 @@ class SourceForm(RulesForm):
                 self._check_images(kind)
             elif not self.kept(kind):
                 self._check_resource(kind)
-        return said
+        return data
 
     def _check_images(self, kind: str) -> None:
-        said = self.cleaned_data
-        if not said.get(f"{kind}_image_set"):
+        data = self.cleaned_data
+        if not data.get(f"{kind}_image_set"):
             self.add_error(f"{kind}_image_set", _("Choose the images to be judged."))
         if self.kept(kind):
             return
-        if not said.get("rule_source"):
+        if not data.get("rule_source"):
             self.add_error(
                 "rule_source", _("Choose the source of the stereotypes that images are judged for.")
             )
-        visual, words = said.get(f"{kind}_visual"), split_lines(said.get(f"{kind}_visual_words") or "")
+        visual, words = data.get(f"{kind}_visual"), split_lines(data.get(f"{kind}_visual_words") or "")
         if visual and words:
             self.add_error(
                 f"{kind}_visual_words",
@@ -156,9 +156,9 @@ class SourceForm(RulesForm):
             self.add_error(f"{kind}_visual_words", _("List the visual attributes."))
 
     def _check_resource(self, kind: str) -> None:
-        said = self.cleaned_data
-        source, words = said.get(f"{kind}_source"), split_lines(said.get(f"{kind}_words") or "")
-        by_group = kind == TaskKind.PREVALENCE or said.get(f"{kind}_of") == "associations"
+        data = self.cleaned_data
+        source, words = data.get(f"{kind}_source"), split_lines(data.get(f"{kind}_words") or "")
+        by_group = kind == TaskKind.PREVALENCE or data.get(f"{kind}_of") == "associations"
         if source and words:
             self.add_error(f"{kind}_words", _("Choose a resource or list attributes, not both."))
         elif by_group and words:
@@ -170,42 +170,42 @@ class SourceForm(RulesForm):
         self._check_pairs(kind, by_group=by_group)
 
     def _check_pairs(self, kind: str, *, by_group: bool) -> None:
-        said = self.cleaned_data
+        data = self.cleaned_data
         try:
-            pairs = stimuli.parse_pairs(said.get(f"{kind}_pairs") or "")
+            pairs = stimuli.parse_pairs(data.get(f"{kind}_pairs") or "")
         except forms.ValidationError as error:
             self.add_error(f"{kind}_pairs", error)
             return
         if pairs and not by_group:
             self.add_error(f"{kind}_pairs", _("Pairs can only be used with attributes of identity groups."))
-        elif pairs and (said.get(f"{kind}_limit") or split_lines(said.get(f"{kind}_groups") or "")):
+        elif pairs and (data.get(f"{kind}_limit") or split_lines(data.get(f"{kind}_groups") or "")):
             self.add_error(
                 f"{kind}_pairs", _("List the pairs, or choose by groups and number, but not both.")
             )
 
     def kept(self, kind: str) -> bool:
-        """Whether a file lists one by one what is shown in this task; that stays as it is."""
+        """Whether the file lists the stimuli of this task in full; that list is left alone."""
         return stimuli.is_listed_in_file(tasks_by_kind(self.document).get(kind, {}))
 
     def updated_document(self) -> Document:
-        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+        data, changed = self.cleaned_data, copy.deepcopy(self.document)
         for key in ("title", "contact", "description"):
-            put(changed, key, clean_text(said[key]))
+            put(changed, key, clean_text(data[key]))
         set_translations(
             changed,
             {
-                code: {part: clean_text(said[f"{part}_{code}"]) for part in _TEXTS}
+                code: {part: clean_text(data[f"{part}_{code}"]) for part in _TEXTS}
                 for code, _name in languages()
             },
         )
         if self.may_name_leads:
-            put(changed, "leads", [name for part in said["leads"].split(",") if (name := part.strip())])
+            put(changed, "leads", [name for part in data["leads"].split(",") if (name := part.strip())])
         self.apply_rules(changed)
-        # in the order of the file, which is the order in which the tasks are worked on
+        # in the order of the file, in which annotators work on the tasks
         kinds = dict.fromkeys([*(task.get("kind") for task in changed.get("tasks", [])), *KINDS])
         before = tasks_by_kind(changed)
         changed["tasks"] = [
-            self._task(kind, before.get(kind, {"kind": kind})) for kind in kinds if said.get(f"{kind}_on")
+            self._task(kind, before.get(kind, {"kind": kind})) for kind in kinds if data.get(f"{kind}_on")
         ]
         self.indexed_document = changed
         return changed
@@ -230,7 +230,7 @@ class SourceForm(RulesForm):
         ]
 
     def cards(self) -> list[dict[str, Any]]:
-        """For each kind: its switch and its fields."""
+        """For each kind: its checkbox and its fields."""
         return [
             {
                 "kind": kind,

@@ -1,4 +1,4 @@
-"""Setting a study up: what is judged in one kind of task. A part of setup/forms/source.py's page."""
+"""Fields for the stimuli of one kind of task; part of the page of setup/forms/source.py."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from annotation.models import TaskKind
 from annotation.setup.forms.base import Document, put, split_lines
 from annotation.studies.study_file.table import LARGEST_NUMBER
 
-_ALL_VISUAL = "none"  # in a study file: take every attribute for visual
+_ALL_VISUAL = "none"  # in a study file: treat every attribute as visual
 _LISTED = ""
 
 _MAX_PAIRS = 1000
-"""More than these are a file's work: nobody reads them in a field of a page."""
+"""Longer lists are edited in the file only; nobody reads them in a field."""
 
 CHOSEN_ON_PAGE = frozenset(
     {"source", "limit", "words", "of", "groups", "pairs", "visual", "visual_words", "allow_fewer"}
 )
-"""Parts that are not asked where a file lists one by one what is shown."""
+"""Fields that are left out if the file lists the stimuli in full."""
 
 Choices = Sequence[tuple[str, str]]
 
 
 def task_fields(kind: str, *, sources: Choices, sets: Choices, rated: Choices) -> dict[str, forms.Field]:
-    """End of its name -> field, in the order of the page. `rated`: studies that asked what is visual."""
+    """Suffix of the name -> field, in page order. `rated`: studies that rated which attributes are visual."""
     found = _image_fields(sets, rated) if kind == TaskKind.DEPICTION else _resource_fields(sources)
     if kind in (TaskKind.VISUAL_NATURE, TaskKind.OFFENSIVENESS):
         found["words"] = _list(_("Or these attributes, one per line"), rows=4)
@@ -100,19 +100,19 @@ def _list(label: Any, *, rows: int, help_text: Any = "") -> forms.CharField:
 
 
 def task_initial(task: Document) -> dict[str, Any]:
-    """What a task of a study file says, by the ends of the fields' names."""
+    """Initial values for a task, by suffix of the field's name."""
     what = task.get("associations") or task.get("attributes") or {}
-    said = {
+    initial = {
         "on": True,
         "of": "associations" if "associations" in task else "attributes",
         "image_set": task.get("image_set", ""),
         "page_size": task.get("page_size", 5),
     }
     if isinstance(what, list):
-        return said | {"words": "\n".join(what)}
+        return initial | {"words": "\n".join(what)}
     visual = what.get("visual", _ALL_VISUAL)
     listed = not isinstance(visual, str)
-    return said | {
+    return initial | {
         **{key: what.get(key) for key in ("source", "limit", "allow_fewer")},
         "groups": "\n".join(what.get("groups", [])),
         "pairs": "\n".join(f"{group}: {text}" for group, text in _pairs(task)),
@@ -122,8 +122,8 @@ def task_initial(task: Document) -> dict[str, Any]:
 
 
 def apply_to_task(task: Document, of: Callable[[str], Any], *, kept: bool) -> None:
-    """Write what was filled in into `task`; `of` gives it by the ends of the fields' names. `kept`: what
-    is shown stays as the file lists it."""
+    """Write cleaned data into `task`. `of` returns a value by the suffix of its field's name. `kept`: leave
+    the stimuli alone, because the file lists them in full."""
     put(task, "page_size", of("page_size"))
     put(task, "image_set", of("image_set"))
     if kept:
@@ -148,9 +148,9 @@ def apply_to_task(task: Document, of: Callable[[str], Any], *, kept: bool) -> No
 
 
 def parse_pairs(text: str) -> list[list[str]]:
-    """What is listed as `Mexican: sombrero`, or in two columns of a spreadsheet, one pair a line.
+    """Pairs from lines such as `Mexican: sombrero`, or from two columns pasted from a spreadsheet.
 
-    Raises ValidationError naming the first line that is no pair."""
+    Raises ValidationError with the first line that is not a pair."""
     found = []
     for line in filter(str.strip, text.splitlines()):
         group, _between, attribute = line.strip().partition("\t" if "\t" in line.strip() else ":")
@@ -165,12 +165,12 @@ def parse_pairs(text: str) -> list[list[str]]:
 
 
 def is_listed_in_file(task: Document) -> bool:
-    """Whether a file lists one by one what is shown in this task, so that the page does not ask for it."""
+    """Whether the file lists the stimuli of this task in full, so that the page has no fields for them."""
     return "shown" in task or bool(_pairs_from_file(task))
 
 
 def listed_message(task: Document) -> str:
-    """How much the file lists, in words; empty if what is shown is chosen on the page."""
+    """A message about the stimuli listed in the file; empty if they are chosen on the page."""
     if "shown" in task:
         number = len(task["shown"])
         return ngettext(
@@ -195,7 +195,7 @@ def _pairs(task: Document) -> list[Any]:
 
 
 def _pairs_from_file(task: Document) -> list[Any]:
-    """The pairs, if they are too many for a page or cannot be told apart there."""
+    """The pairs, if they are too many for the page or ambiguous there (a colon in a group's name)."""
     pairs = _pairs(task)
     lines_are_pairs = not any(":" in group for group, _text in pairs)
     return [] if lines_are_pairs and len(pairs) <= _MAX_PAIRS else pairs

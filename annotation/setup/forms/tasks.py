@@ -1,4 +1,4 @@
-"""Setting a study up: how each task is asked, by how many, and of whom. See setup/forms/base.py."""
+"""Wizard page for the wording and quotas of each task."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from annotation.studies.study_file.tasks import default_strata
 
 
 class TasksForm(StepForm):
-    """How each kind is asked, by how many, and of whom."""
+    """Quotas, wording, instructions and seed of each task."""
 
     def add_fields(self) -> None:
         for kind, task in tasks_by_kind(self.document).items():
@@ -86,44 +86,44 @@ class TasksForm(StepForm):
             found[f"{kind}_wording"] = task.get("wording", "")
             found[f"{kind}_instructions"] = task.get("instructions", "")
             found[f"{kind}_seed"] = task.get("seed", 0)
-            for code, said in task.get("translations", {}).items():
-                found[f"{kind}_wording_{code}"] = said.get("wording", "")
-                found[f"{kind}_instructions_{code}"] = said.get("instructions", "")
+            for code, texts in task.get("translations", {}).items():
+                found[f"{kind}_wording_{code}"] = texts.get("wording", "")
+                found[f"{kind}_instructions_{code}"] = texts.get("instructions", "")
         return found
 
     def clean(self) -> dict[str, Any]:
-        said = self.cleaned_data
+        data = self.cleaned_data
         questions = [each["field"] for each in self.document.get("questions", []) if "field" in each]
         for kind, task in tasks_by_kind(self.document).items():
             names_group = kind == TaskKind.DEPICTION or "associations" in task
-            for number, text in enumerate(split_lines(said.get(f"{kind}_strata", "")), 1):
+            for number, text in enumerate(split_lines(data.get(f"{kind}_strata", "")), 1):
                 try:
                     check_stratum(text, questions=questions, names_group=names_group)
                 except StudyRefused as error:
                     problem = gettext(error.page_message) % error.details
                     self.add_error(f"{kind}_strata", _("Line %(n)d: %(why)s") % {"n": number, "why": problem})
             for code, name in languages():
-                if said.get(f"{kind}_instructions_{code}") and not said.get(f"{kind}_wording_{code}"):
+                if data.get(f"{kind}_instructions_{code}") and not data.get(f"{kind}_wording_{code}"):
                     self.add_error(f"{kind}_wording_{code}", _("Give the wording in %s as well.") % name)
-        return said
+        return data
 
     def updated_document(self) -> Document:
-        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+        data, changed = self.cleaned_data, copy.deepcopy(self.document)
         for kind, task in tasks_by_kind(changed).items():
             task.pop("overlap", None)
-            task["strata"] = split_lines(said[f"{kind}_strata"])
-            task["seed"] = said[f"{kind}_seed"]
-            put(task, "wording", clean_text(said[f"{kind}_wording"]))
-            put(task, "instructions", clean_text(said[f"{kind}_instructions"]))
+            task["strata"] = split_lines(data[f"{kind}_strata"])
+            task["seed"] = data[f"{kind}_seed"]
+            put(task, "wording", clean_text(data[f"{kind}_wording"]))
+            put(task, "instructions", clean_text(data[f"{kind}_instructions"]))
             translations = task.setdefault("translations", {})
             for code, _name in languages():
                 texts = {
-                    "wording": clean_text(said[f"{kind}_wording_{code}"]),
-                    "instructions": clean_text(said[f"{kind}_instructions_{code}"]),
+                    "wording": clean_text(data[f"{kind}_wording_{code}"]),
+                    "instructions": clean_text(data[f"{kind}_instructions_{code}"]),
                 }
-                kept = translations.get(code, {}).get("examples") if texts["wording"] else None
-                said_here = {**texts, "examples": kept}
-                put(translations, code, {key: value for key, value in said_here.items() if value})
+                examples = translations.get(code, {}).get("examples") if texts["wording"] else None
+                values = {**texts, "examples": examples}
+                put(translations, code, {key: value for key, value in values.items() if value})
             put(task, "translations", translations)
         return changed
 

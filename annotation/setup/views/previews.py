@@ -1,4 +1,4 @@
-"""How an annotator will see a task, in each language, while its wording is being written."""
+"""Previews of a task as annotators will see it, in each language."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PLACEHOLDERS = re.compile(r"(\[attr\]|\[id\])")
 
 
 def previews(document: Document, form: StepForm) -> list[dict[str, Any]]:
-    """For each task: its fields, and what an annotator sees, with the words that are in the form now."""
+    """For each task: its fields, and previews with the current values of the form."""
     found = []
     for kind, task in tasks_by_kind(document).items():
         sample = queries.sample(task, document=document)

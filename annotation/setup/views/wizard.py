@@ -1,5 +1,5 @@
-"""Setting a study up in the browser, page by page. The pages fill in a study file's content; making and
-opening the study is the same as from a file (setup/services.py, studies/services/studies.py)."""
+"""The setup pages of a study. They fill in the content of a study file; creating and opening the study works
+as it does from a file (setup/services.py, studies/services/studies.py)."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def _max_upload_bytes(user: User | AnonymousUser) -> int:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def setup(request: LoggedIn) -> HttpResponse:
-    """GET lists what is being set up; POST begins a study, from two words or from a file."""
+    """GET lists the studies being set up; POST starts one, from a title and name or from a file."""
     if not policies.may_create_studies(request.user):
         raise Http404
     posted = request.method == "POST"
     uploading = posted and "upload" in request.POST
     new = NewStudyForm(request.POST if posted and not uploading else None, label_suffix="")
     upload = UploadForm(request.POST if uploading else None, request.FILES or None, label_suffix="")
-    begun = _uploaded_study(request, upload) if uploading else _new_study(request, new) if posted else None
-    if begun is not None:
-        name, document = begun
+    started = _uploaded_study(request, upload) if uploading else _new_study(request, new) if posted else None
+    if started is not None:
+        name, document = started
         try:
             services.save(user=request.user, name=name, document=document)
         except services.SetupRefused as refused:
@@ -72,7 +72,7 @@ def setup(request: LoggedIn) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
-    """One page of a study being set up. POST saves what was filled in, and continues with the next page."""
+    """One page of the wizard. POST saves it, and continues with the next page unless `stay` is sent."""
     if step not in STEPS:
         raise Http404
     document, study = _document(request, name)
@@ -106,7 +106,7 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
 @never_cache
 @require_safe
 def setup_file(request: LoggedIn, name: str) -> HttpResponse:
-    """The study file of what was filled in, as far as it goes."""
+    """Download the study file of the current entries, complete or not."""
     document, _study = _document(request, name)
     return HttpResponse(
         services.to_toml({"name": name, **document}),
@@ -118,7 +118,7 @@ def setup_file(request: LoggedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def setup_discard(request: LoggedIn, name: str) -> HttpResponse:
-    """Forget what was filled in; a draft that was made of it stays."""
+    """Discard the entries; a draft created from them is kept."""
     if not policies.may_create_studies(request.user) or name not in services.documents(user=request.user):
         raise Http404
     services.discard(user=request.user, name=name)
@@ -127,7 +127,7 @@ def setup_discard(request: LoggedIn, name: str) -> HttpResponse:
 
 
 def _document(request: LoggedIn, name: str) -> tuple[Document, Study | None]:
-    """What is known of a study being set up, and its draft if it was made; 404 if it is not theirs."""
+    """A study's document, and its draft if there is one; 404 if the user may not edit it."""
     if not policies.may_create_studies(request.user):
         raise Http404
     study = Study.objects.filter(name=name).first()
@@ -149,7 +149,7 @@ def _form(request: LoggedIn, step: str, document: Document) -> StepForm:
 
 
 def _wizard_context(name: str, step: str, document: Document, study: Study | None) -> dict[str, Any]:
-    """What every page of the wizard shows around its form."""
+    """Template context that every page of the wizard needs."""
     return {
         "name": name,
         "step": step,
@@ -163,7 +163,7 @@ def _wizard_context(name: str, step: str, document: Document, study: Study | Non
 
 
 def _open(request: LoggedIn, name: str, document: Document, study: Study | None) -> HttpResponse:
-    """The last page: whether the study is whole, whether it can be filled, and opening it."""
+    """The last page: errors, whether the quotas can be filled, creating the draft and opening the study."""
     errors = WizardErrors(name, document, may_name_leads=policies.is_admin(request.user))
     problem: dict[str, str] | None = None
     if request.method == "POST":
@@ -185,8 +185,8 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
             messages.success(request, _("The draft has been created. Annotators cannot see it yet."))
             return redirect("setup_step", name=name, step="open")
     else:
-        whole = find_error("", {"name": name, **document})
-        problem = errors.for_page(whole) if whole else None
+        error = find_error("", {"name": name, **document})
+        problem = errors.for_page(error) if error else None
     context = {
         "problem": problem,
         "toml": services.to_toml({"name": name, **document}),
@@ -198,7 +198,7 @@ def _open(request: LoggedIn, name: str, document: Document, study: Study | None)
 
 
 def _new_study(request: LoggedIn, form: NewStudyForm) -> tuple[str, Document] | None:
-    """A new study's name and first words; None, and the form says why, if they cannot be used."""
+    """Name and document of a new study; None after adding an error to the form."""
     if not form.is_valid():
         return None
     name = form.cleaned_data["name"]
@@ -215,9 +215,8 @@ def _new_study(request: LoggedIn, form: NewStudyForm) -> tuple[str, Document] | 
 
 
 def _uploaded_study(request: LoggedIn, form: UploadForm) -> tuple[str, Document] | None:
-    """The document of an uploaded file; None, and the form says why, if it cannot be used. It takes the
-    place of what was filled in for a draft of the same name, so that a file can be downloaded, changed and
-    sent back."""
+    """Name and document of an uploaded file; None after adding an error to the form. The file replaces the
+    entries of a draft of the same name, so it can be downloaded, changed and uploaded again."""
     if not form.is_valid():
         return None
     file = form.cleaned_data["file"]
