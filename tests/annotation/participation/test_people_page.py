@@ -239,7 +239,7 @@ def test_fill_rates_say_what_is_open_and_who_could_fill_it(client, lead):
         1,
     )
     assert (rates["any"].open, rates["any"].people) == (2, 2)
-    assert "It can be filled by the 2 people" in shown.text
+    assert "The 2 people enrolled can fill all quotas" in shown.text
 
 
 def test_the_lead_pauses_opens_again_and_closes(client, lead, study):

@@ -89,7 +89,7 @@ def test_a_study_is_made_of_a_file_and_read_back(program):
         ({"tasks": []}, "tasks"),
         ({"tasks": [{"kind": "telepathy"}]}, "telepathy"),
         ({"consent": None}, ""),
-        ({"name": "Not A Slug"}, "small letters"),
+        ({"name": "Not A Slug"}, "lowercase letters"),
         ({"leads": ["admin"]}, "only an administrator"),
     ],
 )

@@ -199,11 +199,11 @@ def test_pairs_can_be_listed_and_the_list_changed(client, lead, lines, wanted):
     [
         ({PREVALENCE_PAIRS: "French: chic\nberet"}, PREVALENCE_PAIRS, "'beret' is not a pair."),
         ({PREVALENCE_PAIRS: "French:"}, PREVALENCE_PAIRS, "'French:' is not a pair."),
-        ({PREVALENCE_PAIRS: "a: b\na: B"}, PREVALENCE_PAIRS, "stands twice"),
+        ({PREVALENCE_PAIRS: "a: b\na: B"}, PREVALENCE_PAIRS, "appears twice"),
         ({"prevalence_limit": "3"}, PREVALENCE_PAIRS, "not both"),
         ({"prevalence_groups": "French"}, PREVALENCE_PAIRS, "not both"),
         ({"prevalence_source": ""}, "prevalence_source", "Choose a resource"),
-        ({"offensiveness_of": "attributes"}, "offensiveness_pairs", "choose those"),
+        ({"offensiveness_of": "attributes"}, "offensiveness_pairs", "can only be used with"),
     ],
 )
 def test_pairs_that_cannot_be_meant_are_refused_where_they_stand(client, lead, said, field, error):

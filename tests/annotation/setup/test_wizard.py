@@ -128,7 +128,7 @@ def test_what_was_filled_in_survives_logging_out_and_is_nobody_elses(begun, fill
     [
         ("source", {"contact": ""}, "contact", "required"),
         ("source", {"visual_nature_words": ""}, "visual_nature_source", "Choose a resource"),
-        ("source", {"visual_nature_words": "hat\nHat"}, "visual_nature_words", "stands twice"),
+        ("source", {"visual_nature_words": "hat\nHat"}, "visual_nature_words", "appears twice"),
         ("source", {"visual_nature_source": "nowhere"}, "visual_nature_source", "not one of the available"),
         ("source", {"threshold": "0"}, "threshold", "greater than or equal to 1"),
         ("source", {"visual_mean": "0.5"}, "visual_mean", "greater than or equal to 1"),
@@ -145,7 +145,12 @@ def test_what_was_filled_in_survives_logging_out_and_is_nobody_elses(begun, fill
             "visual_nature_strata",
             "groups",
         ),
-        ("tasks", {"visual_nature_strata": f"origin: {'x' * 120}"}, "visual_nature_strata", "over 120"),
+        (
+            "tasks",
+            {"visual_nature_strata": f"origin: {'x' * 120}"},
+            "visual_nature_strata",
+            "longer than 120",
+        ),
         ("tasks", {"visual_nature_strata": ""}, "visual_nature_strata", "required"),
         ("tasks", {"visual_nature_wording": "Can it be seen?"}, "visual_nature_wording", "[attr]"),
         ("tasks", {"visual_nature_seed": "-1"}, "visual_nature_seed", "greater than or equal to 0"),
@@ -208,9 +213,7 @@ def test_what_is_wrong_with_a_translation_is_put_right_where_it_is_asked_for(pla
 def test_the_last_page_says_what_is_missing_and_where(begun, fill, client):
     fill("source", SOURCE)
     shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
-    assert strip_tags(shown.context["problem"]["text"]) == (
-        "Add “Consent text” on the page “Consent and care”."
-    )
+    assert strip_tags(shown.context["problem"]["text"]) == ("Add the consent text.")
     assert shown.context["problem"]["step"] == "consent"
     answer = fill("open", {"open": "1"})
     assert answer.status_code == 422
@@ -236,7 +239,7 @@ def test_whether_it_can_be_filled_is_said_before_it_opens(begun, fill, client):
     for origin in ("Asia", "Europe", "Africa"):
         factories.enrolment(study, profile={"origin": origin})
     shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
-    assert "It can be filled by the 3 people" in shown.text
+    assert "The 3 people enrolled can fill all quotas" in shown.text
 
 
 def test_all_four_kinds_are_set_up_with_their_own_material(begun, fill, lead):
@@ -385,7 +388,7 @@ def test_the_studys_own_texts_are_given_in_other_languages(begun, fill, client):
         ({"question_label_0": ""}, "Write the question."),
         (
             {"question_field_0": "", "question_label_0": "", "question_choices_0": ""},
-            "The short name begins with a small letter",
+            "A short name starts with a lowercase letter",
         ),
     ],
 )
@@ -517,7 +520,7 @@ def test_an_uploaded_file_is_set_up_and_keeps_what_the_pages_do_not_ask(client, 
         (FILE.replace('"studies@example.org"', '""'), "contact is missing"),
         ("name = ", "not valid TOML"),
         (b"\xff\xfe", "not UTF-8"),
-        (FILE.replace('["hat", "kind"]', '{ file = "/etc/passwd" }'), "List the attributes themselves"),
+        (FILE.replace('["hat", "kind"]', '{ file = "/etc/passwd" }'), "List the attributes instead"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_the_reason(client, lead, content, says):
@@ -590,7 +593,7 @@ def test_another_teams_draft_is_out_of_reach(client, lead):
     theirs = factories.study("theirs", status=StudyStatus.DRAFT, leads=[factories.user("them")])
     client.force_login(lead)
     answer = client.post(reverse("setup"), {"title": "Mine", "name": "theirs"})
-    assert "of that name already" in str(answer.context["new"].errors["name"])
+    assert "with this name already exists" in str(answer.context["new"].errors["name"])
     for url in (
         reverse("setup_step", args=["theirs", "source"]),
         reverse("setup_step", args=["theirs", "open"]),

@@ -96,7 +96,7 @@ def test_every_candidate_is_drawn_equally_often():
 
 def test_pages_of_two_images_come_in_different_orders():
     drawn = GroupDraw(tuple("abcdef"), tuple("ghijkl"))
-    assert draws.split_into_pages(seed=1, image="g/1", drawn=drawn, page_size=5) != draws.pages(
+    assert draws.split_into_pages(seed=1, image="g/1", drawn=drawn, page_size=5) != draws.split_into_pages(
         seed=1, image="g/2", drawn=drawn, page_size=5
     )
 
@@ -222,7 +222,7 @@ def test_groups_of_which_too_few_random_attributes_can_be_drawn_are_refused_by_n
     with pytest.raises(studies.StudyRefused) as error:
         depiction(replace=FEW)
     assert "tasks[1].attributes: too few visual attributes" in str(error.value)
-    assert "as it has stereotypes: 'Nepali' (3 wanted, 2 to be had)." in str(error.value)
+    assert "as it has stereotypes: 'Nepali' (3 needed, 2 available)." in str(error.value)
     assert "allow_fewer = true" in str(error.value)
     assert not Study.objects.filter(name="whole").exists()
 
@@ -233,8 +233,8 @@ def test_fewer_random_attributes_are_allowed_when_the_file_says_so_and_told(worl
     made = studies.apply_file(file=file, by="test")
 
     assert made.notes == (
-        "Fewer random attributes than stereotypes: 'Nepali' (3 wanted, 2 to be had).",
-        "Without a visual stereotype, and so without pages: 'French'.",
+        "Fewer random attributes than stereotypes: 'Nepali' (3 needed, 2 available).",
+        "No visual stereotypes, so no pages: 'French'.",
     )
     assert shown(made.study)["Nepali"][OptionRole.RANDOM] == {"sombrero", "poncho"}
 
@@ -292,5 +292,5 @@ def test_two_groups_of_one_name_in_an_image_set_are_refused(world):
     picture = Image.objects.filter(group__name="French").first()
     picture.pk, picture.group = None, other
     picture.save()
-    with pytest.raises(studies.StudyRefused, match="'pictures' shows two groups of the name 'French'"):
+    with pytest.raises(studies.StudyRefused, match="'pictures' shows two groups named 'French'"):
         depiction()

@@ -278,4 +278,4 @@ def test_what_runs_out_is_said_by_the_command_and_on_the_page(client, db, tmp_pa
     call_command("study_file", "checked", out=tmp_path / "checked.toml", stdout=out, stderr=out)
     study.delete()
     call_command("open_study", tmp_path / "checked.toml", stdout=out, stderr=out)
-    assert "Warning: Gold items and attention checks run out." in out.getvalue()
+    assert "Warning: There are too few gold items and attention checks" in out.getvalue()

@@ -44,7 +44,7 @@ def test_another_set_is_not_replaced():
 @pytest.mark.parametrize("status", [StudyStatus.OPEN, StudyStatus.PAUSED, StudyStatus.CLOSED])
 def test_what_people_were_asked_does_not_change(status):
     task = waiting(status)
-    with pytest.raises(StudyRefused, match=f"is {status}, and what people are asked cannot change"):
+    with pytest.raises(StudyRefused, match=f"is {status}, and its questions cannot change"):
         studies.attach_image_set(study=task.study, image_set=factories.image_set("shown"), by=None)
     task.refresh_from_db()
     assert task.image_set is None

@@ -171,7 +171,7 @@ def test_a_study_that_no_file_made_is_written_with_what_would_differ(world):
     study = factories.rating_study(texts=("hat", "poor", "beret"))
     err = StringIO()
     call_command("study_file", study.name, stdout=StringIO(), stderr=err)
-    assert "Warning: a study made from the file differs in tasks[1].attributes." in err.getvalue()
+    assert "Warning: a study created from the file differs in tasks[1].attributes." in err.getvalue()
 
 
 def test_a_draft_that_lacks_what_a_file_needs_says_so():
@@ -193,7 +193,7 @@ def test_associations_of_two_sources_cannot_be_written(world):
     study = made(study_world.HEAD + study_world.PREVALENCE)
     other = factories.association(text="chic", from_source=factories.source("others"))
     study.tasks.get().units.filter(position=1).update(association=other)
-    with pytest.raises(studies.StudyRefused, match="this study shows those of others, votes"):
+    with pytest.raises(studies.StudyRefused, match="this study uses several: others, votes"):
         study_files.to_toml(study=study)
 
 
