@@ -118,7 +118,7 @@ def test_a_state_file_without_states_says_what_to_add(tmp_path):
 
 
 def test_the_nationality_file_with_states_says_what_to_leave_out(tmp_path):
-    with pytest.raises(FileRefused, match=r"no column 'offensiveness_score'.*Leave --states out"):
+    with pytest.raises(FileRefused, match=r"no column 'offensiveness_score'.*Leave out --states"):
         read_associations(release_files.seegull(tmp_path), states=True)
 
 

@@ -134,8 +134,8 @@ def test_a_field_of_another_page_is_named_and_led_to_beside_the_field_that_is_fi
     (said,) = answer.context["form"].errors["visual_nature_strata"]
     assert unescape(strip_tags(said)) == (
         "“An attribute is visual if at least this many agree” on the page “What is judged”: '3' is more "
-        "than the number of answers that an item gets (2). Lower it, or add lines to “Quotas, one line per answer” "
-        "(visual nature of an attribute)."
+        "than the number of answers that an item gets (2). Lower it, or add lines to “Quotas, one line "
+        "per answer” (visual nature of an attribute)."
     )
     assert said in answer.text, "the link is a link on the page"
     assert follow(client, said) == ["An attribute is visual if at least this many agree"]
