@@ -31,7 +31,7 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.studies.units.attributes import make_attribute_units, shuffled
+from annotation.studies.units.attributes import create_attribute_units, shuffled
 
 FINISHED = "demo"
 OPEN = "demo-rating"
@@ -107,7 +107,7 @@ def make_finished(
             frozen_at=began,
             seed=scenario.seed,
         )
-        make_attribute_units(task=rating, attributes=shuffled([*scenario.attributes], seed=scenario.seed))
+        create_attribute_units(task=rating, attributes=shuffled([*scenario.attributes], seed=scenario.seed))
         depiction = _add_task(
             study,
             TaskKind.DEPICTION,
@@ -150,7 +150,7 @@ def make_open(*, scenario: Scenario, by: User, now: datetime) -> bool:
             frozen_at=now,
             seed=scenario.seed,
         )
-        make_attribute_units(task=task, attributes=shuffled([*scenario.attributes], seed=scenario.seed))
+        create_attribute_units(task=task, attributes=shuffled([*scenario.attributes], seed=scenario.seed))
     return True
 
 

@@ -1,1 +1,1 @@
-"""Importing SeeGULL and ViSAGe as released, and reporting what is odd about them (docs/importing.md)."""
+"""Importing the released files of SeeGULL and ViSAGe, with a report of their oddities (docs/importing.md)."""

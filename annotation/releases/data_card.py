@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from annotation.core.translation import LANGUAGE
 from annotation.models import ImageSet, TaskKind
 from annotation.releases import columns
 from annotation.releases.metadata import About, in_words, left_out, told
 from annotation.studies.services.study_plan import current_consent
-from annotation.studies.study_file.reading import LANGUAGE
 
 MARK = "A release of the study "
 """What a release's README says, so that a folder can be told to be one."""

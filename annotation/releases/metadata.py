@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any
 
 from annotation.core.code_version import code_version
+from annotation.core.translation import LANGUAGE
 from annotation.models import ImageSet, Purpose, Response, Source, Study, Task
 from annotation.releases import columns
 from annotation.releases.annotators import People
@@ -15,12 +16,12 @@ from annotation.releases.request import Wanted
 from annotation.releases.rows import Counts
 from annotation.releases.screening import Screen
 from annotation.releases.tables import Pictures, associations
+from annotation.studies.errors import StudyRefused
 from annotation.studies.services import study_files
 from annotation.studies.services.study_plan import current_consent
-from annotation.studies.study_file.reading import CROWD_PARAMETERS, LANGUAGE, StudyFile
+from annotation.studies.study_file.reading import CROWD_PARAMETERS, StudyFile
 from annotation.studies.study_file.tasks import TaskFile
 from annotation.studies.study_file.writing import study_toml
-from annotation.studies.units.planned import StudyRefused
 
 _STUDY = ("name", "title", "description", "contact", "stereotype_pool", "stereotype_threshold")
 _RULES = ("visual_rule", "visual_mean")
@@ -188,7 +189,7 @@ def study_file(about: About) -> str:
     Where a file cannot say what was shown, it says the rest, and why.
     """
     try:
-        file, lacks = study_files.describe(study=about.study), ""
+        file, lacks = study_files.to_study_file(study=about.study), ""
     except StudyRefused as refused:
         file, lacks = _without_what_is_shown(about), str(refused)
     file = replace(file, leads=(), completion_code="", completion_url="", crowd_parameters=CROWD_PARAMETERS)

@@ -1,1 +1,1 @@
-"""Setting up a study in the browser: forms, previews and checks (docs/studies.md)."""
+"""The wizard that sets up a study in the browser: forms, previews and checks (docs/studies.md)."""

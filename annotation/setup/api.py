@@ -1,4 +1,4 @@
-"""Setting studies up: the content of a study file, as JSON or as the TOML itself (docs/studies.md)."""
+"""API for setting up studies with the content of a study file, as JSON or TOML (docs/studies.md)."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from annotation.api.study_access import led_study
 from annotation.models import Study, StudyStatus
 from annotation.setup import services
 from annotation.setup.services import Document
+from annotation.studies.errors import StudyFileError, StudyRefused
 from annotation.studies.serializers import StudySerializer
 from annotation.studies.services import studies
 from annotation.studies.study_file import safe_toml
-from annotation.studies.study_file.reading import StudyFileError
 
 _DOCUMENT: dict[str, Any] = {
     "type": "object",
-    "description": "What a study file holds, key by key (docs/studies.md).",
+    "description": "The content of a study file, key by key (docs/studies.md).",
     "additionalProperties": True,
 }
 
 
 class TOMLBody(parsers.BaseParser):
-    """A study file as it is."""
+    """Parser for a study file in TOML."""
 
     media_type = "application/toml"
 
@@ -51,23 +51,21 @@ class TOMLFile(Passed):
 
 
 class MadeSerializer(serializers.Serializer):
-    """What became of a study file."""
+    """The result of sending a study file."""
 
     study = StudySerializer()
     outcome = serializers.ChoiceField(
         choices=["made", "remade", "unchanged"],
-        help_text="remade: a draft followed its changed file; unchanged: it said the same already.",
+        help_text="remade: a draft was updated from its changed file; unchanged: nothing differed.",
     )
-    units = serializers.IntegerField(help_text="What annotators see at once: how many there are.")
-    slots = serializers.IntegerField(help_text="Answers wanted of them.")
-    notes = serializers.ListField(
-        child=serializers.CharField(), help_text="What you should know of the draw."
-    )
+    units = serializers.IntegerField(help_text="Number of units, the items that annotators see.")
+    slots = serializers.IntegerField(help_text="Target number of answers.")
+    notes = serializers.ListField(child=serializers.CharField(), help_text="Remarks about the random draw.")
 
 
 _REFUSED = {
-    409: OpenApiResponse(description="There is another study of this name, or it has been open already."),
-    422: OpenApiResponse(description="The study file cannot be used; detail names the key and the cure."),
+    409: OpenApiResponse(description="Another study has this name, or the study has been open already."),
+    422: OpenApiResponse(description="The study file cannot be used; detail names the key and what to do."),
 }
 _BODY = {"application/json": _DOCUMENT, "application/toml": {"type": "string"}}
 
@@ -76,13 +74,13 @@ StudiesQuery = listing(
     orders={"name": "name", "title": "title", "created_at": "created_at"},
     default="name",
     status=serializers.ChoiceField(
-        choices=StudyStatus.choices, required=False, help_text="Only studies that are so."
+        choices=StudyStatus.choices, required=False, help_text="Only studies with this status."
     ),
 )
 
 
 class Studies(Resource):
-    """The studies that the account leads; all of them for an admin. Sending a study file makes one more."""
+    """The studies that the account leads; all studies for an admin. Sending a study file creates one."""
 
     parser_classes = (JSONBody, TOMLBody)
 
@@ -106,34 +104,37 @@ class Studies(Resource):
         tags=["studies"],
     )
     def post(self, request: Request) -> Response:
-        """Make a draft of a study file. The same file again changes nothing (200). Whoever makes a study
-        leads it."""
+        """Create a draft from a study file. The same file again changes nothing (200). Whoever creates a
+        study leads it."""
         if not policies.may_create_studies(request.user):
             raise exceptions.PermissionDenied("This account may not set up studies. Ask an administrator.")
         document = _document(request)
         name = document.get("name")
         if not isinstance(name, str):
-            raise Refused("name is missing: the study needs one, in small letters, digits, '-' and '_'.")
+            raise Refused("name is missing: the study needs one, in lowercase letters, digits, '-' and '_'.")
         study = Study.objects.filter(name=name).first()
         if study is not None and not policies.leads(request.user, study):
-            raise Conflict(f"There is another study named '{name}'. Choose another name.")
+            raise Conflict(f"Another study is named '{name}'. Choose another name.")
         made = _made(request, name, document)
         return Response(MadeSerializer(made).data, status=201 if made.outcome == "made" else 200)
 
 
 class Setup(Resource):
-    """The content of a study's file: what it asks of whom."""
+    """The content of a study's file."""
 
     parser_classes = (JSONBody, TOMLBody)
     scopes: ClassVar = {}
 
     @extend_schema(
         operation_id="studies_setup_read",
-        responses={200: _DOCUMENT, 409: OpenApiResponse(description="No file can say what this study is.")},
+        responses={
+            200: _DOCUMENT,
+            409: OpenApiResponse(description="The study cannot be expressed as a study file."),
+        },
         tags=["studies"],
     )
     def get(self, request: Request, name: str) -> Response:
-        """What a study file of this study holds. Draws are listed as they were drawn."""
+        """The content of the file of this study. It lists what was drawn at random."""
         return Response(_content(led_study(request, name)))
 
     @extend_schema(
@@ -141,13 +142,13 @@ class Setup(Resource):
         request=_BODY,
         responses={
             200: MadeSerializer,
-            412: OpenApiResponse(description="The draft was changed since it was read (If-Match)."),
+            412: OpenApiResponse(description="The draft has changed since it was read (If-Match)."),
             **_REFUSED,
         },
         tags=["studies"],
     )
     def put(self, request: Request, name: str) -> Response:
-        """Let a draft follow a changed file. With If-Match, only if nobody has changed it since."""
+        """Update a draft from a changed file. With If-Match, only if nobody has changed it since."""
         study = led_study(request, name)
         document = _document(request)
         if document.get("name", name) != name:
@@ -155,9 +156,9 @@ class Setup(Resource):
         if not policies.may_set_up(request.user, study) and study.status == StudyStatus.DRAFT:
             raise exceptions.PermissionDenied("This account may not set up studies. Ask an administrator.")
         with transaction.atomic():
-            # Whoever sends a change at the same time waits here, and then sees this one.
-            held = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-            check_match(request, _content(held))
+            # Another change at the same time waits here, and then sees this one.
+            locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+            check_match(request, _content(locked))
             made = _made(request, name, document)
         response = Response(MadeSerializer(made).data)
         response["ETag"] = etag_of(_content(made.study))
@@ -165,13 +166,15 @@ class Setup(Resource):
 
     @extend_schema(
         operation_id="studies_setup_discard",
-        responses={204: OpenApiResponse(description="It is forgotten; a draft made of it stays.")},
+        responses={
+            204: OpenApiResponse(description="The entries are discarded; a draft created from them is kept.")
+        },
         tags=["studies"],
     )
     def delete(self, request: Request, name: str) -> Response:
-        """Forget what this account filled in on the pages of a study that is being set up."""
-        kept = services.documents(user=request.user)
-        if not policies.may_create_studies(request.user) or name not in kept:
+        """Discard what this account filled in on the setup pages of a study."""
+        documents = services.documents(user=request.user)
+        if not policies.may_create_studies(request.user) or name not in documents:
             raise Http404
         services.discard(user=request.user, name=name)
         return Response(status=204)
@@ -186,23 +189,23 @@ class SetupFile(Resource):
         operation_id="studies_setup_file",
         responses={
             (200, "application/toml"): OpenApiTypes.STR,
-            409: OpenApiResponse(description="No file can say what this study is."),
+            409: OpenApiResponse(description="The study cannot be expressed as a study file."),
         },
         tags=["studies"],
     )
     def get(self, request: Request, name: str) -> HttpResponse:
-        """The study file, as TOML, for `manage.py open_study` or for another installation."""
+        """The study file as TOML, for `manage.py open_study` or for another installation."""
         study = led_study(request, name)
-        with refusals(studies.StudyRefused, StudyFileError):
-            text = services.toml(services.document_of(study))
+        with refusals(StudyRefused, StudyFileError):
+            text = services.to_toml(services.document_from_study(study))
         return Response(
             text.encode(), headers={"Content-Disposition": f'attachment; filename="{study.name}.toml"'}
         )
 
 
 def _content(study: Study) -> Document:
-    with refusals(studies.StudyRefused, StudyFileError):
-        return services.document_of(study)
+    with refusals(StudyRefused, StudyFileError):
+        return services.document_from_study(study)
 
 
 def _document(request: Request) -> Document:
@@ -211,30 +214,31 @@ def _document(request: Request) -> Document:
     return dict(request.data)
 
 
-def _made(request: Request, name: str, document: Document) -> studies.Made:
+def _made(request: Request, name: str, document: Document) -> studies.AppliedFile:
     before = Study.objects.filter(name=name).values_list("status", flat=True).first()
     opened = before not in (None, StudyStatus.DRAFT)
     try:
-        return services.make(
+        return services.save_draft(
             user=request.user,
             name=name,
             document=document,
             may_name_leads=policies.is_admin(request.user),
         )
-    except studies.StudyRefused as refused:
+    except StudyRefused as refused:
         raise (Conflict if opened else Refused)(str(refused)) from refused
     except services.SetupRefused as refused:
         raise Conflict(str(refused)) from refused
     except (StudyFileError, TypeError, ValueError) as refused:
-        # what TOML has no word for, such as null, is refused by the writer of the file
+        # values that TOML does not have, such as null, are refused by the TOML writer
         raise Refused(str(refused)) from refused
 
 
 class StatusBody(Body):
-    """Where a study is to go."""
+    """The new status of a study."""
 
     status = serializers.ChoiceField(
-        choices=sorted(studies.MOVES), help_text="open (from draft or paused), paused, or closed, for good."
+        choices=sorted(studies.TRANSITIONS),
+        help_text="open (from draft or paused), paused, or closed, for good.",
     )
 
 
@@ -246,21 +250,21 @@ class StudyState(Resource):
         request=StatusBody,
         responses={
             200: StudySerializer,
-            409: OpenApiResponse(description="The study cannot go there, or lacks what annotators need."),
-            412: OpenApiResponse(description="The study was changed since it was read (If-Match)."),
+            409: OpenApiResponse(description="The change is not allowed, or the study is not ready to open."),
+            412: OpenApiResponse(description="The study has changed since it was read (If-Match)."),
         },
         tags=["studies"],
     )
     def post(self, request: Request, name: str) -> Response:
-        """Move a study to another status; that it has it already is no error. Opening a draft freezes what
-        people are asked."""
+        """Change the status of a study; it is no error if the study has that status already. Opening a draft
+        freezes its questions."""
         study = led_study(request, name)
         body = self.body(StatusBody)
         check_match(request, StudySerializer(study).data)
         draft = study.status == StudyStatus.DRAFT
         if draft and not policies.may_set_up(request.user, study):
             raise exceptions.PermissionDenied("This account may not open studies. Ask an administrator.")
-        with refusals(studies.StudyRefused):
+        with refusals(StudyRefused):
             studies.change_status(study=study, to=body["status"], by=f"user {request.user.pk}")
         if draft:
             services.discard(user=request.user, name=study.name)

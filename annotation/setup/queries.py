@@ -1,4 +1,4 @@
-"""What the pages read on which a study is set up."""
+"""Reads for the setup pages."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class DraftCard:
-    """A study being set up; `made` says that it is a draft in the database already, `taken` that there is
-    a study of that name that is not theirs to set up: opened meanwhile, or another team's."""
+    """A study being set up. `made`: it is a draft in the database already. `taken`: its name belongs to a
+    study that the user cannot set up, because it was opened meanwhile or is another team's."""
 
     name: str
     title: str
@@ -31,7 +31,7 @@ class DraftCard:
 
 @dataclass(frozen=True)
 class Sample:
-    """What stands for [attr] and [id] in a preview, or the options of a page."""
+    """Sample values for [attr] and [id] in a preview, or the options of a page."""
 
     attribute: str
     identity: str
@@ -40,18 +40,17 @@ class Sample:
 
 @dataclass(frozen=True)
 class Suggestions:
-    """What a task shows or could show: names of identity groups and attributes, as many as a browser can
-    list."""
+    """Suggested identity groups and attributes of a task, at most _MAX_SUGGESTIONS of each."""
 
     groups: tuple[str, ...]
     attributes: tuple[str, ...]
 
 
-_MOST_SUGGESTIONS = 500
+_MAX_SUGGESTIONS = 500
 
 
 def drafts(*, user: User, documents: Mapping[str, Document]) -> list[DraftCard]:
-    """What `user` is setting up, by title: their own documents, and drafts that they lead."""
+    """The studies that `user` is setting up, by title: their own documents, and drafts that they lead."""
     existing = set(Study.objects.filter(name__in=documents).values_list("name", flat=True))
     found = {
         name: DraftCard(
@@ -77,7 +76,7 @@ def drafts(*, user: User, documents: Mapping[str, Document]) -> list[DraftCard]:
 
 
 def sample(task: Document, *, document: Document) -> Sample:
-    """Something that the task could show; words that stand for it where nothing is chosen yet."""
+    """A sample of what the task could show, or made-up values if nothing is chosen yet."""
     what = task.get("associations") or task.get("attributes") or {}
     if isinstance(what, list):
         return Sample(attribute=str(what[0]), identity="", options=())
@@ -101,10 +100,10 @@ def sample(task: Document, *, document: Document) -> Sample:
 
 
 def suggestions(task: Document, *, document: Document) -> Suggestions:
-    """What items of a known right answer could be about: what the task itself shows."""
+    """Suggestions for check items: what the task itself shows."""
     what = task.get("associations") or task.get("attributes") or {}
     if isinstance(what, list):
-        return Suggestions(groups=(), attributes=tuple(sorted(map(str, what))[:_MOST_SUGGESTIONS]))
+        return Suggestions(groups=(), attributes=tuple(sorted(map(str, what))[:_MAX_SUGGESTIONS]))
     source = what.get("source") or document.get("stereotypes", {}).get("source", "")
     shown = Association.objects.filter(source__name=source)
     images = Image.objects.filter(image_set__name=task.get("image_set", ""))
@@ -112,12 +111,12 @@ def suggestions(task: Document, *, document: Document) -> Suggestions:
         shown, images = shown.filter(group__name__in=chosen), images.filter(group__name__in=chosen)
     groups = images if task.get("kind") == TaskKind.DEPICTION else shown
     return Suggestions(
-        groups=_different(groups, "group__name"), attributes=_different(shown, "attribute__text")
+        groups=_distinct_values(groups, "group__name"), attributes=_distinct_values(shown, "attribute__text")
     )
 
 
-def _different(rows: QuerySet[Any], field: str) -> tuple[str, ...]:
-    return tuple(rows.order_by(field).values_list(field, flat=True).distinct()[:_MOST_SUGGESTIONS])
+def _distinct_values(rows: QuerySet[Any], field: str) -> tuple[str, ...]:
+    return tuple(rows.order_by(field).values_list(field, flat=True).distinct()[:_MAX_SUGGESTIONS])
 
 
 def _label(kind: str) -> str:

@@ -1,9 +1,9 @@
-"""Studies being set up in the browser: what somebody has filled in so far, kept as a study file's content.
+"""Studies being set up in the browser: saving what users fill in, and creating drafts from it.
 
-A *document* is the content of a study file (docs/studies.md) as nested dicts, complete or not. Each
-account has a row of its own in the table of sessions, whose key only this server can tell, so what was
-filled in survives logging out and is there in another browser. From the moment a study is whole it is
-also a draft in the database (studies/services/studies.py), which everybody who leads it sees.
+A *document* is the content of a study file (docs/studies.md) as nested dicts, complete or not. The documents
+of an account are stored in a row of the session table under a secret key, so they survive logging out and are
+available in another browser. A complete document can become a draft in the database
+(studies/services/studies.py), which all its leads see.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from annotation.models import ImageSet, Study, StudyStatus
-from annotation.studies.errors import StudyError, gettext_noop
+from annotation.studies.errors import StudyError, StudyRefused, gettext_noop
 from annotation.studies.services import studies, study_files
-from annotation.studies.study_file.reading import StudyFile, StudyFileError, read_study_text
+from annotation.studies.study_file.reading import StudyFile, read_study_text
 from annotation.studies.units.checks import with_checks
 from annotation.studies.units.planned import Plan
 
@@ -36,22 +36,22 @@ Document = dict[str, Any]
 
 MOST_DRAFTS = 50
 LARGEST_BYTES = 5_000_000
-_KEPT = timedelta(days=365)
+_EXPIRY = timedelta(days=365)
 
 
 class SetupRefused(StudyError):
-    """Something that cannot be kept or made. The message says why and what to do."""
+    """A document that cannot be saved or made a draft. The message says why and what to do."""
 
 
 def documents(*, user: User) -> dict[str, Document]:
-    """Everything that `user` is setting up: study name -> document."""
+    """Study name -> document, for everything that `user` is setting up."""
     row = Session.objects.filter(pk=_key(user)).first()
-    found: dict[str, Document] = row.get_decoded() if row is not None else {}
-    return found
+    documents: dict[str, Document] = row.get_decoded() if row is not None else {}
+    return documents
 
 
 def save(*, user: User, name: str, document: Mapping[str, Any]) -> None:
-    """Keep `document` under `name`. Raises SetupRefused if there are too many, or it is too large."""
+    """Save `document` under `name`. Raises SetupRefused if there are too many, or if it is too large."""
     size = len(json.dumps(document))
     if size > LARGEST_BYTES:
         raise SetupRefused(
@@ -62,40 +62,40 @@ def save(*, user: User, name: str, document: Mapping[str, Any]) -> None:
             % {"size": f"{size / 1e6:.1f}"}
         )
 
-    def put(kept: dict[str, Document]) -> None:
-        if name not in kept and len(kept) >= MOST_DRAFTS:
+    def put(saved: dict[str, Document]) -> None:
+        if name not in saved and len(saved) >= MOST_DRAFTS:
             raise SetupRefused(
-                _("You are setting up %(number)d studies already. Discard one first.")
+                _("You are already setting up %(number)d studies. Discard one first.")
                 % {"number": MOST_DRAFTS}
             )
-        kept[name] = dict(document)
+        saved[name] = dict(document)
 
     _change(user, put)
 
 
 def discard(*, user: User, name: str) -> None:
-    """Forget what was filled in. A draft that was made of it stays."""
-    _change(user, lambda kept: kept.pop(name, None))
+    """Delete the document. A draft created from it is kept."""
+    _change(user, lambda saved: saved.pop(name, None))
 
 
-def toml(document: Mapping[str, Any]) -> str:
-    """The study file that `document` is the content of."""
+def to_toml(document: Mapping[str, Any]) -> str:
+    """The text of the study file with the content `document`."""
     return tomli_w.dumps(document, multiline_strings=True)
 
 
-def document_of(study: Study) -> Document:
-    """What a study file of `study` holds: what was drawn is listed, since that is what is shown."""
+def document_from_study(study: Study) -> Document:
+    """The content of the study file of `study`. It lists what was drawn, since that is what is shown."""
     return tomllib.loads(study_files.to_toml(study=study))
 
 
-def make(
+def save_draft(
     *, user: User, name: str, document: Mapping[str, Any], may_name_leads: bool, opening: bool = False
-) -> studies.Made:
-    """Make the draft study of `document`, or bring it up to date; `opening` opens it as well.
+) -> studies.AppliedFile:
+    """Create or update the draft study of `document`; with `opening`, open it too.
 
-    Whoever makes a study leads it. Only who `may_name_leads` (an admin) makes others leads: to a lead,
-    whether there is an account of a name is none of their business. Raises StudyFileError, StudyRefused
-    or SetupRefused; nothing is written then.
+    Whoever creates a study leads it. Only admins (`may_name_leads`) can name other leads, because leads must
+    not find out which accounts exist. Raises StudyFileError, StudyRefused or SetupRefused, and then writes
+    nothing.
     """
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).filter(name=name).first()
@@ -109,17 +109,17 @@ def make(
             leads.add(user.get_username())
         elif not may_name_leads:
             leads = leads or before
-        foreign = leads - before - {user.get_username()}
-        if foreign and not may_name_leads:
+        others = leads - before - {user.get_username()}
+        if others and not may_name_leads:
             raise SetupRefused(
-                "leads: only an administrator can make others leads. Leave them out.",
-                on_page=gettext_noop(
-                    "The study file names other leads, which only an administrator may do. Take them out of "
-                    "the file, and upload it again."
+                "leads: only an administrator can name other leads. Remove them.",
+                page_message=gettext_noop(
+                    "The study file names other leads, which only an administrator can do. "
+                    "Remove them from the file and upload it again."
                 ),
             )
-        file = read_study_text(toml({**document, "name": name, "leads": sorted(leads)}))
-        made = studies.from_file(file=file, by=f"user {user.pk}")
+        file = read_study_text(to_toml({**document, "name": name, "leads": sorted(leads)}))
+        made = studies.apply_file(file=file, by=f"user {user.pk}")
         if opening and made.study.status == StudyStatus.DRAFT:
             studies.change_status(study=made.study, to=StudyStatus.OPEN, by=f"user {user.pk}")
             discard(user=user, name=name)
@@ -128,14 +128,13 @@ def make(
         return made
 
 
-def problem_of_checks(*, file: StudyFile) -> StudyError | None:
-    """What is wrong with the first item with a known right answer that names what there is not; None if all
-    name what there is."""
+def find_check_error(*, file: StudyFile) -> StudyError | None:
+    """The error of the first check item that names something that does not exist; None if there is none."""
     sets = {each.name: each for each in ImageSet.objects.filter(name__in=[t.image_set for t in file.tasks])}
     for number, task in enumerate(file.tasks, 1):
         image_set = sets.get(task.image_set)
         if task.pages is not None and image_set is None:
-            continue  # that is said of the images themselves
+            continue  # reported with the image set itself
         try:
             with_checks(
                 Plan(units=lambda: iter(()), image_set=image_set),
@@ -144,35 +143,21 @@ def problem_of_checks(*, file: StudyFile) -> StudyError | None:
                 source=task.associations.source if task.associations is not None else None,
                 key=f"tasks[{number}]",
             )
-        except studies.StudyRefused as refused:
+        except StudyRefused as refused:
             return refused
     return None
 
 
 def _change(user: User, change: Callable[[dict[str, Document]], object]) -> None:
-    """Read, change and write the row in one go, so that two windows do not overwrite each other's."""
+    """Read, change and write the row in one transaction, so that two windows do not overwrite each other."""
     key = _key(user)
     with transaction.atomic():
-        # The account's row stands for the drafts, which may not have a row yet.
+        # Locks the account, because its documents may not have a row yet.
         get_user_model().objects.select_for_update(no_key=True).get(pk=user.pk)
-        kept = documents(user=user)
-        change(kept)
-        Session.objects.save(key, kept, timezone.now() + _KEPT)
+        saved = documents(user=user)
+        change(saved)
+        Session.objects.save(key, saved, timezone.now() + _EXPIRY)
 
 
 def _key(user: User) -> str:
     return salted_hmac("annotation.setups", str(user.pk), algorithm="sha256").hexdigest()[:40]
-
-
-__all__ = [
-    "Document",
-    "SetupRefused",
-    "StudyFileError",
-    "discard",
-    "document_of",
-    "documents",
-    "make",
-    "problem_of_checks",
-    "save",
-    "toml",
-]

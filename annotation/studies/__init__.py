@@ -1,1 +1,1 @@
-"""Studies: study files, tasks, units, and whether the people there can fill them (docs/studies.md)."""
+"""Studies: study files, tasks, units, and whether enrolled people can fill the quotas (docs/studies.md)."""

@@ -1,5 +1,7 @@
-"""What is wrong with a study: where, and in words that do not say where. A study file names the key; the
-pages on which a study is set up name the field (setup/views/checks.py). Pure: no Django.
+"""Errors about a study: the key of the study file they concern, and a message for files and one for pages.
+
+The command line shows the message with the key; the setup pages show it with the field that the key belongs
+to (setup/views/errors.py). Pure: no Django.
 """
 
 from __future__ import annotations
@@ -9,69 +11,75 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _NO_VALUE = object()
-_NAMED = re.compile(r"%\((\w+)\)[sd]")
+_PLACEHOLDER = re.compile(r"%\((\w+)\)[sd]")
 
 
-class Place(str):
-    """A key of a study file, e.g. 'tasks[2].strata[1]', that the words of an error speak of."""
+class KeyPath(str):
+    """A key of a study file, e.g. 'tasks[2].strata[1]'."""
 
     __slots__ = ()
 
 
 class StudyError(ValueError):
-    """Something wrong with a study. str() says it in the terms of a study file.
+    """Something wrong with a study. `str()` gives the message for a study file.
 
-    `what` says it with `details` filled in; `%(it)s` stands for the place, and in a file for its value too. A
-    file puts the place before words without it. `cure`: what to write in a file. `on_page`: what pages say
-    instead of `what`. What pages say is marked by `gettext_noop`, and they translate it.
+    `message` is formatted with `details`. Its placeholder `%(it)s` stands for the key, and in a file for the
+    key and its value; a message without it is prefixed with the key. `fix` says what to write in a file.
+    Pages show `page_message` instead of `message`. Messages that pages show are marked with `gettext_noop`,
+    and the pages translate them.
     """
 
     def __init__(
         self,
-        what: str,
+        message: str,
         *,
-        place: str = "",
+        key: str = "",
         value: Any = _NO_VALUE,
-        cure: str = "",
-        on_page: str = "",
+        fix: str = "",
+        page_message: str = "",
         **details: object,
     ) -> None:
-        self.place = Place(place)
+        self.key = KeyPath(key)
         self.value = value
-        self.words = on_page or what
+        self.page_message = page_message or message
         self.details = details
-        super().__init__(f"{self._in_a_file(what)} {cure}".rstrip())
+        super().__init__(f"{self._file_message(message)} {fix}".rstrip())
 
     @property
     def has_value(self) -> bool:
         return self.value is not _NO_VALUE
 
-    def _in_a_file(self, what: str) -> str:
-        it = f"{self.place} = {shortened(repr(self.value))}" if self.has_value else self.place
-        said = "".join(str(part) for part in parts(what, {"it": it, **self.details}))
-        return f"{self.place}: {said}" if self.place and "%(it)s" not in what else said
+    def _file_message(self, message: str) -> str:
+        it = f"{self.key} = {shortened(repr(self.value))}" if self.has_value else self.key
+        text = "".join(str(piece) for piece in message_pieces(message, {"it": it, **self.details}))
+        return f"{self.key}: {text}" if self.key and "%(it)s" not in message else text
+
+
+class StudyFileError(StudyError):
+    """A study file that cannot be used. The message gives the key, the value and what to write instead."""
+
+
+class StudyRefused(StudyError):
+    """A study that cannot be made, or a change of status that is not allowed. The message says what to do."""
 
 
 def gettext_noop(text: str) -> str:
-    """Mark words that pages show, so that the catalogues hold them (docs/translating.md)."""
+    """Mark a message that pages show, so that it is in the catalogues (docs/translating.md)."""
     return text
 
 
-def parts(words: str, details: Mapping[str, object]) -> Iterator[object]:
-    """`words` piece by piece: the text between the names of details, and the details themselves.
+def message_pieces(message: str, details: Mapping[str, object]) -> Iterator[object]:
+    """Split `message` at its placeholders: text and details in turn.
 
     Examples
     --------
-    >>> list(parts("%(a)s is 5 % of %(b)s.", {"a": 1, "b": Place("c.d")}))
+    >>> list(message_pieces("%(a)s is 5 % of %(b)s.", {"a": 1, "b": KeyPath("c.d")}))
     ['', 1, ' is 5 % of ', 'c.d', '.']
     """
-    for number, piece in enumerate(_NAMED.split(words)):
+    for number, piece in enumerate(_PLACEHOLDER.split(message)):
         yield details.get(piece, f"%({piece})s") if number % 2 else piece
 
 
 def shortened(text: str) -> str:
-    """What somebody wrote, as a message quotes it."""
+    """`text` cut to at most 80 characters, to quote it in a message."""
     return text if len(text) <= 80 else text[:77] + "..."
-
-
-__all__ = ["Place", "StudyError", "gettext_noop", "parts", "shortened"]

@@ -1,8 +1,7 @@
-"""Whether the people who are there can fill the slots of a unit. Pure: no Django (DESIGN §4).
+"""Matching people to the slots of a unit. Pure: no Django (DESIGN §4).
 
-A unit's slots need different people, each of a stratum they match. That can be done for all slots at once
-exactly if every set of k slots has k people who match one of them (Hall's theorem), and a matching as large
-as can be is found by augmenting paths.
+Each slot of a unit needs a different person who matches its stratum. All slots can be filled exactly if every
+set of k slots has k people who match one of them (Hall's theorem). Augmenting paths find a maximum matching.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ from math import prod
 
 from annotation.core import strata
 
-_SOMETHING_ELSE = "-"  # a value that no stratum names
-_MOST_PROFILES = 20_000
+_OTHER_VALUE = "-"  # stands for every value that no stratum names
+_MAX_PROFILES = 20_000
 
 
-def people_for(texts: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> list[list[int]]:
-    """For each stratum, the numbers of the people who match it.
+def matching_people(texts: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> list[list[int]]:
+    """The indices of the matching profiles, for each stratum.
 
     Examples
     --------
@@ -34,9 +33,9 @@ def people_for(texts: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> l
 
 
 def match(candidates: Sequence[Sequence[int]]) -> list[int | None]:
-    """Who fills each slot, one person at most one slot, as many slots as can be filled.
+    """A maximum matching: the person who fills each slot, or None. Each person fills one slot at most.
 
-    `candidates`: for each slot the people who may fill it. None where nobody is left.
+    `candidates`: for each slot, the indices of the people who may fill it.
 
     Examples
     --------
@@ -45,7 +44,7 @@ def match(candidates: Sequence[Sequence[int]]) -> list[int | None]:
     >>> match([[0], [0]])
     [0, None]
     """
-    # A slot with as many candidates as there are slots can always be filled, so more need not be looked at.
+    # As many candidates as there are slots are enough: such a slot can always be filled.
     choices = [list(islice(each, len(candidates))) for each in candidates]
     slot_of: dict[int, int] = {}
 
@@ -67,25 +66,24 @@ def match(candidates: Sequence[Sequence[int]]) -> list[int | None]:
     return filled
 
 
-def most_for_one(wanted: Sequence[tuple[Sequence[str], int]]) -> int:
-    """How many units one person can be given at most, whatever their profile. `wanted`: the strata of a
-    unit's slots, and how many units have those.
+def most_units_for_one_person(units: Sequence[tuple[Sequence[str], int]]) -> int:
+    """The largest number of units that one person can be given, over all profiles.
 
-    Every profile is tried that the strata tell apart. Where these are too many, it is the number of all
-    units, which nobody can be given more of.
+    `units`: (the strata of a unit's slots, number of such units). Tries every profile that the strata
+    distinguish. If there are too many of them, it returns the number of all units as an upper bound.
 
     Examples
     --------
     >>> most_for_one([(["origin: Europe"], 4), (["origin: Asia", "gender: not male"], 5)])
     9
     """
-    parsed = [([strata.parse(text) for text in set(texts)], number) for texts, number in wanted]
+    parsed = [([strata.parse(text) for text in set(texts)], number) for texts, number in units]
     values: dict[str, set[str]] = {}
     for choices, _number in parsed:
         for clause in (clause for stratum in choices for clause in stratum.clauses):
-            values.setdefault(clause.field, {_SOMETHING_ELSE}).update(clause.values)
-    if prod(len(each) for each in values.values()) > _MOST_PROFILES:
-        return sum(number for _texts, number in wanted)
+            values.setdefault(clause.field, {_OTHER_VALUE}).update(clause.values)
+    if prod(len(each) for each in values.values()) > _MAX_PROFILES:
+        return sum(number for _texts, number in units)
     return max(
         sum(number for choices, number in parsed if any(stratum.matches(profile) for stratum in choices))
         for profile in (dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))

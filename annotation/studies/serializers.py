@@ -1,4 +1,4 @@
-"""How the API shows a study to those who lead it."""
+"""The API's representation of a study, for its leads."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from annotation.models import Study, StudyStatus
 
 
 class StudySerializer(serializers.Serializer):
-    """A study, as who leads it sees it."""
+    """A study, as its leads see it."""
 
-    name = serializers.SlugField(help_text="By which addresses know it.")
-    title = serializers.CharField(help_text="What people call it.")
-    description = serializers.CharField(help_text="What annotators read before they take part.")
+    name = serializers.SlugField(help_text="Used in URLs and commands.")
+    title = serializers.CharField(help_text="Shown to people.")
+    description = serializers.CharField(help_text="Shown to annotators before they take part.")
     status = serializers.ChoiceField(
         choices=StudyStatus.choices, help_text="draft -> open <-> paused -> closed."
     )
-    contact = serializers.CharField(help_text="Who annotators can turn to.")
-    leads = serializers.SerializerMethodField(help_text="Accounts that lead it.")
-    simulated = serializers.BooleanField(help_text="Its answers were made by a program, not by people.")
-    self_enrol = serializers.BooleanField(help_text="Any account may take part, invited or not.")
-    created_at = serializers.DateTimeField(help_text="When it was made.")
+    contact = serializers.CharField(help_text="Whom annotators can write to.")
+    leads = serializers.SerializerMethodField(help_text="User names of its leads.")
+    simulated = serializers.BooleanField(help_text="Its answers come from a program, not from people.")
+    self_enrol = serializers.BooleanField(help_text="Any account can take part without an invitation.")
+    created_at = serializers.DateTimeField(help_text="When it was created.")
     opened_at = serializers.DateTimeField(allow_null=True, help_text="When it was first opened.")
     closed_at = serializers.DateTimeField(allow_null=True, help_text="When it was closed.")
 

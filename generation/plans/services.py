@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import IdentityGroup, Image, ImageSet, Study
-from annotation.studies.units.draws import Drawn
-from annotation.studies.units.planned import listed
+from annotation.studies.units.draws import GroupDraw
+from annotation.studies.units.planned import quoted_list
 from generation import backends
 from generation.backends.base import BackendError
 from generation.models import Job, JobState, Run, RunState
@@ -129,7 +129,7 @@ def plan_pictures(
     check_name(name)
     check_set(name, recipe)
     notes: list[str] = []
-    described: Mapping[int, Drawn] = {}
+    described: Mapping[int, GroupDraw] = {}
     if {PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL} & set(recipe.prompt_sets):
         if study is None:
             raise PlanRefused(
@@ -140,7 +140,7 @@ def plan_pictures(
         if without := [group.name for group in groups if group.pk not in described]:
             notes.append(
                 _("Without a visual stereotype, and so without described prompts: %(groups)s.")
-                % {"groups": listed(without)}
+                % {"groups": quoted_list(without)}
             )
         if not described:
             raise PlanRefused(
@@ -236,7 +236,7 @@ def missing(plan: Plan) -> Missing:
     )
 
 
-def _prompts(group: IdentityGroup, recipe: ImageRecipe, drawn: Drawn | None) -> Iterator[Prompt]:
+def _prompts(group: IdentityGroup, recipe: ImageRecipe, drawn: GroupDraw | None) -> Iterator[Prompt]:
     identity = group.demonym.strip() or group.name
     wanted = set(recipe.prompt_sets)
     if PromptSet.DETECTION in wanted:

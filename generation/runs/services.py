@@ -183,7 +183,7 @@ def _opened(plan: Plan, by: User | None) -> tuple[Run, bool]:
         if missing(plan):
             _plan_again(run)
     if plan.attach_to is not None:
-        studies.show_images(study=plan.attach_to, image_set=image_set, by=by)
+        studies.attach_image_set(study=plan.attach_to, image_set=image_set, by=by)
     return run, created
 
 

@@ -11,8 +11,9 @@ import tomllib
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from annotation.studies.errors import StudyFileError
 from annotation.studies.study_file import safe_toml
-from annotation.studies.study_file.reading import StudyFileError, read_study_text
+from annotation.studies.study_file.reading import read_study_text
 from tests import factories
 from tests.annotation.api.calls import Program, is_problem
 

@@ -66,7 +66,7 @@ def filled(lead):
     other.region = "Europe"
     other.save()
     factories.image()
-    setup_services.make(user=lead, name="visual-2026", document=DOCUMENT, may_name_leads=False)
+    setup_services.save_draft(user=lead, name="visual-2026", document=DOCUMENT, may_name_leads=False)
     return DOCUMENT
 
 
@@ -140,7 +140,7 @@ def test_the_wording_is_seen_as_annotators_see_it_while_it_is_typed(new_page, le
     shown = page.locator('[data-preview="visual_nature-en"] [data-statement]')
     expect(shown).to_have_text("The attribute 'sombrero' can be visually depicted in an image.")
     spanish = page.locator('[data-seen="visual_nature-es"]:not([hidden])')
-    expect(spanish).to_contain_text("the usual wording, as this program translates it")
+    expect(spanish).to_contain_text("the default wording, translated by this program")
     page.locator("#id_visual_nature_wording").fill("Can one see <i>[attr]</i>?")
     expect(spanish).to_contain_text("your English wording, until you write one")
     expect(page.locator('[data-preview="visual_nature-es"]')).to_have_attribute("hidden", "")
@@ -148,7 +148,7 @@ def test_the_wording_is_seen_as_annotators_see_it_while_it_is_typed(new_page, le
     expect(shown.locator("strong")).to_have_text("sombrero")
     page.locator("#id_visual_nature_wording").fill("")
     expect(shown).to_have_text("The attribute 'sombrero' can be visually depicted in an image.")
-    expect(spanish).to_contain_text("the usual wording")
+    expect(spanish).to_contain_text("the default wording")
     arabic = page.locator('[data-preview="visual_nature-ar"] .preview-page')
     expect(arabic).to_have_attribute("dir", "rtl")
     expect(arabic.locator("strong")).to_have_text("sombrero")

@@ -237,10 +237,10 @@ def test_every_usual_wording_is_there_with_its_places_and_as_it_is_documented(la
     assert set(default_wordings.WORDINGS) == set(TaskKind.values)
     documented = (ROOT / "docs" / "translating.md").read_text()
     for english in usual:
-        said = default_wordings.usual_wording(english, language)
+        said = default_wordings.translated_wording(english, language)
         assert sorted(re.findall(r"\[\w+\]", said)) == sorted(re.findall(r"\[\w+\]", english))
         assert f" {said} |" in documented
-    assert default_wordings.usual_wording("Is '[attr]' seen?", language) == ""
+    assert default_wordings.translated_wording("Is '[attr]' seen?", language) == ""
 
 
 @pytest.mark.parametrize("language", TRANSLATED)

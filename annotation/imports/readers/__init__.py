@@ -1,5 +1,5 @@
-"""Readers of released files: a file in, plain rows and a list of its oddities out. No Django here.
+"""Readers of released files, which return plain rows and a list of oddities. No Django here.
 
-What a reader refuses, it refuses with `FileRefused` (file, sheet, row, column, cure); what it changes or
-leaves out, it says in an `Oddity` (PROTOCOL §13).
+A reader raises `FileRefused` (file, sheet, row, column, fix) for errors, and reports everything it changes or
+leaves out as an `Oddity` (PROTOCOL §13).
 """

@@ -1,4 +1,4 @@
-"""Fetch the released files from where their authors publish them, and check what came.
+"""Download the released files from their authors' repositories, and verify their checksums.
 
 The addresses are the public repositories google-research-datasets/seegull and .../visage on GitHub; the
 checksums are those of the files that this project was tested with.
@@ -21,19 +21,19 @@ from annotation.imports.readers.oddities import sha256_of
 _SEEGULL = "https://raw.githubusercontent.com/google-research-datasets/seegull/main/dataset/"
 _VISAGE = "https://raw.githubusercontent.com/google-research-datasets/visage/main/"
 TIMEOUT = 30
-"""Seconds without a byte after which a server counts as gone."""
-PIECE = 1 << 16
-LARGEST = 100 << 20
-"""Bytes after which a download is given up: no released file comes near."""
+"""Seconds without data after which a download fails."""
+CHUNK_SIZE = 1 << 16
+MAX_BYTES = 100 << 20
+"""Largest download in bytes; the released files are much smaller."""
 
 
 class DownloadFailed(ValueError):
-    """A file that could not be fetched, or is not the one that was wanted. The message says what to do."""
+    """A file that could not be downloaded, or has another checksum. The message says what to do."""
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A public file: where it is, and the SHA-256 of what should be there."""
+    """A public file with its URL and expected SHA-256."""
 
     name: str
     url: str
@@ -67,20 +67,20 @@ VISAGE_ANNOTATIONS = RemoteFile(
 )
 
 
-def fetch(remote: RemoteFile, folder: Path, *, told: Callable[[str], None]) -> Path:
-    """The path of `remote` in `folder`; fetched unless a file with its checksum is there already.
+def fetch(remote: RemoteFile, folder: Path, *, report: Callable[[str], None]) -> Path:
+    """Download `remote` into `folder`, unless a file with its checksum is there already; returns its path.
 
-    A file appears under its name only once it is whole and its checksum is right. `told` is called with
-    a line for people. Raises DownloadFailed.
+    The file appears under its name only when it is complete and its checksum is correct. `report` is called
+    with progress messages. Raises DownloadFailed.
     """
     path = folder / remote.name
     if path.is_file() and sha256_of(path) == remote.sha256:
-        told(f"{remote.name}: already in {folder}")
+        report(f"{remote.name}: already in {folder}")
         return path
     if urlsplit(remote.url).scheme not in {"https", "http"}:
-        raise DownloadFailed(f"{remote.url} is not a web address. Give one that begins with https://.")
-    told(f"{remote.name}: fetching {remote.url}")
-    # One part per process, so that two downloads at once do not write into each other's file.
+        raise DownloadFailed(f"{remote.url} is not a web address. Give one that starts with https://.")
+    report(f"{remote.name}: fetching {remote.url}")
+    # One partial file per process, so that two downloads do not write into the same file.
     part = folder / f"{remote.name}.{os.getpid()}.part"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -110,14 +110,14 @@ def _unreachable(remote: RemoteFile, folder: Path, reason: str) -> DownloadFaile
 
 
 def _fetch_into(url: str, part: Path) -> str:
-    """Write what `url` gives into `part`; returns its SHA-256."""
+    """Download `url` into `part`; returns its SHA-256."""
     digest, size = hashlib.sha256(), 0
     request = urllib.request.Request(url, headers={"User-Agent": "visage-studies"})  # noqa: S310 (checked)
-    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, part.open("wb") as file:  # noqa: S310
-        while piece := answer.read(PIECE):
-            size += len(piece)
-            if size > LARGEST:
-                raise DownloadFailed(f"{url} is larger than {LARGEST} bytes. Check the address.")
-            digest.update(piece)
-            file.write(piece)
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as response, part.open("wb") as file:  # noqa: S310
+        while chunk := response.read(CHUNK_SIZE):
+            size += len(chunk)
+            if size > MAX_BYTES:
+                raise DownloadFailed(f"{url} is larger than {MAX_BYTES} bytes. Check the address.")
+            digest.update(chunk)
+            file.write(chunk)
     return digest.hexdigest()

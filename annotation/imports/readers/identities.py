@@ -1,4 +1,4 @@
-"""What is known of the identities that SeeGULL names: imports/data/identities.csv (PROTOCOL §1)."""
+"""Details of the identities in SeeGULL, from imports/data/identities.csv (PROTOCOL §1)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 MISSPELLED = frozenset({"United KingdomUK"})
-"""Names that SeeGULL and ViSAGe both spell so; kept, since the two are matched by name."""
+"""Misspelled names that both SeeGULL and ViSAGe use; kept, because the two are matched by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """`demonym` completes 'a ... person'; `country` is the country, or the state on a state axis."""
+    """`demonym` completes 'a ... person'. `country`: the country, or the state on a state axis."""
 
     axis: str
     name: str
@@ -23,7 +23,7 @@ class Identity:
 
 
 def known_identities() -> dict[tuple[str, str], Identity]:
-    """Every identity of the table by (axis, name). How it was made: docs/importing.md."""
+    """(axis, name) -> identity. docs/importing.md describes how the table was made."""
     text = files("annotation").joinpath("imports/data/identities.csv").read_text(encoding="utf-8")
     return {
         (line["axis"], line["identity"]): Identity(

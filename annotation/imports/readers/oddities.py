@@ -1,4 +1,4 @@
-"""How readers speak of a file: what they refuse, what they found odd, and where every row went."""
+"""What readers report about a file: errors, oddities and row counts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 
 class FileRefused(ValueError):
-    """A file that cannot be read as what it should be. The message names the place and the cure."""
+    """A file that cannot be imported. The message gives the position in the file and what to do."""
 
     def __init__(
-        self, file: Path | str, problem: str, cure: str, *, sheet: str = "", row: int = 0, column: str = ""
+        self, file: Path | str, problem: str, fix: str, *, sheet: str = "", row: int = 0, column: str = ""
     ) -> None:
         place = [Path(file).name]
         if sheet:
@@ -20,93 +20,99 @@ class FileRefused(ValueError):
             place.append(f"row {row}")
         if column:
             place.append(f"column '{column}'")
-        super().__init__(f"{', '.join(place)}: {problem} {cure}")
+        super().__init__(f"{', '.join(place)}: {problem} {fix}")
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of oddity: what it is, and what is done about it."""
+class OddityKind:
+    """A kind of oddity, and how it is handled."""
 
-    what: str
-    done: str
+    description: str
+    handling: str
 
 
-# Every oddity a reader or an importer can report, in one readable place.
-KINDS: dict[str, Kind] = {
+# Every oddity that a reader or an importer can report.
+ODDITY_KINDS: dict[str, OddityKind] = {
     # any file
-    "column_ignored": Kind("a column that is not part of the release", "ignored"),
-    "sheet_ignored": Kind("a further sheet, which is not part of the data", "ignored"),
-    "row_blank": Kind("a row with nothing in it", "not stored"),
-    "attribute_normalised": Kind(
+    "column_ignored": OddityKind("a column that is not part of the release", "ignored"),
+    "sheet_ignored": OddityKind("a further sheet, which is not part of the data", "ignored"),
+    "row_blank": OddityKind("a row with nothing in it", "not stored"),
+    "attribute_normalised": OddityKind(
         "an attribute with capitals or spaces around it", "stored trimmed, lower-case"
     ),
-    "identity_unlisted": Kind(
+    "identity_unlisted": OddityKind(
         "an identity that annotation/imports/data/identities.csv does not list",
         "stored under its own name; country, region and Global South left blank",
     ),
-    "identity_misspelled": Kind(
+    "identity_misspelled": OddityKind(
         "an identity spelled oddly in SeeGULL and ViSAGe alike",
         "name kept, so that the two match; demonym and country from the table",
     ),
     # SeeGULL
-    "identity_stray_mark": Kind(
+    "identity_stray_mark": OddityKind(
         "an identity with a stray mark before or after it",
         "stored without the mark, with the others of its name",
     ),
-    "identity_trimmed": Kind("an identity with spaces around it", "stored trimmed"),
-    "row_repeated": Kind("a row that says again what an earlier row says", "not stored a second time"),
-    "rating_missing": Kind(
+    "identity_trimmed": OddityKind("an identity with spaces around it", "stored trimmed"),
+    "row_repeated": OddityKind("a row that repeats an earlier row", "not stored again"),
+    "rating_missing": OddityKind(
         "nobody rated its offensiveness (NA), yet a mean is printed", "stored with no rating and no mean"
     ),
-    "rating_partly_missing": Kind("only some of the three offensiveness ratings", "stored as they are"),
-    "rating_decimal": Kind(
+    "rating_partly_missing": OddityKind("only some of the three offensiveness ratings", "stored as they are"),
+    "rating_decimal": OddityKind(
         "an offensiveness rating that is not a whole number (merged rows)", "stored as printed"
     ),
-    "mean_not_of_ratings": Kind(
+    "mean_not_of_ratings": OddityKind(
         "the printed mean is not the mean of the three ratings (merged rows)", "mean stored as printed"
     ),
-    "votes_merged": Kind("more votes than three (rows merged by the authors)", "stored as printed"),
-    "votes_fewer": Kind("fewer votes than three", "stored as printed"),
+    "votes_merged": OddityKind("more votes than three (rows merged by the authors)", "stored as printed"),
+    "votes_fewer": OddityKind("fewer votes than three", "stored as printed"),
     # ViSAGe, visual attributes
-    "attribute_twice": Kind(
+    "attribute_twice": OddityKind(
         "an attribute that is rated more than once", "stored as a unit of its own each time"
     ),
-    "rating_without_reason": Kind(
+    "rating_without_reason": OddityKind(
         "an 'unsure' rating; the release leaves its justification out", "stored with no justification"
     ),
-    "mean_not_of_scores": Kind(
+    "mean_not_of_scores": OddityKind(
         "the printed mean is not the mean of the three scores", "scores stored, mean not"
     ),
     # ViSAGe, image annotations
-    "row_without_image": Kind("a row with neither image nor attribute", "not stored"),
-    "box_clipped": Kind("a box that reaches outside the image", "clipped to the image"),
-    "box_corners_swapped": Kind("a box whose corners come in another order", "stored as x0 < x1, y0 < y1"),
-    "box_without_area": Kind(
+    "row_without_image": OddityKind("a row with neither image nor attribute", "not stored"),
+    "box_clipped": OddityKind("a box that reaches outside the image", "clipped to the image"),
+    "box_corners_swapped": OddityKind(
+        "a box whose corners come in another order", "stored as x0 < x1, y0 < y1"
+    ),
+    "box_without_area": OddityKind(
         "a box of which nothing is left inside the image", "box not stored; its 'yes' is stored"
     ),
-    "box_missing": Kind("a 'yes' without a box", "stored without a box"),
-    "none_of_above_never_yes": Kind("'none of the above' is shown, but is never 'yes'", "stored as shown"),
-    "none_of_above_yes": Kind("'none of the above' is 'yes'", "stored as it is"),
-    "page_judged_once": Kind("a page with one response instead of three", "stored with one response"),
-    "page_judged_twice": Kind("a page with two responses instead of three", "stored with two responses"),
-    "page_judged_more": Kind(
+    "box_missing": OddityKind("a 'yes' without a box", "stored without a box"),
+    "none_of_above_never_yes": OddityKind(
+        "'none of the above' is shown, but is never 'yes'", "stored as shown"
+    ),
+    "none_of_above_yes": OddityKind("'none of the above' is 'yes'", "stored as it is"),
+    "page_judged_once": OddityKind("a page with one response instead of three", "stored with one response"),
+    "page_judged_twice": OddityKind(
+        "a page with two responses instead of three", "stored with two responses"
+    ),
+    "page_judged_more": OddityKind(
         "a page with more than three responses in a row", "every further three are a unit of their own"
     ),
-    "page_repeated": Kind(
+    "page_repeated": OddityKind(
         "a page of the same image with the same attributes as another, elsewhere or by another worker_id",
         "stored as a unit of its own",
     ),
-    "worker_names_page": Kind(
+    "worker_names_page": OddityKind(
         "a worker_id whose rows are one page judged again and again: it names the page, not a person",
         "responses stored without an annotator",
     ),
-    "worker_many_images": Kind(
+    "worker_many_images": OddityKind(
         "a worker_id that spans several images", "responses stored without an annotator"
     ),
-    "image_in_two_folders": Kind(
+    "image_in_two_folders": OddityKind(
         "an image file name that occurs in two folders: perhaps two pictures", "stored as one image"
     ),
-    "folder_dropped": Kind(
+    "folder_dropped": OddityKind(
         "a folder of the authors' own machine before the file name", "only the name is kept"
     ),
 }
@@ -114,7 +120,7 @@ KINDS: dict[str, Kind] = {
 
 @dataclass(frozen=True)
 class Oddity:
-    """A kind of oddity in one file: how often, and one example with its row as a spreadsheet counts it."""
+    """A kind of oddity in one file: how often it occurs, and one example with its row in the spreadsheet."""
 
     code: str
     file: str
@@ -125,24 +131,24 @@ class Oddity:
     not_stored: int = 0
 
     @property
-    def what(self) -> str:
-        return KINDS[self.code].what
+    def description(self) -> str:
+        return ODDITY_KINDS[self.code].description
 
     @property
-    def done(self) -> str:
-        return KINDS[self.code].done
+    def handling(self) -> str:
+        return ODDITY_KINDS[self.code].handling
 
 
 class OddityLog:
-    """Counts the oddities of one file; the first of a kind is its example."""
+    """Counts the oddities of one file, and keeps the first of each kind as an example."""
 
     def __init__(self, file: Path | str, sheet: str = "") -> None:
         self.file, self.sheet = Path(file).name, sheet
         self._found: dict[str, Oddity] = {}
 
     def note(self, code: str, *, row: int, example: str, count: int = 1, not_stored: int = 0) -> None:
-        """`not_stored`: how many rows of the file are left out because of it."""
-        if code not in KINDS:
+        """Count an oddity. `not_stored`: the number of rows that are left out because of it."""
+        if code not in ODDITY_KINDS:
             raise KeyError(code)
         before = self._found.get(code)
         self._found[code] = Oddity(
@@ -156,12 +162,12 @@ class OddityLog:
         )
 
     def found(self) -> tuple[Oddity, ...]:
-        return tuple(self._found[code] for code in KINDS if code in self._found)
+        return tuple(self._found[code] for code in ODDITY_KINDS if code in self._found)
 
 
 @dataclass(frozen=True)
 class FileSummary:
-    """Where the rows of a file went: rows_read = rows_stored + rows_not_stored, the header not counted."""
+    """Row counts of a file without its header: rows_read = rows_stored + rows_not_stored."""
 
     name: str
     sha256: str

@@ -1,4 +1,4 @@
-"""SeeGULL's files of associations (PROTOCOL §3, §4, §13)."""
+"""Reader of SeeGULL's files of associations (PROTOCOL §3, §4, §13)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ROUNDING = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class AssociationRow:
-    """One association. Votes are (stereotypical, non-stereotypical, unsure); `out_votes` is None where the
-    file has none. `ratings` are those that were given, `mean` the printed one, None where nobody rated."""
+    """One association. Votes are (stereotypical, non-stereotypical, unsure); `out_votes` is None if the file
+    has none. `ratings`: the ratings given, from -1 to 4. `mean`: the printed mean, None if nobody rated."""
 
     row: int
     identity: str
@@ -37,8 +37,8 @@ class AssociationRow:
     mean: float | None
 
     @property
-    def said(self) -> tuple[object, ...]:
-        """Everything the row says of its association."""
+    def content(self) -> tuple[object, ...]:
+        """All values, for comparison with another row."""
         return (self.in_votes, self.out_votes, self.ratings, self.mean)
 
 
@@ -50,14 +50,14 @@ class AssociationFile:
 
 
 def read_associations(path: Path, *, states: bool) -> AssociationFile:
-    """Read a SeeGULL file; `states` says that it is one of the two state files.
+    """Read a SeeGULL file. `states`: whether it is one of the two state files.
 
-    Attributes come back trimmed and lower-case, identities trimmed. Raises FileRefused.
+    Attributes are returned trimmed and lower-case, identities trimmed. Raises FileRefused.
     """
     columns = ["identity", "attribute", *IN_VOTES, *(() if states else OUT_VOTES), *RATINGS]
     columns.append(MEAN_STATES if states else MEAN_NATIONALITY)
     hint = (
-        "Leave --states out if this is the file of nationalities."
+        "Leave out --states if this is the file of nationalities."
         if states
         else "Add --states if this is a file of US or Indian states."
     )
@@ -72,7 +72,7 @@ def read_associations(path: Path, *, states: bool) -> AssociationFile:
         earlier = seen.setdefault((row.identity, row.attribute), row)
         if earlier is row:
             rows.append(row)
-        elif earlier.said == row.said:
+        elif earlier.content == row.content:
             example = f"{row.identity}, {row.attribute}: as row {earlier.row}"
             table.log.note("row_repeated", row=number, example=example, not_stored=1)
         else:
@@ -92,7 +92,7 @@ def read_associations(path: Path, *, states: bool) -> AssociationFile:
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """The cells of one row by column name, and how each is understood."""
+    """The cells of one row by column name, and how to read each of them."""
 
     path: Path
     number: int
@@ -115,8 +115,8 @@ class _Cells:
     def _note(self, code: str, example: str) -> None:
         self.log.note(code, row=self.number, example=example)
 
-    def _refuse(self, column: str, problem: str, cure: str) -> FileRefused:
-        return FileRefused(self.path, problem, cure, row=self.number, column=column)
+    def _refuse(self, column: str, problem: str, fix: str) -> FileRefused:
+        return FileRefused(self.path, problem, fix, row=self.number, column=column)
 
     def _identity(self) -> str:
         raw = text_of_cell(self.cells["identity"])
@@ -155,7 +155,7 @@ class _Cells:
         return int(text)
 
     def _number(self, column: str) -> float | None:
-        """A number on the scale of offensiveness, or None where the cell says that nobody rated."""
+        """A number on the offensiveness scale, or None if the cell says that nobody rated."""
         text = self.cells[column].strip()
         if text.lower() in NOT_RATED:
             return None

@@ -1,4 +1,4 @@
-"""Tables as rows of cells with the row numbers a spreadsheet shows: CSV files and Excel sheets."""
+"""Reading CSV files and Excel sheets as rows of cells, with the row numbers of a spreadsheet."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from annotation.imports.readers.oddities import FileRefused, OddityLog, check_is
 
 @dataclass(frozen=True)
 class Table:
-    """Cells in the order of the columns asked for; `rows[i]` is the spreadsheet's row i + 2."""
+    """Cells in the order of the requested columns; `rows[i]` is row i + 2 of the spreadsheet."""
 
     rows: list[list[Any]]
     log: OddityLog
 
 
 FIRST_ROW = 2
-"""The spreadsheet's number of the first row below the header."""
+"""Row number of the first row below the header, as in a spreadsheet."""
 
 
 def read_csv(path: Path, columns: Sequence[str], *, hint: str = "") -> Table:
     """Read `columns` of a comma-separated UTF-8 file; every cell is text.
 
     Raises FileRefused for another encoding or format, a missing column, a row that is too short or too
-    long, and a table without rows. `hint` is added where columns are missing.
+    long, and a table without rows. `hint` is added if columns are missing.
     """
     check_is_file(path)
     raw = path.read_bytes()
@@ -51,23 +51,23 @@ def read_csv(path: Path, columns: Sequence[str], *, hint: str = "") -> Table:
 
 
 def read_sheet(path: Path, sheet: str, columns: Sequence[str]) -> Table:
-    """Read `columns` of one sheet of an Excel file; cells are text, numbers or what calamine makes of them.
+    """Read `columns` of one sheet of an Excel file; cells are text, numbers or other calamine values.
 
     Other sheets are reported as `sheet_ignored`. Raises FileRefused for a file that is not Excel, a
     missing sheet or column, and a sheet without rows.
     """
     check_is_file(path)
     try:
-        # From bytes: from a path, calamine trusts the ending of the file's name.
+        # Read from bytes, because from a path calamine trusts the file extension.
         workbook = CalamineWorkbook.from_filelike(io.BytesIO(path.read_bytes()))
         names = workbook.sheet_names
         if sheet not in names:
             raise FileRefused(
                 path,
                 f"there is no sheet '{sheet}'. It has: {', '.join(names)}.",
-                "Name the sheet so, or check that this is the right file.",
+                "Rename the sheet, or check that this is the right file.",
             )
-        # Empty rows and columns at the top are kept, so that row numbers are the spreadsheet's.
+        # Keep empty rows and columns at the top, so that row numbers match the spreadsheet.
         records = workbook.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
     except CalamineError as error:
         raise FileRefused(
@@ -90,13 +90,18 @@ def _table(path: Path, sheet: str, records: list[list[Any]], columns: Sequence[s
             raise FileRefused(
                 path,
                 f"there is no column '{column}'. The first row has: {', '.join(header) or 'nothing'}.",
-                hint or "Name the column so, or check that this is the right file.",
+                hint or "Rename the column, or check that this is the right file.",
                 sheet=sheet,
                 row=1,
             )
         if header.count(column) > 1:
             raise FileRefused(
-                path, "there are two columns of this name.", "Remove one.", sheet=sheet, row=1, column=column
+                path,
+                "there are two columns with this name.",
+                "Remove one.",
+                sheet=sheet,
+                row=1,
+                column=column,
             )
     if len(records) == 1:
         raise FileRefused(path, "there are no rows below the header.", "Fetch it again.", sheet=sheet)

@@ -1,7 +1,7 @@
-"""ViSAGe's annotations of images, `Image Annotations.xlsx` (PROTOCOL §5, §13).
+"""Reader of ViSAGe's annotations of images, `Image Annotations.xlsx` (PROTOCOL §5, §13).
 
-A page is four attributes and 'none of the above', one response is five consecutive rows, and the responses
-to a page follow each other. `worker_id` names the page, so nothing here says who answered.
+A page has four attributes and 'none of the above'. A response is five consecutive rows, and the responses to
+a page follow each other. `worker_id` identifies the page, not the person who answered.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ COLUMNS = ("worker_id", "img_path", "attribute", "present", "coords")
 NONE_OF_ABOVE = "none of the above"
 PAGE_ROWS = 5
 RESPONSES = 3
-"""How many responses were wanted of a page (PROTOCOL §5)."""
+"""Target number of responses per page (PROTOCOL §5)."""
 IMAGE_SIZE = 512
 """Width and height of every image of the release, in pixels."""
 LONGEST_ATTRIBUTE, LONGEST_WORKER = 200, 80
@@ -37,7 +37,7 @@ _IMAGE = re.compile(r"(?P<identity>\D.*?)(?P<index>[1-9]\d{0,5})\.png")
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """One response: for each option in the order shown, 1 or 0 and its box, if there is one."""
+    """One response: for each option, in the order shown, its value (1 or 0) and its box, if any."""
 
     row: int
     values: tuple[int, ...]
@@ -46,8 +46,8 @@ class PageAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of one image. `number` counts the pages of the image in file order, from 1; an attribute
-    None stands for 'none of the above'. `answers` has one to three responses."""
+    """One page of one image. `number`: the page's number within the image in file order, from 1. An attribute
+    None means 'none of the above'. `answers`: one to three responses."""
 
     image: str
     identity: str
@@ -81,7 +81,7 @@ class _Row:
 
 @dataclass(slots=True)
 class _Block:
-    """Five rows that are one response."""
+    """The five rows of one response."""
 
     key: tuple[str, str, tuple[str | None, ...]]
     answer: PageAnswer
@@ -89,7 +89,7 @@ class _Block:
 
 
 def group_and_number(name: str) -> tuple[str, int] | None:
-    """What the name of an image says: `Mexican5.png` is number 5 of the group Mexican."""
+    """Group and number from the name of an image: `Mexican5.png` is number 5 of the group Mexican."""
     match = _IMAGE.fullmatch(name)
     return (match["identity"].strip(), int(match["index"])) if match else None
 
@@ -120,11 +120,11 @@ class _Reader:
     log: OddityLog
     images: dict[str, tuple[str, int]] = field(default_factory=dict)
 
-    def refuse(self, row: int, problem: str, cure: str, column: str = "") -> FileRefused:
-        return FileRefused(self.path, problem, cure, sheet=SHEET, row=row, column=column)
+    def refuse(self, row: int, problem: str, fix: str, column: str = "") -> FileRefused:
+        return FileRefused(self.path, problem, fix, sheet=SHEET, row=row, column=column)
 
     def row(self, number: int, cells: list[object]) -> _Row | None:
-        """One row, or None where it has neither image nor attribute (reported)."""
+        """One row, or None if it has neither image nor attribute (reported)."""
         for column, cell in zip(COLUMNS, cells, strict=False):
             if not isinstance(cell, str):
                 raise self.refuse(number, f"{cell} is not text.", "Format the column as text.", column)
@@ -154,13 +154,15 @@ class _Reader:
             if value and attribute != NONE_OF_ABOVE:
                 self.log.note("box_missing", row=number, example=attribute)
         elif not value:
-            raise self.refuse(number, "a box, although present is 'no'.", "Write [] or yes.", "coords")
+            raise self.refuse(
+                number, "there is a box, although present is 'no'.", "Write [] or yes.", "coords"
+            )
         else:
             box = self.box(number, coords)
         return _Row(number, worker, path, attribute, value, box)
 
     def box(self, number: int, coords: str) -> Box | None:
-        """The box of two corner points in any order, clipped; None where nothing is left of it."""
+        """The box between two corner points in any order, clipped to the image; None if nothing is left."""
         match = _COORDS.fullmatch(coords)
         if match is None:
             raise self.refuse(
@@ -182,26 +184,24 @@ class _Reader:
         return x0, y0, x1, y1
 
     def blocks(self, rows: list[_Row]) -> Iterator[_Block]:
-        """Five rows at a time; refuses a block that is not one page of one image."""
+        """Blocks of five rows. Raises FileRefused for a block that is not one page of one image."""
         for start in range(0, len(rows), PAGE_ROWS):
             five = rows[start : start + PAGE_ROWS]
             first = five[0]
-            begins = f"A page is 5 rows of one image and worker_id; this one begins in row {first.number}."
+            hint = f"A page is 5 rows of one image and worker_id; this one starts in row {first.number}."
             for place, row in enumerate(five, start=1):
                 if (row.worker, row.path) != (first.worker, first.path):
                     raise self.refuse(
-                        row.number, f"row {place} of a page is of another image or worker_id.", begins
+                        row.number, f"row {place} of a page is of another image or worker_id.", hint
                     )
             if len(five) < PAGE_ROWS:
-                raise self.refuse(first.number, f"the last page has only {len(five)} rows.", begins)
+                raise self.refuse(first.number, f"the last page has only {len(five)} rows.", hint)
             shown = [row.attribute for row in five]
             twice = [text for text, times in Counter(shown).items() if times > 1]
             if twice:
-                raise self.refuse(
-                    first.number, f"'{twice[0]}' stands twice on one page.", begins, "attribute"
-                )
+                raise self.refuse(first.number, f"'{twice[0]}' appears twice on one page.", hint, "attribute")
             if NONE_OF_ABOVE not in shown:
-                raise self.refuse(first.number, f"the page lacks '{NONE_OF_ABOVE}'.", begins, "attribute")
+                raise self.refuse(first.number, f"the page lacks '{NONE_OF_ABOVE}'.", hint, "attribute")
             folder, _, name = first.path.rpartition("/")
             if name not in self.images:
                 self.images[name] = self.identity(first.number, name)
@@ -226,7 +226,7 @@ class _Reader:
         return identity, index
 
     def report_names(self, rows: list[_Row], blocks: list[_Block]) -> None:
-        """What the names of folders, images and workers tell, and what 'none of the above' does."""
+        """Report oddities of folder, image and worker names, and of 'none of the above'."""
         folders: dict[str, set[str]] = defaultdict(set)
         worker_pages: dict[str, set[tuple[str, tuple[str | None, ...]]]] = defaultdict(set)
         first_row: dict[str, int] = {}
@@ -258,7 +258,7 @@ class _Reader:
             self.log.note("none_of_above_never_yes", row=shown[0].number, example=example, count=len(shown))
 
     def pages(self, blocks: list[_Block]) -> Iterator[Page]:
-        """Up to three identical blocks in a row are the responses to one page."""
+        """Pages, each from up to three identical blocks in a row, which are its responses."""
         numbers: Counter[str] = Counter()
         pages_seen: set[tuple[str, tuple[str | None, ...]]] = set()
         few = {1: "page_judged_once", 2: "page_judged_twice"}

@@ -1,4 +1,4 @@
-"""ViSAGe's ratings of attributes, `Visual Attributes_.xlsx` (PROTOCOL §2, §13)."""
+"""Reader of ViSAGe's ratings of attributes, `Visual Attributes_.xlsx` (PROTOCOL §2, §13)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotation.imports.readers.tables import FIRST_ROW, read_sheet
 
 SHEET = "all_visual_attr"
 ORIGINS = {"asia": "Asia", "emea": "EMEA", "na": "North America"}
-"""Ending of the file's columns -> where the rater is from, in the order of the columns."""
+"""Suffix of the columns -> origin of the rater, in the order of the columns."""
 
 SCORES = {
     "Strongly Agree": 5,
@@ -28,7 +28,7 @@ ROUNDING = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class RatedAttribute:
-    """One attribute with a score (1..5) of each origin, in the order of ORIGINS. `repeat` counts earlier
+    """One attribute with a score (1..5) per origin, in the order of ORIGINS. `repeat`: the number of earlier
     rows of the same attribute."""
 
     row: int
@@ -45,7 +45,7 @@ class AttributeFile:
 
 
 def read_attributes(path: Path) -> AttributeFile:
-    """Read the ratings of every attribute. Raises FileRefused, also where label and score contradict."""
+    """Read the ratings of every attribute. Raises FileRefused, also if a label and its score contradict."""
     table = read_sheet(path, SHEET, COLUMNS)
     rows: list[RatedAttribute] = []
     times: Counter[str] = Counter()
@@ -67,8 +67,8 @@ def read_attributes(path: Path) -> AttributeFile:
 def _row(
     path: Path, number: int, cells: dict[str, Any], times: Counter[str], log: OddityLog
 ) -> RatedAttribute:
-    def refuse(column: str, problem: str, cure: str) -> FileRefused:
-        return FileRefused(path, problem, cure, sheet=SHEET, row=number, column=column)
+    def refuse(column: str, problem: str, fix: str) -> FileRefused:
+        return FileRefused(path, problem, fix, sheet=SHEET, row=number, column=column)
 
     raw = cells["attribute"]
     if not isinstance(raw, str) or not raw.strip() or len(raw) > LONGEST:

@@ -1,4 +1,4 @@
-"""What both importers need of the catalogue: sources, identity groups and attributes (PROTOCOL §1)."""
+"""Sources, identity groups and attributes for the importers (PROTOCOL §1)."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from annotation.imports.readers.oddities import Oddity, OddityLog
 from annotation.models import Attribute, Axis, IdentityGroup, Source
 
 Progress = Callable[[str, int, int], None]
-"""Called with a step's name, how many rows of it are done, and how many there are."""
+"""Called with the name of a step, the number of rows done, and the total."""
 
 
 class ImportRefused(ValueError):
-    """An import that would contradict what the database holds. The message says what to do."""
+    """An import that contradicts the database. The message says what to do."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import wrote: rows created, by what they are, groups filled in, and what was odd."""
+    """Result of an import: rows created by table, number of groups completed, and oddities."""
 
     created: dict[str, int] = field(default_factory=dict)
     filled: int = 0
     oddities: tuple[Oddity, ...] = ()
 
     @property
-    def nothing_to_do(self) -> bool:
+    def unchanged(self) -> bool:
         return not self.filled and not any(self.created.values())
 
 
 @dataclass(frozen=True)
 class SourceInfo:
-    """A published resource, as it is to be cited."""
+    """A published resource, and how to cite it."""
 
     name: str
     title: str
@@ -51,10 +51,10 @@ SEEGULL_STATES = {
 }
 
 
-def locked_source(info: SourceInfo) -> Source:
-    """The row of a source, created if need be, and locked until the transaction ends.
+def lock_source(info: SourceInfo) -> Source:
+    """The row of a source, created if needed, and locked until the transaction ends.
 
-    The lock makes imports of one source wait for each other, so that the second finds what the first wrote.
+    The lock makes imports of one source wait for each other, so that the second sees the rows of the first.
     """
     Source.objects.get_or_create(
         name=info.name, defaults={"title": info.title, "licence": info.licence, "citation": info.citation}
@@ -64,7 +64,7 @@ def locked_source(info: SourceInfo) -> Source:
 
 @dataclass(frozen=True)
 class Groups:
-    """Primary keys of identity groups by name, and what had to be done for them."""
+    """Primary keys of identity groups by name, and how many were created or completed."""
 
     keys: dict[str, int]
     created: int
@@ -73,10 +73,10 @@ class Groups:
 
 
 def ensure_groups(*, first_rows: dict[str, int], axis: Axis, file: str, sheet: str = "") -> Groups:
-    """Make sure that the identities exist on `axis`; `first_rows` maps each name to its first row in `file`.
+    """Create missing identity groups on `axis`. `first_rows`: name -> its first row in `file`.
 
-    Demonym, country, region and Global South come from imports/data/identities.csv. A group that is
-    there already keeps what it has; only blanks are filled.
+    Demonym, country, region and Global South come from imports/data/identities.csv. Existing groups keep
+    their values; only blanks are filled.
     """
     known = known_identities()
     log = OddityLog(file, sheet)
@@ -106,7 +106,7 @@ def ensure_groups(*, first_rows: dict[str, int], axis: Axis, file: str, sheet: s
 
 
 def ensure_attributes(*, texts: Iterable[str]) -> tuple[dict[str, int], int]:
-    """Primary keys of attributes by text, and how many had to be created. Texts are normalised already."""
+    """Primary keys of attributes by text, and the number created. `texts` must be normalised."""
     wanted = dict.fromkeys(texts)
     keys = dict(Attribute.objects.values_list("text", "pk"))
     missing = [Attribute(text=text) for text in wanted if text not in keys]

@@ -13,12 +13,12 @@ from annotation.imports.services.catalogue import (
     SourceInfo,
     ensure_attributes,
     ensure_groups,
-    locked_source,
+    lock_source,
 )
 from annotation.models import Association, Attribute, Axis, IdentityGroup
 
 CHUNK = 1000
-"""Associations that are written at once."""
+"""Associations per INSERT."""
 
 
 @transaction.atomic
@@ -27,10 +27,10 @@ def import_associations(
 ) -> Imported:
     """Write the associations of `file` under `source`, with their groups on `axis`.
 
-    A second import of the same associations changes nothing. Raises ImportRefused where `source` holds
-    other associations: units and scores may already rest on them.
+    Importing the same associations again changes nothing. Raises ImportRefused if `source` has other
+    associations, because units and scores may depend on them.
     """
-    source_row = locked_source(source)
+    source_row = lock_source(source)
     first_rows: dict[str, int] = {}
     for row in file.rows:
         first_rows.setdefault(row.identity, row.row)
@@ -81,28 +81,28 @@ def _check_same(
     file: str,
     source: str,
 ) -> None:
-    cure = "Nothing was changed. Import this file under a name of its own with --source."
+    fix = "Nothing was changed. Import this file under a name of its own with --source."
     for key, row in wanted.items():
         have = stored.get(key)
         if have is None:
             raise ImportRefused(
                 f"{file}, row {row.row}: '{row.identity}, {row.attribute}' is not among the {len(stored)} "
-                f"associations that the source '{source}' already holds. {cure}"
+                f"associations that the source '{source}' already holds. {fix}"
             )
-        if _said(have) != row.said:
+        if _content(have) != row.content:
             raise ImportRefused(
                 f"{file}, row {row.row}: the source '{source}' already holds '{row.identity}, "
-                f"{row.attribute}' with other votes or ratings. {cure}"
+                f"{row.attribute}' with other votes or ratings. {fix}"
             )
     if len(stored) > len(wanted):
         raise ImportRefused(
             f"{file} has {len(wanted)} associations, but the source '{source}' already holds "
-            f"{len(stored)}. {cure}"
+            f"{len(stored)}. {fix}"
         )
 
 
-def _said(row: Association) -> tuple[object, ...]:
-    """What a stored association says, in the form of AssociationRow.said."""
+def _content(row: Association) -> tuple[object, ...]:
+    """The values of a stored association, in the form of AssociationRow.content."""
     out = (row.out_stereotypical, row.out_nonstereotypical, row.out_unsure)
     return (
         (row.in_stereotypical, row.in_nonstereotypical, row.in_unsure),

@@ -21,7 +21,7 @@ from annotation.imports.services.catalogue import (
     Progress,
     ensure_attributes,
     ensure_groups,
-    locked_source,
+    lock_source,
 )
 from annotation.imports.services.visage_check import check_same
 from annotation.models import (
@@ -46,11 +46,11 @@ from annotation.models import (
 )
 
 CHUNK = 500
-"""Units that are written at once."""
+"""Units per batch."""
 
 STUDY_NAME = "visage"
 IMAGE_SET = "visage-release"
-# Only to make the keys of imported answers repeatable; the value means nothing.
+# Namespace for repeatable keys of imported responses; the value has no meaning.
 _KEYS = uuid.UUID("7b1c1f56-5f0e-5f0a-9d43-2f6a1d1f7c10")
 
 
@@ -60,11 +60,11 @@ def import_visage(
 ) -> Imported:
     """Write both files as the closed study `study_name`, with its images in the set 'visage-release'.
 
-    The release does not say who answered, so responses have no annotator, and no times. Which attributes
-    are stereotypical is not stored: scoring decides it by the study's rule. A second import of the same
-    files changes nothing. Raises ImportRefused where a study of that name holds anything else.
+    The release does not say who answered, so responses have no annotator and no times. Which attributes are
+    stereotypical is not stored, because scoring applies the study's rule. Importing the same files again
+    changes nothing. Raises ImportRefused if a study of that name has other content.
     """
-    source = locked_source(SEEGULL)
+    source = lock_source(SEEGULL)
     study = Study.objects.filter(name=study_name).first()
     if study is not None:
         check_same(study=study, attributes=attributes, annotations=annotations)
@@ -140,7 +140,7 @@ def import_visage(
 
 
 def _images(annotations: AnnotationFile, group_keys: dict[str, int]) -> tuple[dict[str, int], int]:
-    """Primary keys of the images by file name, and how many had to be created."""
+    """Primary keys of the images by file name, and the number created."""
     image_set, _ = ImageSet.objects.get_or_create(
         name=IMAGE_SET,
         defaults={
@@ -171,8 +171,8 @@ def _images(annotations: AnnotationFile, group_keys: dict[str, int]) -> tuple[di
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A unit with what it shows, (attribute or None, role) in order, and for each answer its values and
-    boxes in that order."""
+    """A unit with its options, (attribute or None, role) in order, and the values and boxes of each answer in
+    that order."""
 
     unit: Unit
     shown: tuple[tuple[int | None, OptionRole], ...]
@@ -215,9 +215,9 @@ def _planned_pages(
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes planned units with all that hangs on them, `CHUNK` units at a time, level by level.
+    """Writes planned units and their dependent rows, `CHUNK` units at a time, table by table.
 
-    Rows refer to each other by primary key, never by object: that takes a third off the time of an import.
+    Rows refer to each other by primary key, not by object, which makes an import a third faster.
     """
 
     study: Study
@@ -285,7 +285,7 @@ class _Writer:
             self.created[model] += len(rows)
 
     def _slot(self, unit_id: int, index: int, stratum: str) -> Slot:
-        """A slot that is filled, by nobody who could be named."""
+        """A filled slot without an annotator."""
         self.queue += 1
         return Slot(
             study_id=self.study.pk,

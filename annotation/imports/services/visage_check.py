@@ -1,4 +1,4 @@
-"""Whether a study already holds exactly what ViSAGe's files say: what makes its import repeatable."""
+"""Compares a stored study with ViSAGe's files, so that an import can be repeated."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from annotation.imports.readers.visage_attributes import AttributeFile
 from annotation.imports.services.catalogue import ImportRefused
 from annotation.models import Box, Judgement, Option, Response, Study, TaskKind, Unit
 
-# (position, what is asked, what was answered)
-Said = tuple[int, tuple[object, ...], tuple[object, ...]]
-Thing = TypeVar("Thing")
+# (position, what is shown, answers)
+UnitContent = tuple[int, tuple[object, ...], tuple[object, ...]]
+Item = TypeVar("Item")
 
 
 def check_same(*, study: Study, attributes: AttributeFile, annotations: AnnotationFile) -> None:
-    """Raises ImportRefused, naming the first difference, unless `study` holds exactly these files."""
+    """Raise ImportRefused with the first difference, unless `study` has exactly this content."""
     pairs = (
-        (attributes.summary.name, TaskKind.VISUAL_NATURE, _said_of_attributes(attributes)),
-        (annotations.summary.name, TaskKind.DEPICTION, _said_of_pages(annotations)),
+        (attributes.summary.name, TaskKind.VISUAL_NATURE, _attribute_units(attributes)),
+        (annotations.summary.name, TaskKind.DEPICTION, _page_units(annotations)),
     )
     for name, kind, in_file in pairs:
         for wanted, stored in zip_longest(in_file, _stored(study, kind)):
             if wanted != stored:
                 position = (wanted or stored or (0,))[0]
                 raise ImportRefused(
-                    f"The study '{study.name}' exists already and is not what {name} says: they first differ "
+                    f"The study '{study.name}' exists already and differs from {name}, first "
                     f"in unit {position} of its {kind.label} task. Nothing was changed. Import these files "
                     "as a study of another name with --study NAME."
                 )
 
 
-def _said_of_attributes(file: AttributeFile) -> Iterator[Said]:
+def _attribute_units(file: AttributeFile) -> Iterator[UnitContent]:
     for position, row in enumerate(file.rows, start=1):
-        asked = (row.attribute, None, 1, row.repeat, "", (row.attribute,))
-        yield position, asked, tuple(((score,), (None,)) for score in row.scores)
+        shown_content = (row.attribute, None, 1, row.repeat, "", (row.attribute,))
+        yield position, shown_content, tuple(((score,), (None,)) for score in row.scores)
 
 
-def _said_of_pages(file: AnnotationFile) -> Iterator[Said]:
+def _page_units(file: AnnotationFile) -> Iterator[UnitContent]:
     for position, page in enumerate(file.pages, start=1):
-        asked = (None, page.image, page.number, 0, page.worker, page.attributes)
-        yield position, asked, tuple((answer.values, answer.boxes) for answer in page.answers)
+        shown_content = (None, page.image, page.number, 0, page.worker, page.attributes)
+        yield position, shown_content, tuple((answer.values, answer.boxes) for answer in page.answers)
 
 
-def _stored(study: Study, kind: TaskKind) -> Iterator[Said]:
-    """The units of a task in the same form, from five queries however large the study is."""
+def _stored(study: Study, kind: TaskKind) -> Iterator[UnitContent]:
+    """The stored units of a task in the same form, in five queries."""
     units = Unit.objects.filter(task__study=study, task__kind=kind)
     options: dict[int, list[str | None]] = defaultdict(list)
     shown = Option.objects.filter(unit__in=units).order_by("unit_id", "position")
@@ -59,23 +59,23 @@ def _stored(study: Study, kind: TaskKind) -> Iterator[Said]:
     for judgement, *corners in drawn.values_list("judgement_id", "x0", "y0", "x1", "y1"):
         boxes[judgement].append((corners[0], corners[1], corners[2], corners[3]))
     values: dict[int, list[tuple[int, Corners | list[Corners] | None]]] = defaultdict(list)
-    said = Judgement.objects.filter(response__unit__in=units).order_by("response_id", "position")
-    for response, judgement, value in said.values_list("response_id", "id", "value"):
-        values[response].append((value, _one(boxes.get(judgement, []))))
+    judgements = Judgement.objects.filter(response__unit__in=units).order_by("response_id", "position")
+    for response, judgement, value in judgements.values_list("response_id", "id", "value"):
+        values[response].append((value, _single(boxes.get(judgement, []))))
     answers: dict[int, list[tuple[object, ...]]] = defaultdict(list)
     current = Response.objects.filter(unit__in=units, current=True, slot__isnull=False)
     for response, unit in current.order_by("unit_id", "slot__index").values_list("id", "unit_id"):
         given = values[response]
         answers[unit].append((tuple(value for value, _ in given), tuple(box for _, box in given)))
-    asked = units.order_by("position").values_list(
+    shown_content = units.order_by("position").values_list(
         "id", "position", "attribute__text", "image__reference", "page", "repeat", "source_name"
     )
-    for unit, position, *what in asked:
-        yield position, (*what, tuple(options[unit])), tuple(answers[unit])
+    for unit, position, *stimulus in shown_content:
+        yield position, (*stimulus, tuple(options[unit])), tuple(answers[unit])
 
 
-def _one(things: list[Thing]) -> Thing | list[Thing] | None:
-    """The only one, None of none, and the list itself of several (which the release never has)."""
-    if len(things) > 1:
-        return things
-    return things[0] if things else None
+def _single(items: list[Item]) -> Item | list[Item] | None:
+    """The only item, None for no items, or the list itself for several (which the release never has)."""
+    if len(items) > 1:
+        return items
+    return items[0] if items else None

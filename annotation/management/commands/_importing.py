@@ -62,7 +62,7 @@ def without_garbage_collection() -> Iterator[None]:
 def download(remote: RemoteFile) -> Path:
     """The path of the file, downloaded to VAR_DIR/downloads if needed. Raises CommandError."""
     try:
-        return fetch(remote, settings.VAR_DIR / "downloads", told=lambda line: print(line, file=sys.stderr))
+        return fetch(remote, settings.VAR_DIR / "downloads", report=lambda line: print(line, file=sys.stderr))
     except DownloadFailed as error:
         raise CommandError(str(error)) from error
 
@@ -89,7 +89,7 @@ def print_report(
     if oddities:
         _print_oddities(stdout, oddities)
     made = ", ".join(f"{count} {what}" for what, count in imported.created.items() if count)
-    if imported.nothing_to_do:
+    if imported.unchanged:
         stdout.write("Nothing to do: the database holds all of this already (0 rows created).")
     else:
         stdout.write(f"Created: {made or 'nothing'}. Groups filled in: {imported.filled}.")
@@ -115,7 +115,7 @@ def _print_oddities(stdout: OutputWrapper, oddities: Sequence[Oddity]) -> None:
     for item in oddities:
         # Text, because rich would read brackets as markup.
         example = f"{item.file}, row {item.row}: {item.example}"
-        table.add_row(*(Text(cell) for cell in (str(item.count), item.what, item.done, example)))
+        table.add_row(*(Text(cell) for cell in (str(item.count), item.description, item.handling, example)))
     console.print(table)
 
 
@@ -141,8 +141,8 @@ def _json(files: Sequence[FileSummary], imported: Imported, oddities: Sequence[O
                 "sheet": item.sheet,
                 "count": item.count,
                 "rows_not_stored": item.not_stored,
-                "what": item.what,
-                "done": item.done,
+                "what": item.description,
+                "done": item.handling,
                 "example_row": item.row,
                 "example": item.example,
             }

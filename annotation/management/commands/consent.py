@@ -5,8 +5,9 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.studies.services import consents, studies
-from annotation.studies.study_file.reading import StudyFileError, read_study_file
+from annotation.studies.errors import StudyFileError, StudyRefused
+from annotation.studies.services import consents
+from annotation.studies.study_file.reading import read_study_file
 
 
 class Command(BaseCommand):
@@ -24,7 +25,7 @@ class Command(BaseCommand):
             published = consents.publish(file=read_study_file(file), by="consent command")
         except StudyFileError as error:
             raise CommandError(str(error)) from error
-        except studies.StudyRefused as error:
+        except StudyRefused as error:
             raise CommandError(f"{file}: {error}") from error
         if published is None:
             self.stdout.write("This is the current text already; nothing to change.")

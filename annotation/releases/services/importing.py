@@ -30,7 +30,8 @@ from annotation.models import (
 from annotation.releases.reading import Release
 from annotation.releases.services import importing_catalogue as catalogue
 from annotation.releases.services.importing_rows import Writer
-from annotation.studies.study_file.table import StudyFileError, Table
+from annotation.studies.errors import StudyFileError
+from annotation.studies.study_file.table import Table
 from annotation.studies.study_file.texts import read_questions, read_translations
 
 WHAT = "release imported"
@@ -88,8 +89,8 @@ def _study(release: Release, name: str, source_of: Mapping[str, Any]) -> Study:
         raise release.refused("study.stereotype_source", f"'{source}' is not among the sources.")
     try:
         # pages take for granted that choices are as many in every language
-        read_questions(Table(said, where="study").tables("questions"))
-        read_translations(Table(said, where="study").table("translations"))
+        read_questions(Table(said, path="study").tables("questions"))
+        read_translations(Table(said, path="study").table("translations"))
     except StudyFileError as error:
         raise release.refused("study", str(error)) from error
     study = Study(

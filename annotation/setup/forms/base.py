@@ -1,7 +1,7 @@
-"""The pages on which a study is set up: each form fills in its part of a study file (docs/studies.md).
+"""Base of the wizard's forms: each form edits one part of a study file (docs/studies.md).
 
-A form is made of a *document* (setup/services.py) and gives the changed document back by `applied`. What
-it does not ask about, such as what an uploaded file lists one by one, it leaves alone.
+A form is created from a *document* (setup/services.py), and `updated_document` returns the changed document.
+Keys without a field, such as long lists in an uploaded file, are left alone.
 """
 
 from __future__ import annotations
@@ -14,41 +14,41 @@ from django import forms
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
+from annotation.core.translation import LANGUAGE
 from annotation.models import TaskKind
-from annotation.studies.study_file.default_wordings import OFFENSIVENESS_OF_AN_ATTRIBUTE, WORDINGS
-from annotation.studies.study_file.reading import LANGUAGE
+from annotation.studies.study_file.default_wordings import default_wording
+from annotation.studies.study_file.reading import NAME_PATTERN
 
 Document = dict[str, Any]
 
 KINDS = tuple(TaskKind.values)
-NAME = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 
 
 class NewStudyForm(forms.Form):
-    """The first two words of a new study."""
+    """Title and name of a new study."""
 
     title = forms.CharField(
-        label=_("Title"), max_length=200, help_text=_("What annotators read, e.g. 'What can a picture show?'")
+        label=_("Title"), max_length=200, help_text=_("Shown to annotators, e.g. 'What can a picture show?'")
     )
     name = forms.CharField(
         label=_("Short name"),
         max_length=80,
         help_text=_(
-            "Used in URLs and commands; cannot be changed later. Small letters, digits, - and _ only."
+            "Used in URLs and commands; cannot be changed later. Lowercase letters, digits, - and _ only."
         ),
     )
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"].strip()
-        if not NAME.fullmatch(name):
+        if not re.fullmatch(NAME_PATTERN, name):
             raise forms.ValidationError(
-                _("It may hold small letters, digits, '-' and '_' only, e.g. 'visual-2026'.")
+                _("Use only lowercase letters, digits, '-' and '_', e.g. 'visual-2026'.")
             )
         return name
 
 
 class UploadForm(forms.Form):
-    """A study file from elsewhere."""
+    """Upload of a study file."""
 
     file = forms.FileField(
         label=_("Study file (TOML)"),
@@ -58,10 +58,10 @@ class UploadForm(forms.Form):
 
 
 class StepForm(forms.Form):
-    """A part of the document. `field_at` finds the field that a key of the study file belongs to."""
+    """A form for one part of the document."""
 
     KEYS: dict[str, str] = {}
-    """Pattern of a key of the file -> field, with the groups that the pattern names in braces."""
+    """Pattern of a key of the file -> name of the field; named groups of the pattern in braces."""
 
     def __init__(self, document: Document, data: Any = None) -> None:
         self.document = document
@@ -69,89 +69,88 @@ class StepForm(forms.Form):
         self.add_fields()
 
     def add_fields(self) -> None:
-        """Fields that depend on the document or on the languages there are."""
+        """Add fields that depend on the document or on the available languages."""
 
     def initial_from(self, document: Document) -> dict[str, Any]:
         raise NotImplementedError
 
-    def applied(self) -> Document:
-        """The document with what was filled in; only after `is_valid`."""
+    def updated_document(self) -> Document:
+        """The document with the cleaned data. Call `is_valid` first."""
         raise NotImplementedError
 
     def kept_languages(self) -> list[str]:
-        """Languages of the file's texts that the pages do not ask for; those texts stay as they are."""
+        """Languages in the file that the pages have no fields for; their texts are left alone."""
         return []
 
-    def field_at(self, key: str) -> str | None:
-        """The field that asks for `key`, e.g. 'consent.text'; None if it stands on another page."""
+    def field_for(self, key: str) -> str | None:
+        """The name of the field for `key`, e.g. 'consent.text'; None if it is on another page."""
         for pattern, name in self.KEYS.items():
             if found := re.match(pattern, key):
                 field = name.format(**found.groupdict())
                 return field if field in self.fields else None
         return None
 
-    def named(self, key: str) -> tuple[str, str]:
-        """Where on the page `key` is asked for (an id), and the label that stands there; both empty if
-        nowhere."""
-        field = self.field_at(key)
+    def anchor_and_label(self, key: str) -> tuple[str, str]:
+        """The HTML id and the label of the field for `key`; both empty if there is none."""
+        field = self.field_for(key)
         if field is None:
             return "", ""
         return self[field].id_for_label or self[field].auto_id, str(self[field].label)
 
 
 def languages() -> list[tuple[str, str]]:
-    """The languages besides English that texts can be given in, in their own names."""
+    """Code and native name of the languages besides English that texts can be given in."""
     offered = settings.LANGUAGES if len(settings.LANGUAGES) < 20 else ()
     return [(code, str(name)) for code, name in offered if code != LANGUAGE]
 
 
-def unasked_languages(tables: Iterable[Document]) -> list[str]:
-    """The languages that tables of texts by language have besides those that are offered."""
-    asked = {code for code, _name in languages()}
-    found = {key for table in tables for key, value in table.items() if isinstance(value, dict)}
-    return sorted(found - asked)
+def unsupported_languages(tables: Iterable[Document]) -> list[str]:
+    """Languages in `tables` of texts by language that the pages do not offer."""
+    offered = {code for code, _name in languages()}
+    used = {key for table in tables for key, value in table.items() if isinstance(value, dict)}
+    return sorted(used - offered)
 
 
-def lines(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
 
 
-def translated(document: Document, *parts: str) -> Document:
-    """The study's translations that hold one of these parts."""
+def translations_with(document: Document, *parts: str) -> Document:
+    """The study's translations that have one of these texts."""
     return {
-        code: said
-        for code, said in document.get("translations", {}).items()
-        if any(part in said for part in parts)
+        code: texts
+        for code, texts in document.get("translations", {}).items()
+        if any(part in texts for part in parts)
     }
 
 
-def put_translations(document: Document, texts: Mapping[str, Mapping[str, str]]) -> None:
-    """Set what `texts` says (language -> key -> text) among the study's translations, and leave the rest."""
+def set_translations(document: Document, texts: Mapping[str, Mapping[str, str]]) -> None:
+    """Set `texts` (language -> key -> text) in the study's translations; the others are left alone."""
     translations = document.setdefault("translations", {})
-    for code, said in texts.items():
-        of_study = translations.get(code, {})
-        for key, text in said.items():
-            put(of_study, key, text)
-        put(translations, code, of_study)
+    for code, new in texts.items():
+        current = translations.get(code, {})
+        for key, text in new.items():
+            put(current, key, text)
+        put(translations, code, current)
     put(document, "translations", translations)
 
 
 def put(table: Document, key: str, value: Any) -> None:
-    """Set a key of a table, or leave it out if there is nothing to say: TOML has no null."""
+    """Set a key of a table, or remove it if the value is empty, because TOML has no null."""
     if value in (None, "", [], {}):
         table.pop(key, None)
     else:
         table[key] = value
 
 
-def tasks_of(document: Document) -> dict[str, Document]:
-    """Kind -> task, in the order in which the kinds are listed everywhere."""
+def tasks_by_kind(document: Document) -> dict[str, Document]:
+    """Kind -> task, in the order of KINDS."""
     found = {task.get("kind", ""): task for task in document.get("tasks", [])}
     return {kind: found[kind] for kind in KINDS if kind in found}
 
 
-def task_at(document: Document, key: str) -> tuple[str, str]:
-    """The kind of the task that a key such as 'tasks[2].strata[1]' is about, and the rest of the key."""
+def split_task_key(document: Document, key: str) -> tuple[str, str]:
+    """The kind of the task in a key such as 'tasks[2].strata[1]', and the rest of the key."""
     if not key.startswith("tasks["):
         return "", key
     number, _bracket, rest = key[len("tasks[") :].partition("]")
@@ -160,11 +159,9 @@ def task_at(document: Document, key: str) -> tuple[str, str]:
     return (tasks[int(number) - 1].get("kind", "") if known else ""), rest.lstrip(".")
 
 
-def default_wording(task: Document) -> str:
-    if task["kind"] == TaskKind.OFFENSIVENESS and "associations" not in task:
-        return OFFENSIVENESS_OF_AN_ATTRIBUTE
-    return WORDINGS[task["kind"]]
+def default_wording_of(task: Document) -> str:
+    return default_wording(task["kind"], names_group="associations" in task)
 
 
-def paragraphs(text: str) -> str:
+def clean_text(text: str) -> str:
     return text.replace("\r\n", "\n").strip()

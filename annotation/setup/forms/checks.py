@@ -1,4 +1,4 @@
-"""Setting a study up: worked examples, and items whose right answer is known. See setup/forms/base.py."""
+"""Wizard page for worked examples and check items."""
 
 from __future__ import annotations
 
@@ -15,60 +15,64 @@ from annotation.core import scales
 from annotation.models import TaskKind
 from annotation.setup.forms.base import (
     Document,
+    clean_text,
     languages,
-    lines,
-    paragraphs,
     put,
-    task_at,
-    tasks_of,
-    unasked_languages,
+    split_lines,
+    split_task_key,
+    tasks_by_kind,
+    unsupported_languages,
 )
-from annotation.setup.forms.examples import WithExamples
+from annotation.setup.forms.examples import ExamplesForm
 from annotation.setup.queries import suggestions
 from annotation.studies.study_file.checks import PURPOSES
 from annotation.studies.study_file.table import LARGEST_NUMBER
 
 _PURPOSES = (
-    ("training", _("Training: comes first and says whether it was right")),
+    ("training", _("Training: comes first and tells annotators whether they were right")),
     ("gold", _("Gold item: mixed in, looks like any other")),
     ("attention", _("Attention check: mixed in, looks like any other")),
 )
 
 
-class ChecksForm(WithExamples):
-    """Examples and check items of each task, row by row, and the rules of the whole study about them."""
+class ChecksForm(ExamplesForm):
+    """Examples and check items of each task in rows, and the study's rules for check items."""
 
     SPARE = 2
     MOST_FIELDS = 900  # a form may send a thousand (DATA_UPLOAD_MAX_NUMBER_FIELDS)
-    _OF_A_CHECK = 11  # with every label of the longest scale chosen
+    _FIELDS_PER_CHECK = 11  # with every label of the longest scale chosen
     KEYS = {r"quality\.training_pass": "training_pass", r"quality\.gold_rate": "gold_rate"}
     training_pass = forms.FloatField(
-        label=_("Training items to get right, in per cent"),
+        label=_("Training items to answer correctly, in per cent"),
         required=False,
         min_value=0,
         max_value=100,
-        help_text=_("Who gets fewer right is thanked and does not go on. Empty: everybody goes on."),
+        help_text=_(
+            "Annotators below this share are thanked and cannot continue. If empty, everyone continues."
+        ),
     )
     gold_rate = forms.FloatField(
-        label=_("Gold items and attention checks for each hundred items"),
+        label=_("Gold items and attention checks per hundred items"),
         required=False,
         min_value=0,
         max_value=50,
-        help_text=_("At most 50. Empty: none are mixed in."),
+        help_text=_("At most 50. If empty, none are mixed in."),
     )
 
     def add_fields(self) -> None:
-        self.numbers = {kind: self._numbers(kind, task) for kind, task in tasks_of(self.document).items()}
+        self.row_counts = {
+            kind: self._row_counts(kind, task) for kind, task in tasks_by_kind(self.document).items()
+        }
         fields = sum(
-            3 * (1 + len(languages())) * examples + self._OF_A_CHECK * checks
-            for examples, checks in self.numbers.values()
+            3 * (1 + len(languages())) * examples + self._FIELDS_PER_CHECK * checks
+            for examples, checks in self.row_counts.values()
         )
         self.too_many = fields > self.MOST_FIELDS
         if self.too_many:
             return
-        self.places = self._kept_places()
-        for kind, task in tasks_of(self.document).items():
-            examples, checks = self.numbers[kind]
+        self.row_names = self._document_row_names()
+        for kind, task in tasks_by_kind(self.document).items():
+            examples, checks = self.row_counts[kind]
             for number in range(examples):
                 self.add_example(f"{kind}_example_{number}", task)
             for number in range(checks):
@@ -80,79 +84,85 @@ class ChecksForm(WithExamples):
             key: round(quality[key] * 100, 4) if quality.get(key) is not None else None
             for key in ("training_pass", "gold_rate")
         }
-        for kind, task in tasks_of(document).items():
+        for kind, task in tasks_by_kind(document).items():
             found |= self.examples_initial(kind, task)
             for number, check in enumerate(_checks_of(task)):
-                typed = _as_typed(check, kind=kind)
+                typed = _check_initial(check, kind=kind)
                 found |= {f"{kind}_check_{number}_{part}": value for part, value in typed.items()}
         return found
 
     def clean(self) -> dict[str, Any]:
-        said = self.cleaned_data
-        for kind, task in tasks_of(self.document).items():
+        data = self.cleaned_data
+        for kind, task in tasks_by_kind(self.document).items():
             for number in self.rows(kind, "check"):
                 name = f"{kind}_check_{number}"
-                if _is_empty(said, name):
+                if _is_empty_row(data, name):
                     continue
-                wanted = {
+                required = {
                     "group": _("Write the identity group."),
                     "attribute": _("Write the attribute."),
                     "image": _("Write the number of the image."),
-                    "shown": _("List what is shown."),
-                    "expected": _("Choose at least one right answer."),
+                    "shown": _("List the attributes shown."),
+                    "expected": _("Choose at least one correct answer."),
                 }
                 if kind == TaskKind.DEPICTION:
-                    del wanted["expected"]  # none of them: none of the above
-                for part, words in wanted.items():
+                    del required["expected"]  # empty means none of the above
+                for part, message in required.items():
                     field = f"{name}_{part}"
-                    if field in self.fields and field not in self.errors and not said.get(field):
-                        self.add_error(field, words)
-                if said.get(f"{name}_feedback") and said.get(f"{name}_purpose") in ("gold", "attention"):
+                    if field in self.fields and field not in self.errors and not data.get(field):
+                        self.add_error(field, message)
+                if data.get(f"{name}_feedback") and data.get(f"{name}_purpose") in ("gold", "attention"):
                     self.add_error(
-                        f"{name}_feedback", _("Only training items answer back: nobody may tell the others.")
+                        f"{name}_feedback",
+                        _(
+                            "Only training items give feedback, so that annotators cannot "
+                            "recognise the others."
+                        ),
                     )
             self.clean_examples(kind, task)
-        return said
+        return data
 
-    def applied(self) -> Document:
-        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+    def updated_document(self) -> Document:
+        data, changed = self.cleaned_data, copy.deepcopy(self.document)
         quality = changed.setdefault("quality", {})
-        for key in {"training_pass", "gold_rate"}.intersection(self.changed_data):  # per cent is rounded
-            put(quality, key, None if said[key] is None else round(said[key] / 100, 6))
+        for key in {"training_pass", "gold_rate"}.intersection(
+            self.changed_data
+        ):  # others keep their unrounded value
+            put(quality, key, None if data[key] is None else round(data[key] / 100, 6))
         if not quality.get("gold_rate"):
             quality.pop("gold_rate", None)
         put(changed, "quality", quality)
         if self.too_many:
             return changed
-        self.places = {}
+        self.row_names = {}
         for number, task in enumerate(changed.get("tasks", []), 1):
             self.apply_examples(task, key=f"tasks[{number}]")
             self._apply_checks(task, key=f"tasks[{number}]")
         return changed
 
     def kept_languages(self) -> list[str]:
-        return unasked_languages(task.get("translations", {}) for task in self.document.get("tasks", []))
+        return unsupported_languages(task.get("translations", {}) for task in self.document.get("tasks", []))
 
-    def field_at(self, key: str) -> str | None:
+    def field_for(self, key: str) -> str | None:
         found = re.match(r"(.*?(?:training|gold|attention|examples)\[\d+\])(?:\.(\w+))?", key)
-        if found and found.group(1) in self.places:
-            place = self.places[found.group(1)]
+        if found and found.group(1) in self.row_names:
+            place = self.row_names[found.group(1)]
             start, _dot, end = place.partition("*")
-            kind, _rest = task_at(self.document, key)
+            kind, _rest = split_task_key(self.document, key)
             usual = "text" if "_example_" in start else "group" if kind == TaskKind.DEPICTION else "attribute"
             names = (f"{start}{found.group(2)}{end}", f"{start}{usual}{end}")
             return next((name for name in names if name in self.fields), None)
-        translated = re.match(r"(.*)\.translations\.([\w-]+)\.examples", key)
-        if translated:
-            kind, _rest = task_at(self.document, key)
-            name = f"{kind}_example_0_text_{translated.group(2)}"
+        translation = re.match(r"(.*)\.translations\.([\w-]+)\.examples", key)
+        if translation:
+            kind, _rest = split_task_key(self.document, key)
+            name = f"{kind}_example_0_text_{translation.group(2)}"
             return name if name in self.fields else None
-        return super().field_at(key)
+        return super().field_for(key)
 
     def cards(self) -> list[dict[str, Any]]:
-        """For each task: the rows of its examples and of its check items, and what may be suggested."""
+        """For each task: the rows of its examples and check items, and suggestions for their fields."""
         found = []
-        for kind, task in tasks_of(self.document).items():
+        for kind, task in tasks_by_kind(self.document).items():
             found.append(
                 {
                     "kind": kind,
@@ -170,12 +180,12 @@ class ChecksForm(WithExamples):
         return found
 
     def rows(self, kind: str, what: str) -> range:
-        return range(0 if self.too_many else self.numbers[kind][what == "check"])
+        return range(0 if self.too_many else self.row_counts[kind][what == "check"])
 
-    def _kept_places(self) -> dict[str, str]:
+    def _document_row_names(self) -> dict[str, str]:
         found: dict[str, str] = {}
         for number, task in enumerate(self.document.get("tasks", []), 1):
-            found |= self.kept_examples(task, key=f"tasks[{number}]")
+            found |= self.example_row_names(task, key=f"tasks[{number}]")
             counted: Counter[str] = Counter()
             for row, check in enumerate(_checks_of(task)):
                 counted[check["purpose"]] += 1
@@ -183,9 +193,9 @@ class ChecksForm(WithExamples):
                 found[place] = f"{task['kind']}_check_{row}_*"
         return found
 
-    def _numbers(self, kind: str, task: Document) -> tuple[int, int]:
-        """How many rows of examples and of check items there are: those kept and some to spare, and never
-        fewer than were sent."""
+    def _row_counts(self, kind: str, task: Document) -> tuple[int, int]:
+        """Number of rows of examples and of check items: those of the document plus empty ones, and at least
+        as many as were sent."""
         sent = [
             max(
                 (int(found[1]) + 1 for name in self.data if (found := re.fullmatch(pattern, name))), default=0
@@ -198,35 +208,37 @@ class ChecksForm(WithExamples):
     def _add_check(self, name: str, task: Document) -> None:
         kind = task["kind"]
         self.fields[f"{name}_purpose"] = forms.ChoiceField(
-            label=_("What it is for"), choices=_PURPOSES, required=False
+            label=_("Purpose"), choices=_PURPOSES, required=False
         )
         if kind == TaskKind.DEPICTION or "associations" in task:
-            self.fields[f"{name}_group"] = _suggested(_("Identity group"), 120, f"{kind}-groups")
+            self.fields[f"{name}_group"] = _text_with_suggestions(_("Identity group"), 120, f"{kind}-groups")
         if kind == TaskKind.DEPICTION:
             self.fields[f"{name}_image"] = forms.IntegerField(
-                label=_("Number of its image"), required=False, min_value=1, max_value=LARGEST_NUMBER
+                label=_("Image number"), required=False, min_value=1, max_value=LARGEST_NUMBER
             )
             for part, label, hint in (
-                ("shown", _("Attributes shown, one a line"), ""),
-                ("expected", _("Those that are right, one a line"), _("Empty: none of the above.")),
+                ("shown", _("Attributes shown, one per line"), ""),
+                ("expected", _("Correct attributes, one per line"), _("If empty: none of the above.")),
             ):
                 self.fields[f"{name}_{part}"] = forms.CharField(
                     label=label, required=False, widget=forms.Textarea(attrs={"rows": 3}), help_text=hint
                 )
         else:
-            self.fields[f"{name}_attribute"] = _suggested(_("Attribute"), 200, f"{kind}-attributes")
+            self.fields[f"{name}_attribute"] = _text_with_suggestions(
+                _("Attribute"), 200, f"{kind}-attributes"
+            )
             self.fields[f"{name}_expected"] = forms.MultipleChoiceField(
-                label=_("Right answers"),
+                label=_("Correct answers"),
                 required=False,
                 choices=[(label.name, _now(label.name)) for label in scales.SCALES[kind]],
                 widget=forms.CheckboxSelectMultiple,
             )
         self.fields[f"{name}_feedback"] = forms.CharField(
-            label=_("What is said after the answer, training only"),
+            label=_("Feedback after the answer (training only)"),
             required=False,
             widget=forms.Textarea(attrs={"rows": 2}),
         )
-        self.fields[f"{name}_out"] = forms.BooleanField(label=_("Take this item out"), required=False)
+        self.fields[f"{name}_out"] = forms.BooleanField(label=_("Remove this item"), required=False)
 
     def _check_row(self, name: str) -> dict[str, Any]:
         parts = ("purpose", "group", "image", "attribute", "shown")
@@ -236,37 +248,37 @@ class ChecksForm(WithExamples):
         return {"fields": fields, "kept": kept, **row}
 
     def _apply_checks(self, task: Document, *, key: str) -> None:
-        kind, said = task["kind"], self.cleaned_data
+        kind, data = task["kind"], self.cleaned_data
         found: dict[str, list[Document]] = {purpose: [] for purpose in PURPOSES}
         kept = _checks_of(task)
         for number in self.rows(kind, "check"):
             name = f"{kind}_check_{number}"
-            if _is_empty(said, name):
+            if _is_empty_row(data, name):
                 continue
-            purpose = said[f"{name}_purpose"] or "training"
+            purpose = data[f"{name}_purpose"] or "training"
             row: Document = {}
             for part in ("attribute", "group", "image"):
-                put(row, part, said.get(f"{name}_{part}"))
+                put(row, part, data.get(f"{name}_{part}"))
             if kind == TaskKind.DEPICTION:
-                row["shown"] = lines(said[f"{name}_shown"])
-                row["expected"] = lines(said[f"{name}_expected"])
+                row["shown"] = split_lines(data[f"{name}_shown"])
+                row["expected"] = split_lines(data[f"{name}_expected"])
             else:
-                chosen = said[f"{name}_expected"]
+                chosen = data[f"{name}_expected"]
                 by_value = sorted(scales.SCALES[kind], key=lambda label: label.value)
                 row["expected"] = [label.name for label in by_value if label.name in chosen]
                 before = kept[number].get("expected") if number < len(kept) else None
                 shown = self.initial.get(f"{name}_expected", [])
                 if isinstance(before, list) and len(before) == len(chosen) and set(chosen) == set(shown):
-                    row["expected"] = before  # its values or labels as the file writes them
-            put(row, "feedback", paragraphs(said[f"{name}_feedback"]))
+                    row["expected"] = before  # keep the spelling of the file: values or labels
+            put(row, "feedback", clean_text(data[f"{name}_feedback"]))
             found[purpose].append(row)
-            self.places[f"{key}.{purpose}[{len(found[purpose])}]"] = f"{name}_*"
+            self.row_names[f"{key}.{purpose}[{len(found[purpose])}]"] = f"{name}_*"
         for purpose, rows in found.items():
             put(task, purpose, rows)
 
 
-def _suggested(label: Any, longest: int, listed: str) -> forms.CharField:
-    """A text for which the page suggests what is in the study."""
+def _text_with_suggestions(label: Any, longest: int, listed: str) -> forms.CharField:
+    """A text field with suggestions from the study. `listed`: id of the datalist."""
     return forms.CharField(
         label=label, required=False, max_length=longest, widget=forms.TextInput(attrs={"list": listed})
     )
@@ -276,22 +288,22 @@ def _checks_of(task: Document) -> list[Document]:
     return [{"purpose": purpose, **check} for purpose in PURPOSES for check in task.get(purpose, [])]
 
 
-def _as_typed(check: Document, *, kind: str) -> Document:
-    """A check item of a study file as the fields show it."""
+def _check_initial(check: Document, *, kind: str) -> Document:
+    """Initial values of the fields for a check item."""
     typed = {**check}
     expected = check.get("expected", [])
     if kind == TaskKind.DEPICTION:
         typed["shown"], typed["expected"] = "\n".join(check.get("shown", [])), "\n".join(expected)
         return typed
-    wanted = {str(one).strip().lower() for one in (expected if isinstance(expected, list) else [expected])}
+    answers = {str(one).strip().lower() for one in (expected if isinstance(expected, list) else [expected])}
     typed["expected"] = [
         label.name
         for label in scales.SCALES[kind]
-        if label.name.lower() in wanted or str(label.value) in wanted
+        if label.name.lower() in answers or str(label.value) in answers
     ]
     return typed
 
 
-def _is_empty(said: Document, name: str) -> bool:
+def _is_empty_row(data: Document, name: str) -> bool:
     parts = ("attribute", "group", "image", "shown", "expected", "feedback")
-    return bool(said.get(f"{name}_out")) or not any(said.get(f"{name}_{part}") for part in parts)
+    return bool(data.get(f"{name}_out")) or not any(data.get(f"{name}_{part}") for part in parts)

@@ -1,4 +1,4 @@
-"""Setting a study up: the worked examples of a task, in every language of its wording. See forms/base.py."""
+"""Rows of worked examples in a wizard form, in every language of the task's wording."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from annotation.setup.forms.base import Document, StepForm, languages, paragraphs, put
+from annotation.setup.forms.base import Document, StepForm, clean_text, languages, put
 
 _EXAMPLE = ("text", "answer", "why")
 
 
-class WithExamples(StepForm):
-    """The rows of examples in a form. `places`: key of the study file -> beginning of a row's fields, '*'
-    and their end; once the form was applied, of the changed file."""
+class ExamplesForm(StepForm):
+    """A form with rows of examples. `row_names`: key of the study file -> pattern of the row's field names,
+    with '*' for the field; after `updated_document`, for the keys of the changed file."""
 
-    places: dict[str, str] = {}
+    row_names: dict[str, str] = {}
 
     def rows(self, kind: str, what: str) -> range:
         raise NotImplementedError
@@ -26,28 +26,28 @@ class WithExamples(StepForm):
         found: dict[str, Any] = {}
         for number, example in enumerate(task.get("examples", [])):
             found |= {f"{kind}_example_{number}_{part}": text for part, text in example.items()}
-        for code, said in task.get("translations", {}).items():
-            for number, example in enumerate(said.get("examples", [])):
+        for code, texts in task.get("translations", {}).items():
+            for number, example in enumerate(texts.get("examples", [])):
                 found |= {f"{kind}_example_{number}_{part}_{code}": text for part, text in example.items()}
         return found
 
     def clean_examples(self, kind: str, task: Document) -> None:
-        said = self.cleaned_data
+        data = self.cleaned_data
         for number in self.rows(kind, "example"):
             name = f"{kind}_example_{number}"
-            if any(said.get(f"{name}_{part}{end}") for part in _EXAMPLE for end in self.ends(task)):
-                for part, words in (("text", _("Write the example.")), ("answer", _("Write its answer."))):
-                    if not said.get(f"{name}_{part}"):
-                        self.add_error(f"{name}_{part}", words)
+            if any(data.get(f"{name}_{part}{end}") for part in _EXAMPLE for end in self.suffixes(task)):
+                for part, message in (("text", _("Write the example.")), ("answer", _("Write the answer."))):
+                    if not data.get(f"{name}_{part}"):
+                        self.add_error(f"{name}_{part}", message)
 
     @staticmethod
-    def ends(task: Document) -> list[str]:
-        """Ends of the names of an example's fields: in English, and in each language of the wording."""
+    def suffixes(task: Document) -> list[str]:
+        """Suffixes of an example's field names: empty for English, and one per language of the wording."""
         return ["", *(f"_{code}" for code, _name in languages() if code in task.get("translations", {}))]
 
     def add_example(self, name: str, task: Document) -> None:
-        labels = {"text": _("Example"), "answer": _("Its answer"), "why": _("Why")}
-        for end in self.ends(task):
+        labels = {"text": _("Example"), "answer": _("Answer"), "why": _("Why")}
+        for end in self.suffixes(task):
             attrs = {"lang": end[1:], "dir": "auto"} if end else {}
             for part, label in labels.items():
                 self.fields[f"{name}_{part}{end}"] = forms.CharField(
@@ -64,30 +64,30 @@ class WithExamples(StepForm):
                     "open": any(self[f"{name}_{part}_{code}"].errors for part in _EXAMPLE),
                 }
                 for code, language in languages()
-                if f"_{code}" in self.ends(task)
+                if f"_{code}" in self.suffixes(task)
             ],
         }
 
-    def kept_examples(self, task: Document, *, key: str) -> dict[str, str]:
-        """The places of the examples that the document has."""
+    def example_row_names(self, task: Document, *, key: str) -> dict[str, str]:
+        """`row_names` of the examples in the document."""
         found = {}
-        for end in self.ends(task):
-            said, where = (
+        for end in self.suffixes(task):
+            texts, where = (
                 (task["translations"][end[1:]], f"{key}.translations.{end[1:]}") if end else (task, key)
             )
-            for number in range(len(said.get("examples", []))):
+            for number in range(len(texts.get("examples", []))):
                 found[f"{where}.examples[{number + 1}]"] = f"{task['kind']}_example_{number}_*{end}"
         return found
 
     def apply_examples(self, task: Document, *, key: str) -> None:
         kind = task["kind"]
         by_end: dict[str, list[Document]] = defaultdict(list)
-        for end in self.ends(task):
+        for end in self.suffixes(task):
             where = f"{key}.translations.{end[1:]}" if end else key
             for number in self.rows(kind, "example"):
                 name = f"{kind}_example_{number}"
-                texts = {part: paragraphs(self.cleaned_data[f"{name}_{part}{end}"]) for part in _EXAMPLE}
+                texts = {part: clean_text(self.cleaned_data[f"{name}_{part}{end}"]) for part in _EXAMPLE}
                 if any(texts.values()):
                     by_end[end].append({part: text for part, text in texts.items() if text})
-                    self.places[f"{where}.examples[{len(by_end[end])}]"] = f"{name}_*{end}"
+                    self.row_names[f"{where}.examples[{len(by_end[end])}]"] = f"{name}_*{end}"
             put(task["translations"][end[1:]] if end else task, "examples", by_end[end])

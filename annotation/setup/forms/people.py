@@ -1,4 +1,4 @@
-"""Setting a study up: consent and care, and how people come in. See setup/forms/base.py."""
+"""Wizard pages for consent and care, and for recruitment."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from django.utils.translation import gettext_lazy as _
 from annotation.setup.forms.base import (
     Document,
     StepForm,
+    clean_text,
     languages,
-    lines,
-    paragraphs,
     put,
-    put_translations,
-    translated,
-    unasked_languages,
+    set_translations,
+    split_lines,
+    translations_with,
+    unsupported_languages,
 )
-from annotation.studies.study_file.reading import ADDRESS, CROWD_PARAMETERS, PARAMETER_NAME, QUESTION_FIELD
+from annotation.studies.study_file.reading import CROWD_PARAMETERS, PARAMETER_PATTERN, URL_PATTERN
 from annotation.studies.study_file.table import HIGHEST_COUNT, LARGEST_NUMBER
+from annotation.studies.study_file.texts import QUESTION_FIELD_PATTERN
 
 
 class ConsentForm(StepForm):
-    """What people agree to, what they are warned of, and how they are cared for."""
+    """Consent text, content warning and care."""
 
     KEYS = {
         r"consent(\.text)?$": "text",
@@ -42,35 +43,36 @@ class ConsentForm(StepForm):
         label=_("Consent text"),
         widget=forms.Textarea(attrs={"rows": 10}),
         help_text=_(
-            "Who asks, what for, what is kept and published, that taking part is voluntary and how to "
-            "withdraw. Empty lines part paragraphs."
+            "Say who runs the study and why, what is stored and published, that taking "
+            "part is voluntary, and how to withdraw. Separate paragraphs with an empty "
+            "line."
         ),
     )
     content_warning = forms.CharField(
         label=_("Content warning"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("Read first, before the consent text."),
+        help_text=_("Shown before the consent text."),
     )
     support_text = forms.CharField(
-        label=_("Where people who are upset find help"),
+        label=_("Support for people who are upset"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text=_("One click away on every page of the study."),
     )
-    blur_images = forms.BooleanField(label=_("Keep images blurred until they are revealed"), required=False)
+    blur_images = forms.BooleanField(label=_("Blur images until annotators reveal them"), required=False)
     break_after = forms.IntegerField(
-        label=_("Offer a break after so many minutes"),
+        label=_("Offer a break after this many minutes"),
         min_value=0,
         max_value=HIGHEST_COUNT,
         help_text=_("0: never."),
     )
     session_cap = forms.IntegerField(
-        label=_("Most items in one session"),
+        label=_("Maximum number of items per session"),
         required=False,
         min_value=1,
         max_value=LARGEST_NUMBER,
-        help_text=_("Empty: no limit."),
+        help_text=_("If empty: no limit."),
     )
 
     def add_fields(self) -> None:
@@ -86,7 +88,7 @@ class ConsentForm(StepForm):
                 widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 4}),
             )
             self.fields[f"support_text_{code}"] = forms.CharField(
-                label=_("Where people who are upset find help, in %(language)s") % {"language": name},
+                label=_("Support for people who are upset, in %(language)s") % {"language": name},
                 required=False,
                 widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 4}),
             )
@@ -102,41 +104,41 @@ class ConsentForm(StepForm):
             "session_cap": care.get("session_cap"),
         }
         for code, _name in languages():
-            said = consent.get(code, {})
-            found[f"text_{code}"] = said.get("text", "")
-            found[f"content_warning_{code}"] = said.get("content_warning", "")
-            of_study = document.get("translations", {}).get(code, {})
-            found[f"support_text_{code}"] = of_study.get("support_text", "")
+            texts = consent.get(code, {})
+            found[f"text_{code}"] = texts.get("text", "")
+            found[f"content_warning_{code}"] = texts.get("content_warning", "")
+            translations = document.get("translations", {}).get(code, {})
+            found[f"support_text_{code}"] = translations.get("support_text", "")
         return found
 
     def clean(self) -> dict[str, Any]:
-        said = self.cleaned_data
+        data = self.cleaned_data
         for code, name in languages():
-            if said.get(f"content_warning_{code}") and not said.get(f"text_{code}"):
+            if data.get(f"content_warning_{code}") and not data.get(f"text_{code}"):
                 self.add_error(f"text_{code}", _("Give the consent text in %s as well.") % name)
-        return said
+        return data
 
-    def applied(self) -> Document:
-        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+    def updated_document(self) -> Document:
+        data, changed = self.cleaned_data, copy.deepcopy(self.document)
         consent, care = changed.setdefault("consent", {}), changed.setdefault("care", {})
         for key in ("text", "content_warning"):
-            put(consent, key, paragraphs(said[key]))
+            put(consent, key, clean_text(data[key]))
         for code, _name in languages():
-            texts = {key: paragraphs(said[f"{key}_{code}"]) for key in ("text", "content_warning")}
+            texts = {key: clean_text(data[f"{key}_{code}"]) for key in ("text", "content_warning")}
             put(consent, code, {key: text for key, text in texts.items() if text})
-        put(care, "support_text", paragraphs(said["support_text"]))
-        put_translations(
+        put(care, "support_text", clean_text(data["support_text"]))
+        set_translations(
             changed,
-            {code: {"support_text": paragraphs(said[f"support_text_{code}"])} for code, _name in languages()},
+            {code: {"support_text": clean_text(data[f"support_text_{code}"])} for code, _name in languages()},
         )
-        put(care, "session_cap", said["session_cap"])
-        care["blur_images"] = said["blur_images"]
-        care["break_after"] = said["break_after"]
+        put(care, "session_cap", data["session_cap"])
+        care["blur_images"] = data["blur_images"]
+        care["break_after"] = data["break_after"]
         return changed
 
     def kept_languages(self) -> list[str]:
-        return unasked_languages(
-            [self.document.get("consent", {}), translated(self.document, "support_text")]
+        return unsupported_languages(
+            [self.document.get("consent", {}), translations_with(self.document, "support_text")]
         )
 
     def by_language(self) -> list[dict[str, Any]]:
@@ -151,26 +153,26 @@ class ConsentForm(StepForm):
         ]
 
 
-class _Address(forms.URLField):
-    """An address as a study file may give it, e.g. one of a name without a dot."""
+class _URLField(forms.URLField):
+    """A URL by the rule of study files, which also allows host names without a dot."""
 
-    default_validators = [RegexValidator(rf"^{ADDRESS}\Z", URLValidator.message)]
+    default_validators = [RegexValidator(rf"^{URL_PATTERN}\Z", URLValidator.message)]
 
 
 _LABELS = {
     "field": _("Short name"),
     "label": _("Question"),
-    "choices": _("Choices, one a line; none: own words"),
+    "choices": _("Choices, one per line; empty for free text"),
 }
 _LABELS_BY_LANGUAGE = {
     "label": _("Question in %(language)s"),
     "choices": _("Choices in %(language)s, in the same order"),
 }
-"""Of a question's fields, as the page has them (setup_recruitment.html)."""
+"""Labels of a question's fields, as in templates/annotation/setup/recruitment.html."""
 
 
 class RecruitmentForm(StepForm):
-    """How people come in, what they are asked about themselves, and how a crowd platform is told."""
+    """Who can take part, the study's own questions, and parameters of a crowd platform."""
 
     SPARE = 2
     KEYS = {
@@ -181,62 +183,61 @@ class RecruitmentForm(StepForm):
         r"recruitment\.parameters\.study": "study",
         r"recruitment\.parameters\.session": "session",
     }
-    _PARAMETER = rf"^{PARAMETER_NAME}\Z"
+    _PARAMETER = rf"^{PARAMETER_PATTERN}\Z"
     self_enrol = forms.BooleanField(
-        label=_("Everybody with an account may take part"),
+        label=_("Anyone with an account can take part"),
         required=False,
-        help_text=_("Otherwise only who has an invitation link or comes from a crowd platform."),
+        help_text=_("Otherwise only people with an invitation link or from a crowd platform."),
     )
     completion_code = forms.CharField(label=_("Completion code"), required=False, max_length=80)
-    completion_url = _Address(
-        label=_("Completion address"),
+    completion_url = _URLField(
+        label=_("Completion URL"),
         required=False,
         max_length=300,
         assume_scheme="https",
         help_text=_("Where people go at the end, e.g. https://app.prolific.com/submissions/complete?cc=C0DE"),
     )
-    participant = forms.RegexField(_PARAMETER, label=_("Name of the participant’s parameter"), max_length=80)
-    study = forms.RegexField(_PARAMETER, label=_("Name of the study’s parameter"), max_length=80)
-    session = forms.RegexField(_PARAMETER, label=_("Name of the session’s parameter"), max_length=80)
+    participant = forms.RegexField(_PARAMETER, label=_("Participant parameter"), max_length=80)
+    study = forms.RegexField(_PARAMETER, label=_("Study parameter"), max_length=80)
+    session = forms.RegexField(_PARAMETER, label=_("Session parameter"), max_length=80)
 
     def initial_from(self, document: Document) -> dict[str, Any]:
         recruitment = document.get("recruitment", {})
-        found = {
+        return {
             "self_enrol": recruitment.get("self_enrol", True),
             "completion_code": recruitment.get("completion_code", ""),
             "completion_url": recruitment.get("completion_url", ""),
             **CROWD_PARAMETERS,
             **recruitment.get("parameters", {}),
         }
-        return found
 
     def questions(self) -> list[dict[str, Any]]:
-        """The rows of the table of questions, as typed or as kept."""
-        kept = self.document.get("questions", [])
+        """The rows of the table of questions, as sent or else as in the document."""
+        saved = self.document.get("questions", [])
         rows = []
-        for number in range(len(kept) + self.SPARE):
-            row = kept[number] if number < len(kept) else {}
-            values = {"field": row.get("field", ""), **_asked(row)}
+        for number in range(len(saved) + self.SPARE):
+            row = saved[number] if number < len(saved) else {}
+            values = {"field": row.get("field", ""), **_question_initial(row)}
             translations = row.get("translations", {})
             by_language = []
             for code, name in languages():
-                texts = _asked(translations.get(code, {}))
+                texts = _question_initial(translations.get(code, {}))
                 if self.is_bound:
                     texts = {key: self.data.get(f"question_{key}_{number}_{code}", "") for key in texts}
                 by_language.append({"code": code, "name": name, **texts})
             if self.is_bound:
                 values = {key: self.data.get(f"question_{key}_{number}", "") for key in values}
-            others = {code: translations[code] for code in unasked_languages([translations])}
+            others = {code: translations[code] for code in unsupported_languages([translations])}
             error = self.question_errors.get(number, "")
             rows.append(
                 {"number": number, **values, "languages": by_language, "others": others, "error": error}
             )
         return rows
 
-    def named(self, key: str) -> tuple[str, str]:
+    def anchor_and_label(self, key: str) -> tuple[str, str]:
         found = re.match(r"questions\[(\d+)\]\.(?:translations\.([\w-]+)\.)?(field|label|choices)", key)
         if not found:
-            return super().named(key)
+            return super().anchor_and_label(key)
         number, code, part = int(found[1]) - 1, found[2], found[3]
         if (language := dict(languages()).get(code)) and part in _LABELS_BY_LANGUAGE:
             return f"question_{part}_{number}_{code}", _LABELS_BY_LANGUAGE[part] % {"language": language}
@@ -248,71 +249,75 @@ class RecruitmentForm(StepForm):
 
     def clean(self) -> dict[str, Any]:
         self._question_errors: dict[int, str] = {}
-        asked: dict[str, Document] = {}
+        questions: dict[str, Document] = {}
         for row in self.questions():
-            number, field, question = row["number"], row["field"].strip(), _written(row)
-            in_languages = {each["code"]: _written(each) for each in row["languages"]}
+            number, field, question = row["number"], row["field"].strip(), _parse_question(row)
+            in_languages = {each["code"]: _parse_question(each) for each in row["languages"]}
             if not field and not any([question, *in_languages.values()]):
                 continue
-            if len(field) > 30 or not re.fullmatch(QUESTION_FIELD, field):
+            if len(field) > 30 or not re.fullmatch(QUESTION_FIELD_PATTERN, field):
                 self._question_errors[number] = str(
-                    _("The short name begins with a small letter and holds small letters, digits and '_'.")
+                    _(
+                        "A short name starts with a lowercase letter and contains only "
+                        "lowercase letters, digits and '_'."
+                    )
                 )
-            elif field in asked:
-                self._question_errors[number] = str(_("There is another question of that short name."))
+            elif field in questions:
+                self._question_errors[number] = str(_("Another question has this short name."))
             elif "label" not in question:
-                self._question_errors[number] = str(_("Write the question itself."))
-            elif problem := _problem(question, in_languages):
+                self._question_errors[number] = str(_("Write the question."))
+            elif problem := _translation_problem(question, in_languages):
                 self._question_errors[number] = problem
             else:
-                asked[field] = {"field": field, **question}
-                put(asked[field], "translations", row["others"] | _without_empty(in_languages))
+                questions[field] = {"field": field, **question}
+                put(questions[field], "translations", row["others"] | _without_empty(in_languages))
         if self._question_errors:
-            raise forms.ValidationError(_("Please look at the questions again."))
-        self.cleaned_data["questions"] = list(asked.values())
+            raise forms.ValidationError(_("Please check the questions."))
+        self.cleaned_data["questions"] = list(questions.values())
         return self.cleaned_data
 
-    def applied(self) -> Document:
-        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+    def updated_document(self) -> Document:
+        data, changed = self.cleaned_data, copy.deepcopy(self.document)
         recruitment = changed.setdefault("recruitment", {})
-        recruitment["self_enrol"] = said["self_enrol"]
+        recruitment["self_enrol"] = data["self_enrol"]
         for key in ("completion_code", "completion_url"):
-            put(recruitment, key, said[key])
-        put(recruitment, "parameters", {key: said[key] for key in CROWD_PARAMETERS})
-        put(changed, "questions", said["questions"])
+            put(recruitment, key, data[key])
+        put(recruitment, "parameters", {key: data[key] for key in CROWD_PARAMETERS})
+        put(changed, "questions", data["questions"])
         return changed
 
     def kept_languages(self) -> list[str]:
-        return unasked_languages(
+        return unsupported_languages(
             question.get("translations", {}) for question in self.document.get("questions", [])
         )
 
 
-def _asked(question: Document) -> dict[str, str]:
-    """A question in one language as the page shows it."""
+def _question_initial(question: Document) -> dict[str, str]:
+    """Initial values of a question in one language."""
     return {"label": question.get("label", ""), "choices": "\n".join(question.get("choices", []))}
 
 
-def _written(row: Document) -> Document:
-    """A question in one language as it was typed; without what is empty."""
-    return _without_empty({"label": " ".join(row["label"].split()), "choices": lines(row["choices"])})
+def _parse_question(row: Document) -> Document:
+    """A question in one language from a sent row, without empty values."""
+    return _without_empty({"label": " ".join(row["label"].split()), "choices": split_lines(row["choices"])})
 
 
 def _without_empty(table: Document) -> Document:
     return {key: value for key, value in table.items() if value}
 
 
-def _problem(question: Document, in_languages: dict[str, Document]) -> str:
-    """Why a question cannot be asked as it is translated; empty if it can."""
+def _translation_problem(question: Document, in_languages: dict[str, Document]) -> str:
+    """What is wrong with the translations of a question; empty if nothing is."""
     wanted = len(question.get("choices", []))
     for code, name in languages():
-        said = in_languages[code]
-        there = len(said.get("choices", []))
-        if said and "label" not in said:
+        translation = in_languages[code]
+        number = len(translation.get("choices", []))
+        if translation and "label" not in translation:
             return str(_("Write the question in %s as well.") % name)
-        if said and there != wanted:
-            words = _(
-                "Choices in %(language)s: %(there)d, in English: %(wanted)d. Give as many, in the same order."
+        if translation and number != wanted:
+            message = _(
+                "Choices in %(language)s: %(there)d, in English: %(wanted)d. Give the same "
+                "number, in the same order."
             )
-            return str(words % {"language": name, "there": there, "wanted": wanted})
+            return str(message % {"language": name, "there": number, "wanted": wanted})
     return ""

@@ -1,4 +1,4 @@
-"""Setting a study up: what it is about, and what is judged in it. See setup/forms/base.py."""
+"""Wizard page for the description of a study and what is judged in it."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import ImageSet, Source, Study, TaskKind
-from annotation.setup.forms import stimuli as judged
+from annotation.setup.forms import stimuli
 from annotation.setup.forms.base import (
     KINDS,
     Document,
-    default_wording,
+    clean_text,
+    default_wording_of,
     languages,
-    lines,
-    paragraphs,
     put,
-    put_translations,
-    task_at,
-    tasks_of,
-    translated,
-    unasked_languages,
+    set_translations,
+    split_lines,
+    split_task_key,
+    tasks_by_kind,
+    translations_with,
+    unsupported_languages,
 )
 from annotation.setup.forms.rules import RulesForm
 from annotation.studies.study_file.texts import LONGEST_TITLE
 
 _TEXTS = ("title", "description")
-"""What is asked for in other languages, too."""
+"""Texts that can be translated on this page."""
 
 
 class SourceForm(RulesForm):
-    """What the study is about, and what is judged in it. `numbered`: the document whose tasks keys number;
-    once the form was applied, the changed one."""
+    """Description, stimuli and rules. `indexed_document`: the document that keys such as 'tasks[2]' refer to;
+    after `updated_document`, the changed one."""
 
     KEYS = {
         r"title": "title",
@@ -44,7 +44,7 @@ class SourceForm(RulesForm):
         r"translations\.(?P<language>[\w-]+)\.(?P<part>title|description)\b": "{part}_{language}",
         **RulesForm.KEYS,
     }
-    # rest of a task's key, end of the field's name
+    # rest of the key of a task, suffix of the field's name
     _PARTS = (
         ("kind", "on"),
         ("attributes.source", "source"),
@@ -62,20 +62,20 @@ class SourceForm(RulesForm):
         ("image_set", "image_set"),
         ("page_size", "page_size"),
     )
-    title = forms.CharField(label=_("Title"), max_length=LONGEST_TITLE, help_text=_("What annotators read."))
+    title = forms.CharField(label=_("Title"), max_length=LONGEST_TITLE, help_text=_("Shown to annotators."))
     contact = forms.CharField(
         label=_("Contact"), max_length=200, help_text=_("Whom annotators can write to; shown on every page.")
     )
     description = forms.CharField(
-        label=_("What it is about"), required=False, widget=forms.Textarea(attrs={"rows": 3})
+        label=_("Description"), required=False, widget=forms.Textarea(attrs={"rows": 3})
     )
     leads = forms.CharField(
-        label=_("Leads"), required=False, help_text=_("User names of who leads it, parted by commas.")
+        label=_("Leads"), required=False, help_text=_("User names of the leads, separated by commas.")
     )
 
     def __init__(self, document: Document, data: Any = None, *, may_name_leads: bool = False) -> None:
         self.may_name_leads = may_name_leads
-        self.numbered = document
+        self.indexed_document = document
         super().__init__(document, data)
 
     def add_fields(self) -> None:
@@ -93,7 +93,7 @@ class SourceForm(RulesForm):
                 widget=forms.TextInput(attrs={"lang": code, "dir": "auto"}),
             )
             self.fields[f"description_{code}"] = forms.CharField(
-                label=_("What it is about, in %(language)s") % {"language": name},
+                label=_("Description in %(language)s") % {"language": name},
                 required=False,
                 widget=forms.Textarea(attrs={"lang": code, "dir": "auto", "rows": 3}),
             )
@@ -102,9 +102,9 @@ class SourceForm(RulesForm):
         rule_source.choices = [("", _("– none –")), *sources]
         for kind, label in TaskKind.choices:
             self.fields[f"{kind}_on"] = forms.BooleanField(label=capfirst(_(label)), required=False)
-            parts = judged.fields_of(kind, sources=sources, sets=sets, rated=rated)
+            parts = stimuli.task_fields(kind, sources=sources, sets=sets, rated=rated)
             for part, field in parts.items():
-                if part not in judged.DRAWN or not self.kept(kind):
+                if part not in stimuli.CHOSEN_ON_PAGE or not self.kept(kind):
                     self.fields[f"{kind}_{part}"] = field
 
     def initial_from(self, document: Document) -> dict[str, Any]:
@@ -113,17 +113,17 @@ class SourceForm(RulesForm):
             "leads": ", ".join(document.get("leads", [])),
             **super().initial_from(document),
         }
-        for code, said in document.get("translations", {}).items():
-            found |= {f"{part}_{code}": said.get(part, "") for part in _TEXTS}
-        for kind, task in tasks_of(document).items():
-            found |= {f"{kind}_{part}": value for part, value in judged.initial_of(task).items()}
+        for code, texts in document.get("translations", {}).items():
+            found |= {f"{part}_{code}": texts.get(part, "") for part in _TEXTS}
+        for kind, task in tasks_by_kind(document).items():
+            found |= {f"{kind}_{part}": value for part, value in stimuli.task_initial(task).items()}
         return found
 
     def clean(self) -> dict[str, Any]:
-        said = self.cleaned_data
-        chosen = [kind for kind in KINDS if said.get(f"{kind}_on")]
+        data = self.cleaned_data
+        chosen = [kind for kind in KINDS if data.get(f"{kind}_on")]
         for name in list(self.errors):
-            # what stands in a part that is switched off is not meant
+            # ignore the fields of kinds that are switched off
             if any(name.startswith(f"{kind}_") for kind in set(KINDS) - set(chosen)):
                 del self.errors[name]
         self.check_rules()
@@ -134,91 +134,94 @@ class SourceForm(RulesForm):
                 self._check_images(kind)
             elif not self.kept(kind):
                 self._check_resource(kind)
-        return said
+        return data
 
     def _check_images(self, kind: str) -> None:
-        said = self.cleaned_data
-        if not said.get(f"{kind}_image_set"):
+        data = self.cleaned_data
+        if not data.get(f"{kind}_image_set"):
             self.add_error(f"{kind}_image_set", _("Choose the images to be judged."))
         if self.kept(kind):
             return
-        if not said.get("rule_source"):
-            self.add_error("rule_source", _("Images are judged for stereotypes: say whose."))
-        visual, words = said.get(f"{kind}_visual"), lines(said.get(f"{kind}_visual_words") or "")
+        if not data.get("rule_source"):
+            self.add_error(
+                "rule_source", _("Choose the source of the stereotypes that images are judged for.")
+            )
+        visual, words = data.get(f"{kind}_visual"), split_lines(data.get(f"{kind}_visual_words") or "")
         if visual and words:
             self.add_error(
-                f"{kind}_visual_words", _("Say how they are found or list them here, but not both.")
+                f"{kind}_visual_words",
+                _("Choose how visual attributes are found, or list them here, but not both."),
             )
         elif not visual and not words and f"{kind}_visual" not in self.errors:
             self.add_error(f"{kind}_visual_words", _("List the visual attributes."))
 
     def _check_resource(self, kind: str) -> None:
-        said = self.cleaned_data
-        source, words = said.get(f"{kind}_source"), lines(said.get(f"{kind}_words") or "")
-        by_group = kind == TaskKind.PREVALENCE or said.get(f"{kind}_of") == "associations"
+        data = self.cleaned_data
+        source, words = data.get(f"{kind}_source"), split_lines(data.get(f"{kind}_words") or "")
+        by_group = kind == TaskKind.PREVALENCE or data.get(f"{kind}_of") == "associations"
         if source and words:
             self.add_error(f"{kind}_words", _("Choose a resource or list attributes, not both."))
         elif by_group and words:
             self.add_error(
-                f"{kind}_words", _("Attributes of identity groups come from a resource; list none here.")
+                f"{kind}_words", _("Attributes of identity groups come from a resource. Leave this empty.")
             )
         elif not source and not words:
             self.add_error(f"{kind}_source", _("Choose a resource, or list what is to be judged."))
         self._check_pairs(kind, by_group=by_group)
 
     def _check_pairs(self, kind: str, *, by_group: bool) -> None:
-        said = self.cleaned_data
+        data = self.cleaned_data
         try:
-            pairs = judged.pairs_of(said.get(f"{kind}_pairs") or "")
+            pairs = stimuli.parse_pairs(data.get(f"{kind}_pairs") or "")
         except forms.ValidationError as error:
             self.add_error(f"{kind}_pairs", error)
             return
         if pairs and not by_group:
-            self.add_error(f"{kind}_pairs", _("Pairs are about attributes of identity groups: choose those."))
-        elif pairs and (said.get(f"{kind}_limit") or lines(said.get(f"{kind}_groups") or "")):
+            self.add_error(f"{kind}_pairs", _("Pairs can only be used with attributes of identity groups."))
+        elif pairs and (data.get(f"{kind}_limit") or split_lines(data.get(f"{kind}_groups") or "")):
             self.add_error(
                 f"{kind}_pairs", _("List the pairs, or choose by groups and number, but not both.")
             )
 
     def kept(self, kind: str) -> bool:
-        """Whether a file lists one by one what is shown in this task; that stays as it is."""
-        return judged.is_listed(tasks_of(self.document).get(kind, {}))
+        """Whether the file lists the stimuli of this task in full; that list is left alone."""
+        return stimuli.is_listed_in_file(tasks_by_kind(self.document).get(kind, {}))
 
-    def applied(self) -> Document:
-        said, changed = self.cleaned_data, copy.deepcopy(self.document)
+    def updated_document(self) -> Document:
+        data, changed = self.cleaned_data, copy.deepcopy(self.document)
         for key in ("title", "contact", "description"):
-            put(changed, key, paragraphs(said[key]))
-        put_translations(
+            put(changed, key, clean_text(data[key]))
+        set_translations(
             changed,
             {
-                code: {part: paragraphs(said[f"{part}_{code}"]) for part in _TEXTS}
+                code: {part: clean_text(data[f"{part}_{code}"]) for part in _TEXTS}
                 for code, _name in languages()
             },
         )
         if self.may_name_leads:
-            put(changed, "leads", [name for part in said["leads"].split(",") if (name := part.strip())])
+            put(changed, "leads", [name for part in data["leads"].split(",") if (name := part.strip())])
         self.apply_rules(changed)
-        # in the order of the file, which is the order in which the tasks are worked on
+        # in the order of the file, in which annotators work on the tasks
         kinds = dict.fromkeys([*(task.get("kind") for task in changed.get("tasks", [])), *KINDS])
-        before = tasks_of(changed)
+        before = tasks_by_kind(changed)
         changed["tasks"] = [
-            self._task(kind, before.get(kind, {"kind": kind})) for kind in kinds if said.get(f"{kind}_on")
+            self._task(kind, before.get(kind, {"kind": kind})) for kind in kinds if data.get(f"{kind}_on")
         ]
-        self.numbered = changed
+        self.indexed_document = changed
         return changed
 
     def _task(self, kind: str, task: Document) -> Document:
         def of(part: str) -> Any:
             return self.cleaned_data.get(f"{kind}_{part}")
 
-        had_default = task.get("wording") == default_wording(task)
-        judged.write(task, of, kept=self.kept(kind))
+        had_default = task.get("wording") == default_wording_of(task)
+        stimuli.apply_to_task(task, of, kept=self.kept(kind))
         if had_default:
             task.pop("wording")
         return task
 
     def kept_languages(self) -> list[str]:
-        return unasked_languages([translated(self.document, *_TEXTS)])
+        return unsupported_languages([translations_with(self.document, *_TEXTS)])
 
     def by_language(self) -> list[dict[str, Any]]:
         return [
@@ -227,12 +230,12 @@ class SourceForm(RulesForm):
         ]
 
     def cards(self) -> list[dict[str, Any]]:
-        """For each kind: its switch and its fields."""
+        """For each kind: its checkbox and its fields."""
         return [
             {
                 "kind": kind,
                 "on": self[f"{kind}_on"],
-                "kept": judged.words_of_listed(tasks_of(self.document).get(kind, {})),
+                "kept": stimuli.listed_message(tasks_by_kind(self.document).get(kind, {})),
                 "fields": [
                     self[name] for name in self.fields if name.startswith(f"{kind}_") and name != f"{kind}_on"
                 ],
@@ -240,14 +243,14 @@ class SourceForm(RulesForm):
             for kind in KINDS
         ]
 
-    def field_at(self, key: str) -> str | None:
-        kind, rest = task_at(self.numbered, key)
+    def field_for(self, key: str) -> str | None:
+        kind, rest = split_task_key(self.indexed_document, key)
         if not kind:
-            return super().field_at(key)
+            return super().field_for(key)
         for start, part in self._PARTS:
             if rest.startswith(start) and f"{kind}_{part}" in self.fields:
                 return f"{kind}_{part}"
         return None
 
-    def named(self, key: str) -> tuple[str, str]:
-        return ("judged", "") if key == "tasks" else super().named(key)
+    def anchor_and_label(self, key: str) -> tuple[str, str]:
+        return ("judged", "") if key == "tasks" else super().anchor_and_label(key)

@@ -1,4 +1,4 @@
-"""Setting a study up: what is judged in one kind of task. A part of setup/forms/source.py's page."""
+"""Fields for the stimuli of one kind of task; part of the page of setup/forms/source.py."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from annotation.models import TaskKind
-from annotation.setup.forms.base import Document, lines, put
+from annotation.setup.forms.base import Document, put, split_lines
 from annotation.studies.study_file.table import LARGEST_NUMBER
 
-_EVERY = "none"  # in a study file: take every attribute for visual
+_ALL_VISUAL = "none"  # in a study file: treat every attribute as visual
 _LISTED = ""
 
-_MOST_PAIRS = 1000
-"""More than these are a file's work: nobody reads them in a field of a page."""
+_MAX_PAIRS = 1000
+"""Longer lists are edited in the file only; nobody reads them in a field."""
 
-DRAWN = frozenset(
+CHOSEN_ON_PAGE = frozenset(
     {"source", "limit", "words", "of", "groups", "pairs", "visual", "visual_words", "allow_fewer"}
 )
-"""Parts that are not asked where a file lists one by one what is shown."""
+"""Fields that are left out if the file lists the stimuli in full."""
 
 Choices = Sequence[tuple[str, str]]
 
 
-def fields_of(kind: str, *, sources: Choices, sets: Choices, rated: Choices) -> dict[str, forms.Field]:
-    """End of its name -> field, in the order of the page. `rated`: studies that asked what is visual."""
-    found = _of_images(sets, rated) if kind == TaskKind.DEPICTION else _of_a_resource(sources)
+def task_fields(kind: str, *, sources: Choices, sets: Choices, rated: Choices) -> dict[str, forms.Field]:
+    """Suffix of the name -> field, in page order. `rated`: studies that rated which attributes are visual."""
+    found = _image_fields(sets, rated) if kind == TaskKind.DEPICTION else _resource_fields(sources)
     if kind in (TaskKind.VISUAL_NATURE, TaskKind.OFFENSIVENESS):
-        found["words"] = _list(_("Or these attributes, one a line"), rows=4)
+        found["words"] = _list(_("Or these attributes, one per line"), rows=4)
     if kind == TaskKind.OFFENSIVENESS:
         found["of"] = forms.ChoiceField(
             label=_("About"),
@@ -43,20 +43,20 @@ def fields_of(kind: str, *, sources: Choices, sets: Choices, rated: Choices) -> 
         )
     if kind != TaskKind.VISUAL_NATURE:
         found["groups"] = _list(
-            _("Only these identity groups, one a line"), rows=2, help_text=_("Empty: all there are.")
+            _("Only these identity groups, one per line"), rows=2, help_text=_("If empty: all of them.")
         )
     if kind in (TaskKind.PREVALENCE, TaskKind.OFFENSIVENESS):
         found["pairs"] = _list(
-            _("Or only these pairs of the resource, one a line"),
+            _("Or only these pairs of the resource, one per line"),
             rows=4,
             help_text=_("Identity group, colon, attribute, e.g. 'Mexican: sombrero'."),
         )
     return found
 
 
-def _of_images(sets: Choices, rated: Choices) -> dict[str, forms.Field]:
+def _image_fields(sets: Choices, rated: Choices) -> dict[str, forms.Field]:
     visual = [
-        (_EVERY, _("take every attribute for visual")),
+        (_ALL_VISUAL, _("treat every attribute as visual")),
         *((name, _("as rated in: %s") % title) for name, title in rated),
         (_LISTED, _("only those listed here")),
     ]
@@ -65,13 +65,13 @@ def _of_images(sets: Choices, rated: Choices) -> dict[str, forms.Field]:
             label=_("Image set"), required=False, choices=[("", _("– choose –")), *sets]
         ),
         "visual": forms.ChoiceField(label=_("Visual attributes"), required=False, choices=visual),
-        "visual_words": _list(_("These attributes, one a line"), rows=4),
+        "visual_words": _list(_("These attributes, one per line"), rows=4),
         "page_size": forms.IntegerField(
-            label=_("Options on a page"),
+            label=_("Options per page"),
             min_value=2,
             max_value=20,
             required=False,
-            help_text=_("None of the above included."),
+            help_text=_("Including “none of the above”."),
         ),
         "allow_fewer": forms.BooleanField(
             label=_("Allow fewer random attributes than stereotypes"), required=False
@@ -79,17 +79,17 @@ def _of_images(sets: Choices, rated: Choices) -> dict[str, forms.Field]:
     }
 
 
-def _of_a_resource(sources: Choices) -> dict[str, forms.Field]:
+def _resource_fields(sources: Choices) -> dict[str, forms.Field]:
     return {
         "source": forms.ChoiceField(
             label=_("Resource"), required=False, choices=[("", _("– choose –")), *sources]
         ),
         "limit": forms.IntegerField(
-            label=_("How many, drawn at random"),
+            label=_("Number drawn at random"),
             required=False,
             min_value=1,
             max_value=LARGEST_NUMBER,
-            help_text=_("Empty: all there are."),
+            help_text=_("If empty: all of them."),
         ),
     }
 
@@ -99,20 +99,20 @@ def _list(label: Any, *, rows: int, help_text: Any = "") -> forms.CharField:
     return forms.CharField(label=label, required=False, widget=area, help_text=help_text)
 
 
-def initial_of(task: Document) -> dict[str, Any]:
-    """What a task of a study file says, by the ends of the fields' names."""
+def task_initial(task: Document) -> dict[str, Any]:
+    """Initial values for a task, by suffix of the field's name."""
     what = task.get("associations") or task.get("attributes") or {}
-    said = {
+    initial = {
         "on": True,
         "of": "associations" if "associations" in task else "attributes",
         "image_set": task.get("image_set", ""),
         "page_size": task.get("page_size", 5),
     }
     if isinstance(what, list):
-        return said | {"words": "\n".join(what)}
-    visual = what.get("visual", _EVERY)
+        return initial | {"words": "\n".join(what)}
+    visual = what.get("visual", _ALL_VISUAL)
     listed = not isinstance(visual, str)
-    return said | {
+    return initial | {
         **{key: what.get(key) for key in ("source", "limit", "allow_fewer")},
         "groups": "\n".join(what.get("groups", [])),
         "pairs": "\n".join(f"{group}: {text}" for group, text in _pairs(task)),
@@ -121,36 +121,36 @@ def initial_of(task: Document) -> dict[str, Any]:
     }
 
 
-def write(task: Document, of: Callable[[str], Any], *, kept: bool) -> None:
-    """Write what was filled in into `task`; `of` gives it by the ends of the fields' names. `kept`: what
-    is shown stays as the file lists it."""
+def apply_to_task(task: Document, of: Callable[[str], Any], *, kept: bool) -> None:
+    """Write cleaned data into `task`. `of` returns a value by the suffix of its field's name. `kept`: leave
+    the stimuli alone, because the file lists them in full."""
     put(task, "page_size", of("page_size"))
     put(task, "image_set", of("image_set"))
     if kept:
         return
     task.pop("attributes", None)
     task.pop("associations", None)
-    kind, groups = task["kind"], lines(of("groups") or "")
+    kind, groups = task["kind"], split_lines(of("groups") or "")
     if kind == TaskKind.DEPICTION:
-        what = task["attributes"] = {"visual": of("visual") or lines(of("visual_words") or "")}
+        what = task["attributes"] = {"visual": of("visual") or split_lines(of("visual_words") or "")}
         put(what, "groups", groups)
         put(what, "allow_fewer", of("allow_fewer") or None)
     elif kind == TaskKind.PREVALENCE or of("of") == "associations":
         what = task["associations"] = {"source": of("source")}
         put(what, "limit", of("limit"))
         put(what, "groups", groups)
-        put(what, "pairs", pairs_of(of("pairs") or ""))
-    elif words := lines(of("words") or ""):
+        put(what, "pairs", parse_pairs(of("pairs") or ""))
+    elif words := split_lines(of("words") or ""):
         task["attributes"] = words
     else:
         what = task["attributes"] = {"source": of("source")}
         put(what, "limit", of("limit"))
 
 
-def pairs_of(text: str) -> list[list[str]]:
-    """What is listed as `Mexican: sombrero`, or in two columns of a spreadsheet, one pair a line.
+def parse_pairs(text: str) -> list[list[str]]:
+    """Pairs from lines such as `Mexican: sombrero`, or from two columns pasted from a spreadsheet.
 
-    Raises ValidationError naming the first line that is no pair."""
+    Raises ValidationError with the first line that is not a pair."""
     found = []
     for line in filter(str.strip, text.splitlines()):
         group, _between, attribute = line.strip().partition("\t" if "\t" in line.strip() else ":")
@@ -164,13 +164,13 @@ def pairs_of(text: str) -> list[list[str]]:
     return found
 
 
-def is_listed(task: Document) -> bool:
-    """Whether a file lists one by one what is shown in this task, so that the page does not ask for it."""
-    return "shown" in task or bool(_unasked_pairs(task))
+def is_listed_in_file(task: Document) -> bool:
+    """Whether the file lists the stimuli of this task in full, so that the page has no fields for them."""
+    return "shown" in task or bool(_pairs_from_file(task))
 
 
-def words_of_listed(task: Document) -> str:
-    """How much the file lists, in words; empty if what is shown is chosen on the page."""
+def listed_message(task: Document) -> str:
+    """A message about the stimuli listed in the file; empty if they are chosen on the page."""
     if "shown" in task:
         number = len(task["shown"])
         return ngettext(
@@ -178,7 +178,7 @@ def words_of_listed(task: Document) -> str:
             "The attributes of %(number)d identity groups come from the file and are kept.",
             number,
         ) % {"number": number}
-    number = len(_unasked_pairs(task))
+    number = len(_pairs_from_file(task))
     if not number:
         return ""
     return ngettext(
@@ -194,11 +194,8 @@ def _pairs(task: Document) -> list[Any]:
     return pairs
 
 
-def _unasked_pairs(task: Document) -> list[Any]:
-    """The pairs, if they are too many for a page or cannot be told apart there."""
+def _pairs_from_file(task: Document) -> list[Any]:
+    """The pairs, if they are too many for the page or ambiguous there (a colon in a group's name)."""
     pairs = _pairs(task)
     lines_are_pairs = not any(":" in group for group, _text in pairs)
-    return [] if lines_are_pairs and len(pairs) <= _MOST_PAIRS else pairs
-
-
-__all__ = ["DRAWN", "fields_of", "initial_of", "is_listed", "pairs_of", "words_of_listed", "write"]
+    return [] if lines_are_pairs and len(pairs) <= _MAX_PAIRS else pairs

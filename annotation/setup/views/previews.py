@@ -1,4 +1,4 @@
-"""How an annotator will see a task, in each language, while its wording is being written."""
+"""Previews of a task as annotators will see it, in each language."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from django.utils.translation import get_language_info, override
 from django.utils.translation import gettext as _
 
 from annotation.annotate import texts
+from annotation.core.translation import LANGUAGE
 from annotation.models import TaskKind
 from annotation.setup import queries
-from annotation.setup.forms.base import Document, StepForm, default_wording, languages, tasks_of
-from annotation.studies.study_file.default_wordings import usual_wording
-from annotation.studies.study_file.reading import LANGUAGE
+from annotation.setup.forms.base import Document, StepForm, default_wording_of, languages, tasks_by_kind
+from annotation.studies.study_file.default_wordings import translated_wording
 
-_PLACES = re.compile(r"(\[attr\]|\[id\])")
+_PLACEHOLDERS = re.compile(r"(\[attr\]|\[id\])")
 
 
 def previews(document: Document, form: StepForm) -> list[dict[str, Any]]:
-    """For each task: its fields, and what an annotator sees, with the words that are in the form now."""
+    """For each task: its fields, and previews with the current values of the form."""
     found = []
-    for kind, task in tasks_of(document).items():
+    for kind, task in tasks_by_kind(document).items():
         sample = queries.sample(task, document=document)
         own = str(form[f"{kind}_wording"].value() or "").strip()
-        english = own or default_wording(task)
+        english = own or default_wording_of(task)
         shown = [_preview(kind, LANGUAGE, "English", english, sample, own=bool(own))]
         for code, name in languages():
             own = str(form[f"{kind}_wording_{code}"].value() or "").strip()
-            wording = own or usual_wording(english, code)
+            wording = own or translated_wording(english, code)
             shown.append(_preview(kind, code, name, wording, sample, own=bool(own)))
         found.append(
             {
@@ -62,7 +62,7 @@ def _preview(
         "code": code,
         "name": name,
         "dir": "rtl" if _is_bidi(code) else "ltr",
-        "statement": [named.get(part, ("text", part)) for part in _PLACES.split(wording) if part],
+        "statement": [named.get(part, ("text", part)) for part in _PLACEHOLDERS.split(wording) if part],
         "note": note,
         "labels": labels,
         "options": sample.options,

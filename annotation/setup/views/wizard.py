@@ -1,5 +1,5 @@
-"""Setting a study up in the browser, page by page. The pages fill in a study file's content; making and
-opening the study is the same as from a file (setup/services.py, studies/services/studies.py)."""
+"""The setup pages of a study. They fill in the content of a study file; creating and opening the study works
+as it does from a file (setup/services.py, studies/services/studies.py)."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from annotation.models import Study
 from annotation.setup import queries, services
 from annotation.setup.forms.base import Document, NewStudyForm, StepForm, UploadForm
 from annotation.setup.forms.source import SourceForm
-from annotation.setup.views.checks import FORMS, STEPS, Pages, problem_of
+from annotation.setup.views.errors import FORMS, STEPS, WizardErrors, find_error
 from annotation.setup.views.previews import previews
-from annotation.studies.errors import StudyError
+from annotation.studies.errors import StudyError, StudyFileError
 from annotation.studies.services import feasibility
-from annotation.studies.study_file.reading import StudyFileError, read_study_text
+from annotation.studies.study_file.reading import read_study_text
 from annotation.studies.study_file.writing import study_toml
 
 
-def _most_bytes(user: User | AnonymousUser) -> int:
+def _max_upload_bytes(user: User | AnonymousUser) -> int:
     return services.LARGEST_BYTES if policies.may_create_studies(user) else 0
 
 
-@takes_files(_most_bytes)
+@takes_files(_max_upload_bytes)
 @login_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def setup(request: LoggedIn) -> HttpResponse:
-    """GET lists what is being set up; POST begins a study, from two words or from a file."""
+    """GET lists the studies being set up; POST starts one, from a title and name or from a file."""
     if not policies.may_create_studies(request.user):
         raise Http404
     posted = request.method == "POST"
     uploading = posted and "upload" in request.POST
     new = NewStudyForm(request.POST if posted and not uploading else None, label_suffix="")
     upload = UploadForm(request.POST if uploading else None, request.FILES or None, label_suffix="")
-    begun = _uploaded(request, upload) if uploading else _begun(request, new) if posted else None
-    if begun is not None:
-        name, document = begun
+    started = _uploaded_study(request, upload) if uploading else _new_study(request, new) if posted else None
+    if started is not None:
+        name, document = started
         try:
             services.save(user=request.user, name=name, document=document)
         except services.SetupRefused as refused:
@@ -72,7 +72,7 @@ def setup(request: LoggedIn) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
-    """One page of a study being set up. POST saves what was filled in, and continues with the next page."""
+    """One page of the wizard. POST saves it, and continues with the next page unless `stay` is sent."""
     if step not in STEPS:
         raise Http404
     document, study = _document(request, name)
@@ -80,23 +80,23 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
         return _open(request, name, document, study)
     form = _form(request, step, document)
     if request.method == "POST" and form.is_valid():
-        changed = form.applied()
-        pages = Pages(name, changed, form, may_name_leads=policies.is_admin(request.user))
-        problem = problem_of(step, changed)
+        changed = form.updated_document()
+        errors = WizardErrors(name, changed, form, may_name_leads=policies.is_admin(request.user))
+        problem = find_error(step, changed)
         if problem:
-            pages.show(problem)
+            errors.add_to_form(problem)
         else:
             try:
                 services.save(user=request.user, name=name, document=changed)
             except services.SetupRefused as refused:
-                pages.show(refused)
+                errors.add_to_form(refused)
             else:
                 messages.success(request, _("Saved. You can come back to every page."))
                 if "stay" in request.POST:
                     return redirect("setup_step", name=name, step=step)
                 following = list(STEPS)[list(STEPS).index(step) + 1]
                 return redirect("setup_step", name=name, step=following)
-    context = {"form": form, **_frame(name, step, document, study)}
+    context = {"form": form, **_wizard_context(name, step, document, study)}
     if step == "tasks":
         context["tasks"] = previews(document, form)
     return render(request, f"annotation/setup/{step}.html", context, status=422 if form.errors else 200)
@@ -106,10 +106,10 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
 @never_cache
 @require_safe
 def setup_file(request: LoggedIn, name: str) -> HttpResponse:
-    """The study file of what was filled in, as far as it goes."""
+    """Download the study file of the current entries, complete or not."""
     document, _study = _document(request, name)
     return HttpResponse(
-        services.toml({"name": name, **document}),
+        services.to_toml({"name": name, **document}),
         content_type="application/toml; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}.toml"'},
     )
@@ -118,7 +118,7 @@ def setup_file(request: LoggedIn, name: str) -> HttpResponse:
 @login_required
 @require_POST
 def setup_discard(request: LoggedIn, name: str) -> HttpResponse:
-    """Forget what was filled in; a draft that was made of it stays."""
+    """Discard the entries; a draft created from them is kept."""
     if not policies.may_create_studies(request.user) or name not in services.documents(user=request.user):
         raise Http404
     services.discard(user=request.user, name=name)
@@ -127,7 +127,7 @@ def setup_discard(request: LoggedIn, name: str) -> HttpResponse:
 
 
 def _document(request: LoggedIn, name: str) -> tuple[Document, Study | None]:
-    """What is known of a study being set up, and its draft if it was made; 404 if it is not theirs."""
+    """A study's document, and its draft if there is one; 404 if the user may not edit it."""
     if not policies.may_create_studies(request.user):
         raise Http404
     study = Study.objects.filter(name=name).first()
@@ -135,7 +135,7 @@ def _document(request: LoggedIn, name: str) -> tuple[Document, Study | None]:
         raise Http404
     document = services.documents(user=request.user).get(name)
     if document is None and study is not None:
-        document = services.document_of(study)
+        document = services.document_from_study(study)
     if document is None:
         raise Http404
     return document, study
@@ -148,8 +148,8 @@ def _form(request: LoggedIn, step: str, document: Document) -> StepForm:
     return FORMS[step](document, data)
 
 
-def _frame(name: str, step: str, document: Document, study: Study | None) -> dict[str, Any]:
-    """What every page of the wizard shows around its form."""
+def _wizard_context(name: str, step: str, document: Document, study: Study | None) -> dict[str, Any]:
+    """Template context that every page of the wizard needs."""
     return {
         "name": name,
         "step": step,
@@ -163,61 +163,60 @@ def _frame(name: str, step: str, document: Document, study: Study | None) -> dic
 
 
 def _open(request: LoggedIn, name: str, document: Document, study: Study | None) -> HttpResponse:
-    """The last page: whether the study is whole, whether it can be filled, and opening it."""
-    pages = Pages(name, document, may_name_leads=policies.is_admin(request.user))
+    """The last page: errors, whether the quotas can be filled, creating the draft and opening the study."""
+    errors = WizardErrors(name, document, may_name_leads=policies.is_admin(request.user))
     problem: dict[str, str] | None = None
     if request.method == "POST":
         opening = "open" in request.POST
         try:
-            made = services.make(
+            made = services.save_draft(
                 user=request.user,
                 name=name,
                 document=document,
-                may_name_leads=pages.may_name_leads,
+                may_name_leads=errors.may_name_leads,
                 opening=opening,
             )
         except StudyError as refused:
-            problem = pages.placed(refused)
+            problem = errors.for_page(refused)
         else:
             if opening:
                 messages.success(request, _("The study is open."))
                 return redirect("invitations", name=made.study.name)
-            messages.success(request, _("The draft is made. Annotators do not see it yet."))
+            messages.success(request, _("The draft has been created. Annotators cannot see it yet."))
             return redirect("setup_step", name=name, step="open")
     else:
-        whole = problem_of("", {"name": name, **document})
-        problem = pages.placed(whole) if whole else None
+        error = find_error("", {"name": name, **document})
+        problem = errors.for_page(error) if error else None
     context = {
         "problem": problem,
-        "toml": services.toml({"name": name, **document}),
+        "toml": services.to_toml({"name": name, **document}),
         "fill": feasibility.report(study=study) if study is not None else None,
-        **_frame(name, "open", document, study),
+        **_wizard_context(name, "open", document, study),
     }
     status = 422 if problem and request.method == "POST" else 200
     return render(request, "annotation/setup/open.html", context, status=status)
 
 
-def _begun(request: LoggedIn, form: NewStudyForm) -> tuple[str, Document] | None:
-    """A new study's name and first words; None, and the form says why, if they cannot be used."""
+def _new_study(request: LoggedIn, form: NewStudyForm) -> tuple[str, Document] | None:
+    """Name and document of a new study; None after adding an error to the form."""
     if not form.is_valid():
         return None
     name = form.cleaned_data["name"]
     if name in services.documents(user=request.user):
         form.add_error(
             "name",
-            _("You are setting up a study of that name already. Go on with it, or discard it first."),
+            _("You are already setting up a study with this name. Continue with it, or discard it first."),
         )
         return None
     if Study.objects.filter(name=name).exists():
-        form.add_error("name", _("There is a study of that name already. Choose another."))
+        form.add_error("name", _("A study with this name already exists. Choose another name."))
         return None
     return name, {"name": name, "title": form.cleaned_data["title"]}
 
 
-def _uploaded(request: LoggedIn, form: UploadForm) -> tuple[str, Document] | None:
-    """The document of an uploaded file; None, and the form says why, if it cannot be used. It takes the
-    place of what was filled in for a draft of the same name, so that a file can be downloaded, changed and
-    sent back."""
+def _uploaded_study(request: LoggedIn, form: UploadForm) -> tuple[str, Document] | None:
+    """Name and document of an uploaded file; None after adding an error to the form. The file replaces the
+    entries of a draft of the same name, so it can be downloaded, changed and uploaded again."""
     if not form.is_valid():
         return None
     file = form.cleaned_data["file"]
@@ -234,6 +233,6 @@ def _uploaded(request: LoggedIn, form: UploadForm) -> tuple[str, Document] | Non
         return None
     study = Study.objects.filter(name=read.name).first()
     if study is not None and not policies.may_set_up(request.user, study):
-        form.add_error("file", _("There is a study of that name already. Choose another."))
+        form.add_error("file", _("A study with this name already exists. Choose another name."))
         return None
     return read.name, tomllib.loads(study_toml(read))

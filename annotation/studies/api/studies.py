@@ -1,4 +1,4 @@
-"""Studies: what is studied, by whom, whether it is open, and whether it can be filled."""
+"""API of studies: details, and whether their quotas can be filled."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from annotation.studies.services import feasibility
 
 
 class FillRateSerializer(serializers.Serializer):
-    """The wanted answers of one stratum of a task."""
+    """Responses and target of one quota (stratum) of a task."""
 
     task = serializers.CharField(source="task.kind", help_text="Kind of the task.")
-    stratum = serializers.CharField(help_text="Whom they are reserved for.")
-    wanted = serializers.IntegerField(help_text="Answers wanted.")
-    filled = serializers.IntegerField(help_text="Answers there are.")
-    leased = serializers.IntegerField(help_text="In the hands of annotators now.")
-    open = serializers.IntegerField(help_text="Neither.")
-    people = serializers.IntegerField(help_text="How many of those enrolled match the stratum.")
+    stratum = serializers.CharField(help_text="Whom the answers are reserved for.")
+    wanted = serializers.IntegerField(help_text="Target number of answers.")
+    filled = serializers.IntegerField(help_text="Answers given.")
+    leased = serializers.IntegerField(help_text="Answers in progress.")
+    open = serializers.IntegerField(help_text="Answers neither given nor in progress.")
+    people = serializers.IntegerField(help_text="Number of enrolled people who match the stratum.")
 
 
 class FeasibilitySerializer(serializers.Serializer):
-    """Whether those who are enrolled can fill a study."""
+    """Whether the enrolled people can fill the quotas of a study."""
 
-    people = serializers.IntegerField(help_text="Who is enrolled and may answer.")
-    feasible = serializers.BooleanField(help_text="Whether every unit can be filled by them.")
+    people = serializers.IntegerField(help_text="Number of people who are enrolled and may answer.")
+    feasible = serializers.BooleanField(help_text="Whether they can fill every unit.")
     shortages = serializers.ListField(
-        child=serializers.CharField(), help_text="What cannot be filled, in words."
+        child=serializers.CharField(), help_text="Messages about quotas that cannot be filled."
     )
     warnings = serializers.ListField(
-        child=serializers.CharField(), help_text="What runs out, such as gold items, in words."
+        child=serializers.CharField(), help_text="Other messages, e.g. about too few gold items."
     )
-    rates = FillRateSerializer(many=True, help_text="By task and stratum.")
+    rates = FillRateSerializer(many=True, help_text="One entry per task and stratum.")
 
 
 class OneStudy(Resource):
@@ -48,7 +48,7 @@ class OneStudy(Resource):
 
 
 class Feasibility(Resource):
-    """How far each stratum is filled, and whether who is enrolled can fill the rest."""
+    """How far each quota is filled, and whether the enrolled people can fill the rest."""
 
     @extend_schema(operation_id="studies_feasibility", responses=FeasibilitySerializer, tags=["studies"])
     def get(self, request: Request, name: str) -> Response:

@@ -1,4 +1,4 @@
-"""What is asked in a study: tasks, and the units that annotators see at once."""
+"""API of tasks and of units, the items that annotators see."""
 
 from __future__ import annotations
 
@@ -18,44 +18,46 @@ from annotation.studies.queries import units
 
 
 class TaskSerializer(serializers.Serializer):
-    """One kind of judgement asked in a study."""
+    """One kind of judgement in a study."""
 
     id = serializers.IntegerField()
     kind = serializers.ChoiceField(choices=TaskKind.choices, help_text="What is judged.")
     version = serializers.IntegerField()
     wording = serializers.CharField(
-        help_text="The statement or question, with [attr] and [id] where they belong."
+        help_text="The statement or question, with the placeholders [attr] and [id]."
     )
-    instructions = serializers.CharField(help_text="What annotators read before they judge.")
-    overlap = serializers.IntegerField(help_text="Answers wanted of each unit.")
+    instructions = serializers.CharField(help_text="Shown to annotators before they judge.")
+    overlap = serializers.IntegerField(help_text="Target number of answers per unit.")
     strata = serializers.ListField(
-        child=serializers.CharField(), help_text="Whom each of these is reserved for."
+        child=serializers.CharField(), help_text="Whom each of these answers is reserved for."
     )
     page_size = serializers.IntegerField(
-        help_text="Options on a page of an image, none of the above included."
+        help_text="Options per page of an image, including none of the above."
     )
     image_set = serializers.CharField(
         source="image_set.name", allow_null=True, default=None, help_text="The set whose images it shows."
     )
-    seed = serializers.IntegerField(help_text="Seed of the draw of its units.")
+    seed = serializers.IntegerField(help_text="Seed of the random draw of its units.")
     frozen_at = serializers.DateTimeField(
-        allow_null=True, help_text="Since when what people are asked does not change."
+        allow_null=True, help_text="When the task was frozen: since then its questions have not changed."
     )
 
 
 class OptionSerializer(serializers.Serializer):
-    """What can be judged on a unit."""
+    """An option that is judged on a unit."""
 
     id = serializers.IntegerField()
     attribute = serializers.CharField(
         source="attribute.text", allow_null=True, default=None, help_text="null: none of the above."
     )
-    role = serializers.ChoiceField(choices=OptionRole.choices, help_text="Why it is there.")
-    position = serializers.IntegerField(help_text="Its canonical place, from 1.")
+    role = serializers.ChoiceField(
+        choices=OptionRole.choices, help_text="Its role: stereotypical, random and so on."
+    )
+    position = serializers.IntegerField(help_text="Its canonical position, from 1.")
 
 
 class UnitSerializer(serializers.Serializer):
-    """What an annotator sees at once, and how far it is answered."""
+    """A unit, and how many of its answers are given."""
 
     id = serializers.IntegerField(source="unit.pk")
     task = serializers.CharField(source="unit.task.kind", help_text="Kind of its task.")
@@ -65,13 +67,15 @@ class UnitSerializer(serializers.Serializer):
     )
     stimulus = serializers.CharField(help_text="The attribute, identity: attribute, or the image.")
     image = serializers.IntegerField(
-        source="unit.image_id", allow_null=True, help_text="Number of the image, if it is one."
+        source="unit.image_id", allow_null=True, help_text="ID of the image, if the unit shows one."
     )
     page = serializers.IntegerField(source="unit.page", help_text="Page of options of an image, from 1.")
     options = OptionSerializer(many=True)
-    wanted = serializers.IntegerField(help_text="Answers wanted; none of checks, which everybody meets.")
-    filled = serializers.IntegerField(help_text="Answers there are.")
-    leased = serializers.IntegerField(help_text="In the hands of annotators now.")
+    wanted = serializers.IntegerField(
+        help_text="Target number of answers; 0 for check items, which everybody sees."
+    )
+    filled = serializers.IntegerField(help_text="Answers given.")
+    leased = serializers.IntegerField(help_text="Answers in progress.")
 
 
 TasksQuery = listing("Tasks", orders={"kind": "kind", "id": "pk"}, default="kind")
@@ -83,7 +87,7 @@ UnitsQuery = listing(
         choices=TaskKind.choices, required=False, help_text="Only units of tasks of this kind."
     ),
     purpose=serializers.ChoiceField(
-        choices=Purpose.choices, required=False, help_text="Only units that are asked for this."
+        choices=Purpose.choices, required=False, help_text="Only units with this purpose."
     ),
 )
 
@@ -110,7 +114,7 @@ class OneTask(Resource):
 
 
 class Units(Resource):
-    """The units of a study, checks and training among them."""
+    """The units of a study, including check and training items."""
 
     @extend_schema(
         operation_id="units_list", parameters=[UnitsQuery], responses=page_of(UnitSerializer), tags=["tasks"]
@@ -123,7 +127,7 @@ class Units(Resource):
             rows = rows.filter(task__kind=query["task"])
         if "purpose" in query:
             rows = rows.filter(purpose=query["purpose"])
-        return page(request, rows, query=query, kind=UnitsQuery, row=UnitSerializer, shown=_shown)
+        return page(request, rows, query=query, kind=UnitsQuery, row=UnitSerializer, shown=_with_options)
 
 
 class OneUnit(Resource):
@@ -132,8 +136,8 @@ class OneUnit(Resource):
     @extend_schema(operation_id="units_read", responses=UnitSerializer, tags=["tasks"])
     def get(self, request: Request, name: str, number: int) -> Response:
         unit = get_object_or_404(Unit, task__study=led_study(request, name), pk=number)
-        return Response(UnitSerializer(_shown([unit])[0]).data)
+        return Response(UnitSerializer(_with_options([unit])[0]).data)
 
 
-def _shown(found: Sequence[Unit]) -> list[units.UnitRow]:
+def _with_options(found: Sequence[Unit]) -> list[units.UnitRow]:
     return units.rows(units=[unit.pk for unit in found])

@@ -1,7 +1,6 @@
-"""How far a study's slots are filled, by stratum, and who there is to fill the rest (DESIGN §4).
+"""How far the slots of a study are filled, by stratum, and how many people could fill the rest (DESIGN §4).
 
-Nothing here writes. The counts read every slot of a study once, so they are for a lead's page and for
-reports, not for the pages of annotators.
+The counts read every slot of a study, so use them on a lead's pages and in reports, not on annotators' pages.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from annotation.models import (
     Unit,
 )
 
-# Who is enrolled but gives no answers any more
-_GONE = (EnrolmentStatus.BLOCKED, EnrolmentStatus.SCREENED_OUT, EnrolmentStatus.WITHDRAWN)
+# Enrolled people who give no more answers
+_INACTIVE = (EnrolmentStatus.BLOCKED, EnrolmentStatus.SCREENED_OUT, EnrolmentStatus.WITHDRAWN)
 
 
 @dataclass(frozen=True)
 class FillRate:
-    """The slots of one stratum of a task. `people`: how many of those enrolled match it."""
+    """Counts of the slots of one stratum of a task. `people`: number of enrolled people who match it."""
 
     task: Task
     stratum: str
@@ -44,10 +43,10 @@ class FillRate:
         return self.wanted - self.filled - self.leased
 
 
-def profiles_of_enrolled(*, study: Study) -> list[dict[str, str]]:
-    """The profiles of all who may answer in a study, in no particular order, an empty one for those who
-    said nothing."""
-    enrolled = Enrolment.objects.filter(study=study).exclude(status__in=_GONE)
+def enrolled_profiles(*, study: Study) -> list[dict[str, str]]:
+    """The profiles of all people who may answer in a study, in no particular order. Empty for people who
+    filled in nothing."""
+    enrolled = Enrolment.objects.filter(study=study).exclude(status__in=_INACTIVE)
     profiles: dict[int, dict[str, str]] = {pk: {} for pk in enrolled.values_list("annotator", flat=True)}
     answers = ProfileAnswer.objects.filter(annotator__in=enrolled.values("annotator"))
     for annotator, field, value in answers.values_list("annotator", "field", "value"):
@@ -57,7 +56,7 @@ def profiles_of_enrolled(*, study: Study) -> list[dict[str, str]]:
 
 def fill_rates(*, study: Study) -> list[FillRate]:
     """One row for each task and stratum, in the order of the tasks."""
-    people = profiles_of_enrolled(study=study)
+    people = enrolled_profiles(study=study)
     tasks = {task.pk: task for task in study.tasks.order_by("pk")}
     counts = (
         Slot.objects.filter(study=study)
@@ -83,15 +82,15 @@ def fill_rates(*, study: Study) -> list[FillRate]:
 
 
 def unit_strata(*, task: Task) -> list[tuple[str, ...]]:
-    """The different sets of strata that the units of a task have: one, unless they depend on the region
-    of a unit's identity group."""
+    """The distinct sets of strata of the units of a task: one, unless strata depend on the region of a unit's
+    identity group."""
     if not any(strata.by_group(text) for text in task.strata):
         return [tuple(task.strata)]
     return [texts for texts, _number in units_by_strata(task=task)]
 
 
 def units_by_strata(*, task: Task) -> list[tuple[tuple[str, ...], int]]:
-    """Each set of strata that units of a task have, and how many units have it."""
+    """Each distinct set of strata of the units of a task, and its number of units."""
     units = Unit.objects.filter(task=task, purpose=Purpose.DATA).order_by()
     if not any(strata.by_group(text) for text in task.strata):
         return [(tuple(task.strata), units.count())]
@@ -105,6 +104,6 @@ def units_by_strata(*, task: Task) -> list[tuple[tuple[str, ...], int]]:
     ]
 
 
-def checks_to_mix_in(*, study: Study) -> int:
-    """How many gold items and attention checks a study has."""
+def count_check_items(*, study: Study) -> int:
+    """The number of gold items and attention checks of a study."""
     return Unit.objects.filter(task__study=study, purpose__in=[Purpose.GOLD, Purpose.ATTENTION]).count()

@@ -1,4 +1,4 @@
-"""What a lead reads of units: the stimulus, its options, how far it is answered. Nothing here writes."""
+"""Units with their options and progress, for leads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from annotation.models import Option, Slot, SlotState, Unit
 
 @dataclass(frozen=True)
 class UnitRow:
-    """A unit with its options; `wanted` of its slots are there, `filled` and `leased` of them are so."""
+    """A unit with its options and the number of its slots: all (`wanted`), `filled` and `leased`."""
 
     unit: Unit
     options: tuple[Option, ...]
@@ -23,7 +23,7 @@ class UnitRow:
 
     @property
     def stimulus(self) -> str:
-        """What is judged, in words."""
+        """What is judged, as text."""
         if self.unit.image is not None:
             return str(self.unit.image)
         if self.unit.association is not None:
@@ -32,7 +32,7 @@ class UnitRow:
 
 
 def rows(*, units: Sequence[int]) -> list[UnitRow]:
-    """The units with these numbers, in that order, in three queries however many they are."""
+    """The units with these primary keys, in that order, in three queries."""
     found = Unit.objects.select_related(
         "task", "attribute", "association__group", "association__attribute", "image__group"
     ).in_bulk(units)
@@ -54,6 +54,3 @@ def rows(*, units: Sequence[int]) -> list[UnitRow]:
         for pk in units
         if pk in found
     ]
-
-
-__all__ = ["UnitRow", "rows"]

@@ -1,4 +1,4 @@
-"""Whether the quotas of a study can be filled by who is enrolled: shown before it opens (DESIGN §4)."""
+"""Whether the enrolled people can fill the quotas of a study; shown before it opens (DESIGN §4)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from annotation.studies.queries.fill import FillRate
 
 @dataclass(frozen=True)
 class Report:
-    """`rates`: the slots of each stratum and who matches it. `people`: how many are enrolled. `shortages`:
-    what cannot be filled, in words; empty if every unit can be. `warnings`: what else will not be as the
-    study asks for."""
+    """`people`: number enrolled. `rates`: the slots of each stratum, and how many people match it.
+    `shortages`: translated messages about quotas that cannot be filled; empty if all can. `warnings`: other
+    messages, such as too few gold items."""
 
     people: int
     rates: tuple[FillRate, ...]
@@ -31,14 +31,14 @@ class Report:
 
 
 def report(*, study: Study) -> Report:
-    """Compare what the units of `study` want with who is enrolled and not blocked, withdrawn or screened
-    out. Everybody can answer every unit once, so units do not compete with each other: the study can be
-    filled if one unit of each kind can."""
-    profiles = fill.profiles_of_enrolled(study=study)
+    """Compare the quotas of `study` with the people who are enrolled and not blocked, withdrawn or screened
+    out. Everybody can answer every unit once, so units do not compete: the study can be filled if one unit
+    of each kind can."""
+    profiles = fill.enrolled_profiles(study=study)
     shortages: dict[str, None] = {}
     for task in study.tasks.order_by("pk"):
-        for wanted in fill.unit_strata(task=task):
-            shortages.update(dict.fromkeys(_shortages(wanted, profiles)))
+        for strata in fill.unit_strata(task=task):
+            shortages.update(dict.fromkeys(_shortages(strata, profiles)))
     return Report(
         people=len(profiles),
         rates=tuple(fill.fill_rates(study=study)),
@@ -48,39 +48,40 @@ def report(*, study: Study) -> Report:
 
 
 def _too_few_checks(study: Study) -> list[str]:
-    """Whether gold items and attention checks run out for somebody: each is met once (services/items.py).
+    """A warning if somebody may run out of gold items and attention checks, since each is shown only once.
 
-    A cap of items in a session changes nothing here, since people can come back for another.
+    A session's maximum of items is ignored, because people can come back for another session.
     """
     if not study.gold_rate:
         return []
     units = [each for task in study.tasks.all() for each in fill.units_by_strata(task=task)]
-    items = matching.most_for_one(units)
-    needed, there = int(items * study.gold_rate), fill.checks_to_mix_in(study=study)
-    if there >= needed:
+    items = matching.most_units_for_one_person(units)
+    needed, available = int(items * study.gold_rate), fill.count_check_items(study=study)
+    if available >= needed:
         return []
     return [
         gettext(
-            "Gold items and attention checks run out. Nobody meets one twice, and of %(rate)s mixed in for "
-            "each hundred items, whoever answers the most that one person can be given (%(items)d) needs "
-            "%(needed)d. There are %(there)d: add %(missing)d, or lower the rate."
+            "There are too few gold items and attention checks, because nobody sees one "
+            "twice. At %(rate)s per hundred items, a person who answers as many items as "
+            "possible (%(items)d) needs %(needed)d. There are %(there)d: add %(missing)d, "
+            "or lower the rate."
         )
         % {
             "rate": f"{study.gold_rate * 100:.4g}",
             "items": items,
             "needed": needed,
-            "there": there,
-            "missing": needed - there,
+            "there": available,
+            "missing": needed - available,
         }
     ]
 
 
-def _shortages(wanted: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> list[str]:
-    candidates = matching.people_for(wanted, profiles)
+def _shortages(strata: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> list[str]:
+    candidates = matching.matching_people(strata, profiles)
     filled = matching.match(candidates)
     if None not in filled:
         return []
-    people = {text: len(each) for text, each in zip(wanted, candidates, strict=True)}
+    people = {text: len(each) for text, each in zip(strata, candidates, strict=True)}
     lacking = [
         ngettext(
             "a unit needs %(number)d annotator of '%(stratum)s'; %(people)d enrolled",
@@ -88,7 +89,7 @@ def _shortages(wanted: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> 
             number,
         )
         % {"number": number, "stratum": text, "people": people[text]}
-        for text, number in Counter(wanted).items()
+        for text, number in Counter(strata).items()
         if people[text] < number
     ]
     return lacking or [
@@ -96,5 +97,5 @@ def _shortages(wanted: Sequence[str], profiles: Sequence[Mapping[str, str]]) -> 
             "a unit needs %(number)d different annotators for %(strata)s; those enrolled can fill "
             "%(filled)d, because the same people match several of these"
         )
-        % {"number": len(wanted), "strata": ", ".join(wanted), "filled": len(wanted) - filled.count(None)}
+        % {"number": len(strata), "strata": ", ".join(strata), "filled": len(strata) - filled.count(None)}
     ]

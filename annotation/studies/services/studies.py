@@ -1,9 +1,9 @@
-"""Studies: made from a file, opened, paused and closed.
+"""Creating a study from a file, and opening, pausing and closing it.
 
     draft -> open <-> paused -> closed        (and open -> closed)
 
-A change of status is one conditional UPDATE whose row count is the answer. Opening freezes the tasks:
-from then on, what people were asked does not change (DESIGN §3).
+A change of status is one conditional UPDATE, whose row count says whether it happened. Opening freezes the
+tasks: from then on, the questions do not change (DESIGN §3).
 """
 
 from __future__ import annotations
@@ -32,38 +32,38 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.studies.errors import Place, gettext_noop
+from annotation.studies.errors import KeyPath, StudyRefused, gettext_noop
 from annotation.studies.services.study_plan import (
-    MADE,
+    MADE_FROM_FILE,
     consent_fields,
     differences,
-    draws,
+    draw_recipes,
     plan_task,
     study_fields,
     task_fields,
 )
 from annotation.studies.study_file.reading import StudyFile
-from annotation.studies.units.depiction import Rule
-from annotation.studies.units.planned import StudyRefused, found, source_named
-from annotation.studies.units.write import make_units, remove_units
+from annotation.studies.units.depiction import StereotypeRule
+from annotation.studies.units.planned import get_source, rows_named
+from annotation.studies.units.write import create_units, delete_units
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 logger = logging.getLogger(__name__)
 
-MOVES: dict[str, frozenset[str]] = {
+TRANSITIONS: dict[str, frozenset[str]] = {
     StudyStatus.OPEN: frozenset({StudyStatus.DRAFT, StudyStatus.PAUSED}),
     StudyStatus.PAUSED: frozenset({StudyStatus.OPEN}),
     StudyStatus.CLOSED: frozenset({StudyStatus.OPEN, StudyStatus.PAUSED}),
 }
-"""New status -> the statuses it can be reached from."""
+"""New status -> the statuses that can change to it."""
 
 
 @dataclass(frozen=True)
-class Made:
-    """What `from_file` did. `outcome`: *made*, *remade* (a draft, from a changed file), *unchanged*.
-    `notes`: what whoever asked should know of the draw."""
+class AppliedFile:
+    """Result of `apply_file`. `outcome`: *made*, *remade* (a draft, from a changed file) or *unchanged*.
+    `units`, `slots`: how many the study has. `notes`: remarks about the draw."""
 
     study: Study
     outcome: str
@@ -72,49 +72,51 @@ class Made:
     notes: tuple[str, ...] = ()
 
 
-def from_file(*, file: StudyFile, by: str, progress: Callable[[int], None] = lambda made: None) -> Made:
-    """Make the study that `file` describes, as a draft; the same file again changes nothing.
+def apply_file(
+    *, file: StudyFile, by: str, progress: Callable[[int], None] = lambda made: None
+) -> AppliedFile:
+    """Create the study of `file` as a draft, or update its draft; the same file again changes nothing.
 
-    A draft follows its file. A study that has been open is never changed: people have answered what it
-    asked. Raises StudyRefused naming the key of the file and the cure.
+    A study that has been open is never changed, because people have answered its questions. `progress` is
+    called with the number of units written. Raises StudyRefused with the key of the file and what to do.
     """
     with transaction.atomic():
-        leads = found(
+        leads = rows_named(
             get_user_model().objects.filter(username__in=file.leads), "username", file.leads, "leads"
         )
         source = (
-            source_named(file.stereotype_source, key="stereotypes.source") if file.stereotype_source else None
+            get_source(file.stereotype_source, key="stereotypes.source") if file.stereotype_source else None
         )
-        rule = Rule(source=source, pool=file.stereotype_pool, threshold=file.stereotype_threshold)
+        rule = StereotypeRule(source=source, pool=file.stereotype_pool, threshold=file.stereotype_threshold)
         planned = [
             plan_task(task, number=number, file=file, rule=rule) for number, task in enumerate(file.tasks, 1)
         ]
         notes = tuple(note for each in planned for note in each.plan.notes)
         fields = {**study_fields(file), "stereotype_source": source}
-        # Two at once: whoever comes second waits here for the row of the first, and then compares.
+        # Of two calls at once, the second waits here for the row of the first, and then compares.
         study, created = Study.objects.get_or_create(name=file.name, defaults=fields)
         outcome = "made"
         if not created:
             study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
             differing = differences(study, file=file, planned=planned)
             if not differing:
-                return _counted(study, outcome="unchanged", notes=notes)
+                return _result(study, outcome="unchanged", notes=notes)
             if study.status != StudyStatus.DRAFT:
-                cure = (
-                    "What people were asked cannot change: undo the change, or give the file another name to "
-                    "make a new study."
+                fix = (
+                    "Its questions cannot change. Undo the change, or give the file another name to create a "
+                    "new study."
                 )
                 if all(key.startswith("consent") for key in differing):
-                    cure = "The command `consent` publishes it as the next version."
+                    fix = "The command `consent` publishes it as the next version."
                 raise StudyRefused(
                     f"the study '{study.name}' is {study.status} already, and the file now differs in "
-                    f"{', '.join(differing)}. {cure}",
-                    on_page=gettext_noop(
-                        "This study is no draft any more, and what people are asked cannot change."
+                    f"{', '.join(differing)}. {fix}",
+                    page_message=gettext_noop(
+                        "This study is no longer a draft, so its questions cannot change."
                     ),
                 )
             for task in study.tasks.all():
-                remove_units(task=task)
+                delete_units(task=task)
             study.tasks.all().delete()
             study.consent_texts.all().delete()
             study, _ = Study.objects.update_or_create(name=file.name, defaults=fields)
@@ -124,16 +126,18 @@ def from_file(*, file: StudyFile, by: str, progress: Callable[[int], None] = lam
             ConsentText.objects.create(study=study, version=1, language=language, **texts)
         for each in planned:
             task = Task.objects.create(study=study, kind=each.file.kind, **task_fields(each))
-            make_units(task=task, planned=each.plan.units(), progress=progress)
-        AuditEvent.objects.create(what=MADE, study=study, details={"by": by, "draws": draws(file)})
+            create_units(task=task, planned=each.plan.units(), progress=progress)
+        AuditEvent.objects.create(
+            what=MADE_FROM_FILE, study=study, details={"by": by, "draws": draw_recipes(file)}
+        )
         logger.info("study %s %s from a file by %s", study.name, outcome, by)
-        return _counted(study, outcome=outcome, notes=notes)
+        return _result(study, outcome=outcome, notes=notes)
 
 
 def change_status(*, study: Study, to: str, by: str) -> bool:
-    """Move a study to another status; False if it has that status already.
+    """Change the status of a study; False if it has that status already.
 
-    Raises StudyRefused if the move is not allowed, or if the study lacks what annotators need.
+    Raises StudyRefused if the change is not allowed, or if the study is not ready to open.
     """
     now = timezone.now()
     changes: dict[str, object] = {"status": to}
@@ -141,13 +145,13 @@ def change_status(*, study: Study, to: str, by: str) -> bool:
         changes["closed_at"] = now
     with transaction.atomic():
         if to == StudyStatus.OPEN:
-            _check_answerable(study)
+            _check_ready_to_open(study)
             Study.objects.filter(pk=study.pk, opened_at__isnull=True).update(opened_at=now)
             study.tasks.filter(frozen_at__isnull=True).update(frozen_at=now)
-        moved = Study.objects.filter(pk=study.pk, status__in=MOVES[to]).update(**changes)
+        moved = Study.objects.filter(pk=study.pk, status__in=TRANSITIONS[to]).update(**changes)
         study.refresh_from_db()
         if not moved and study.status != to:
-            allowed = sorted(status for status, origins in MOVES.items() if study.status in origins)
+            allowed = sorted(status for status, origins in TRANSITIONS.items() if study.status in origins)
             raise StudyRefused(
                 _("The study '%(name)s' is %(status)s and cannot become %(wanted)s.")
                 % {"name": study.name, "status": study.status, "wanted": to}
@@ -155,7 +159,7 @@ def change_status(*, study: Study, to: str, by: str) -> bool:
                 + (
                     _("It can become: %(states)s.") % {"states": ", ".join(allowed)}
                     if allowed
-                    else _("A closed study stays closed.")
+                    else _("A closed study cannot be reopened.")
                 )
             )
         if moved:
@@ -165,11 +169,11 @@ def change_status(*, study: Study, to: str, by: str) -> bool:
     return bool(moved)
 
 
-def show_images(*, study: Study, image_set: ImageSet, by: User | None) -> bool:
-    """Let the depiction task of a draft show `image_set`, where it shows none yet; False if it shows it
-    already. Its units are made from the study's file, once the images are there.
+def attach_image_set(*, study: Study, image_set: ImageSet, by: User | None) -> bool:
+    """Let the depiction task of a draft use `image_set`; False if it uses it already. Its units are created
+    from the study's file, once the images exist.
 
-    Raises StudyRefused if the study is no draft any more, or its task shows another set.
+    Raises StudyRefused if the study is no longer a draft, or its task uses another set.
     """
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
@@ -177,16 +181,16 @@ def show_images(*, study: Study, image_set: ImageSet, by: User | None) -> bool:
         if task is not None and task.image_set == image_set:
             return False
         if task is None or task.image_set is not None or study.status != StudyStatus.DRAFT:
-            lacks = (
+            problem = (
                 "does not ask what images depict"
                 if task is None
                 else f"shows '{task.image_set.name}'"
                 if task.image_set
-                else f"is {study.status}, and what people are asked cannot change"
+                else f"is {study.status}, and its questions cannot change"
             )
             raise StudyRefused(
-                f"the study '{study.name}' {lacks}, so it cannot show '{image_set.name}'. Write the set into "
-                "a study file, and make a study of it."
+                f"the study '{study.name}' {problem}, so it cannot show '{image_set.name}'. Name the set in "
+                "a study file, and create a study from it."
             )
         Task.objects.filter(pk=task.pk).update(image_set=image_set)
         AuditEvent.objects.create(
@@ -196,39 +200,41 @@ def show_images(*, study: Study, image_set: ImageSet, by: User | None) -> bool:
 
 
 def unknown_strata_values(file: StudyFile, *, offered: Mapping[str, Iterable[str]]) -> list[str]:
-    """Strata that ask for something the profile page does not offer: they are hardly ever filled."""
-    odd = []
+    """Strata with values that the profile page does not offer; hardly anybody matches them."""
+    unknown = []
     for text in sorted({text for task in file.tasks for text in task.strata}):
         for clause in strata.parse(text, unresolved=True).clauses:
             known = {value.lower() for value in offered.get(clause.field, ())}
             wanted = clause.values - {"male", "female"}
             if known and not clause.negated and not wanted <= known:
-                odd.append(text)
-    return odd
+                unknown.append(text)
+    return unknown
 
 
-def _check_answerable(study: Study) -> None:
+def _check_ready_to_open(study: Study) -> None:
     if not study.tasks.exists() or study.tasks.filter(units__isnull=True).exists():
         raise StudyRefused(
-            f"the study '{study.name}' has nothing to answer. Make it with open_study FILE.toml.",
-            on_page=gettext_noop("There is nothing to answer yet. Choose what is judged on %(tasks)s."),
-            tasks=Place("tasks"),
+            f"the study '{study.name}' has nothing to answer. Create it with open_study FILE.toml.",
+            page_message=gettext_noop(
+                "There is nothing to annotate yet. Choose what is judged on %(tasks)s."
+            ),
+            tasks=KeyPath("tasks"),
         )
     if not study.consent_texts.exists():
         raise StudyRefused(
             f"the study '{study.name}' has no consent text. Add one before opening it.",
-            on_page=gettext_noop("Add %(it)s."),
-            it=Place("consent.text"),
+            page_message=gettext_noop("Add %(it)s."),
+            it=KeyPath("consent.text"),
         )
     checks = Unit.objects.filter(task__study=study)
     if study.training_pass is not None and not checks.filter(purpose=Purpose.TRAINING).exists():
         raise StudyRefused(
-            f"the study '{study.name}' asks for a share of training items to be right, but has none. "
+            f"the study '{study.name}' has a pass mark for training items, but no training items. "
             "Add some, or leave training_pass out.",
-            on_page=gettext_noop(
-                "Training items are asked for, but no task has any. Add some, or leave %(share)s empty."
+            page_message=gettext_noop(
+                "Training items are required, but no task has any. Add some, or leave %(share)s empty."
             ),
-            share=Place("quality.training_pass"),
+            share=KeyPath("quality.training_pass"),
         )
     absent = Image.objects.filter(units__task__study=study, file="").distinct()
     if first := absent.order_by("group__name", "index").first():
@@ -236,28 +242,17 @@ def _check_answerable(study: Study) -> None:
         raise StudyRefused(
             f"the study '{study.name}' cannot show its images: %(number)s of them have no file, the first is "
             "%(first)s. Add the files to the image set '%(set)s' before opening it.",
-            on_page=gettext_noop(
+            page_message=gettext_noop(
                 "%(number)s of the images chosen in %(field)s have no file, the first is %(first)s. Add the "
                 "files to '%(set)s'."
             ),
             number=absent.count(),
             first=first,
             set=first.image_set.name,
-            field=Place(f"tasks[{kinds.index(TaskKind.DEPICTION) + 1}].image_set"),
+            field=KeyPath(f"tasks[{kinds.index(TaskKind.DEPICTION) + 1}].image_set"),
         )
 
 
-def _counted(study: Study, *, outcome: str, notes: tuple[str, ...]) -> Made:
+def _result(study: Study, *, outcome: str, notes: tuple[str, ...]) -> AppliedFile:
     units = Unit.objects.filter(task__study=study).count()
-    return Made(study=study, outcome=outcome, units=units, slots=study.slots.count(), notes=notes)
-
-
-__all__ = [
-    "MOVES",
-    "Made",
-    "StudyRefused",
-    "change_status",
-    "from_file",
-    "show_images",
-    "unknown_strata_values",
-]
+    return AppliedFile(study=study, outcome=outcome, units=units, slots=study.slots.count(), notes=notes)

@@ -1,7 +1,7 @@
-"""Studies as files again: a study in, a `StudyFile` out (docs/studies.md).
+"""Exporting a study as a study file (docs/studies.md).
 
-What was drawn is listed instead of its recipe: a source may have changed since, and the file is to say what
-people are shown. A study made from the file shows the same, in the same order.
+The file lists what was drawn instead of the recipe of the draw, because a source may have changed since. A
+study created from the file shows the same, in the same order.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from django.db.models import QuerySet
 
 from annotation.core import scales
+from annotation.core.translation import LANGUAGE
 from annotation.models import (
     Association,
     Image,
@@ -23,27 +24,21 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.studies.services.study_plan import MADE, current_consent, differences, plan_task
-from annotation.studies.study_file.reading import (
-    LANGUAGE,
-    Associations,
-    CheckItem,
-    Example,
-    Question,
-    Shown,
-    StudyFile,
-    StudyFileError,
-    TaskFile,
-    read_study_text,
-)
+from annotation.studies.errors import StudyFileError, StudyRefused
+from annotation.studies.services.study_plan import MADE_FROM_FILE, current_consent, differences, plan_task
+from annotation.studies.study_file.checks import CheckItem
+from annotation.studies.study_file.reading import StudyFile, read_study_text
+from annotation.studies.study_file.stimuli import Associations, ShownAttributes
+from annotation.studies.study_file.tasks import Example, TaskFile
+from annotation.studies.study_file.texts import Question
 from annotation.studies.study_file.writing import study_toml
 from annotation.studies.units.compare import stored_units
-from annotation.studies.units.depiction import Rule
-from annotation.studies.units.planned import PlannedUnit, StudyRefused
+from annotation.studies.units.depiction import StereotypeRule
+from annotation.studies.units.planned import PlannedUnit
 
 
-def describe(*, study: Study) -> StudyFile:
-    """The study as a file would say it. Raises StudyRefused where a file cannot say it."""
+def to_study_file(*, study: Study) -> StudyFile:
+    """The study as a `StudyFile`. Raises StudyRefused if the format cannot express it."""
     consent = current_consent(study)
     own = consent.get(LANGUAGE)
     return StudyFile(
@@ -89,28 +84,28 @@ def describe(*, study: Study) -> StudyFile:
 
 
 def to_toml(*, study: Study) -> str:
-    """The text of the study's file, the recipe of each draw as a comment on top. Raises StudyRefused where
-    a file cannot say it."""
-    made = study.audit_events.filter(what=MADE).order_by("-pk").first()
+    """The text of the study's file, with the recipe of each draw as a comment on top. Raises StudyRefused if
+    the format cannot express the study."""
+    made = study.audit_events.filter(what=MADE_FROM_FILE).order_by("-pk").first()
     drawn = made.details["draws"] if made is not None else {}
     comments = [
         f"# {kind}: listed below as it was drawn by {json.dumps(recipe, ensure_ascii=True, sort_keys=True)}\n"
         for kind, recipe in sorted(drawn.items())
     ]
-    return "".join(comments) + study_toml(describe(study=study))
+    return "".join(comments) + study_toml(to_study_file(study=study))
 
 
-def misses(*, study: Study) -> list[str]:
-    """Where a study made from its own file would differ, in words; empty when it would be the same.
+def round_trip_problems(*, study: Study) -> list[str]:
+    """Messages about how a study created from its own file would differ; empty if it would be the same.
 
-    Something is missed where a study was not made by a file: a draft still lacks what a file must have,
-    and an imported study or a demonstration has an order of its own.
+    Only studies that were not created from a file differ: an incomplete draft lacks required keys, and an
+    imported study or a demonstration has an order of its own.
     """
     try:
         file = read_study_text(to_toml(study=study))
     except StudyFileError as error:
         return [f"the file cannot be used as it is: {error}"]
-    rule = Rule(
+    rule = StereotypeRule(
         source=study.stereotype_source,
         pool=study.stereotype_pool,
         threshold=study.stereotype_threshold,
@@ -122,7 +117,7 @@ def misses(*, study: Study) -> list[str]:
     except StudyRefused as error:
         return [f"the file cannot be used as it is: {error}"]
     return [
-        f"a study made from the file differs in {key}"
+        f"a study created from the file differs in {key}"
         for key in differences(study, file=file, planned=planned)
     ]
 
@@ -158,19 +153,19 @@ def _task(task: Task) -> TaskFile:
 def _associations(data: QuerySet[Unit]) -> Associations:
     if data.filter(association__isnull=True).exists():
         raise StudyRefused(
-            "a task of a file asks about attributes or about associations, and one here asks about both."
+            "a task in a file has either attributes or associations, and a task of this study has both."
         )
     fields = ("association__source__name", "association__group__name", "association__attribute__text")
     rows = sorted(data.order_by().values_list(*fields))
     sources = sorted({source for source, _, _ in rows})
     if len(sources) > 1:
         raise StudyRefused(
-            f"a file names one source of associations, and this study shows those of {', '.join(sources)}."
+            f"a file names one source of associations, and this study uses several: {', '.join(sources)}."
         )
     return Associations(source=sources[0], pairs=tuple((group, text) for _, group, text in rows))
 
 
-def _shown(task: Task) -> tuple[Shown, ...]:
+def _shown(task: Task) -> tuple[ShownAttributes, ...]:
     rows = (
         Option.objects.filter(unit__task=task, unit__purpose=Purpose.DATA, attribute__isnull=False)
         .order_by()
@@ -187,7 +182,7 @@ def _shown(task: Task) -> tuple[Shown, ...]:
                 f"study has some that are {', '.join(sorted(unknown))}."
             )
     return tuple(
-        Shown(
+        ShownAttributes(
             group=group,
             stereotypical=tuple(roles.get(OptionRole.STEREOTYPICAL, ())),
             random=tuple(roles.get(OptionRole.RANDOM, ())),
@@ -197,7 +192,7 @@ def _shown(task: Task) -> tuple[Shown, ...]:
 
 
 def _checks(task: Task) -> Iterator[CheckItem]:
-    units = list(stored_units(task=task, besides=Purpose.DATA))
+    units = list(stored_units(task=task, excluding=Purpose.DATA))
     associations = {
         row.pk: row
         for row in Association.objects.filter(

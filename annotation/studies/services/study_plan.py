@@ -1,30 +1,28 @@
-"""What a study file means in the database: the rows it asks for, and where a study differs from it."""
+"""From a study file to database rows: planned units, field values, and differences from an existing study."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from annotation.core import strata
+from annotation.core.translation import LANGUAGE
 from annotation.models import ConsentText, ProfileField, Region, Study, TaskKind
+from annotation.studies.errors import StudyRefused
 from annotation.studies.errors import gettext_noop as _
-from annotation.studies.study_file.reading import (
-    LANGUAGE,
-    FromSource,
-    PageDraw,
-    Question,
-    StudyFile,
-    TaskFile,
-)
+from annotation.studies.study_file.reading import StudyFile
+from annotation.studies.study_file.stimuli import PageDraw, SourceDraw
+from annotation.studies.study_file.tasks import TaskFile
+from annotation.studies.study_file.texts import Question
 from annotation.studies.units.associations import plan_associations
 from annotation.studies.units.attributes import plan_attributes
 from annotation.studies.units.checks import with_checks
-from annotation.studies.units.compare import has_units
-from annotation.studies.units.depiction import Rule, plan_pages
-from annotation.studies.units.planned import Plan, StudyRefused
+from annotation.studies.units.compare import units_match
+from annotation.studies.units.depiction import StereotypeRule, plan_pages
+from annotation.studies.units.planned import Plan
 
-MADE = "study made from a file"
-"""What the audit calls it; its details say by whom, and how the units were drawn."""
+MADE_FROM_FILE = "study made from a file"
+"""Name of the event in the audit log. Its details hold the account and how the units were drawn."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +31,8 @@ class PlannedTask:
     plan: Plan
 
 
-def plan_task(task: TaskFile, *, number: int, file: StudyFile, rule: Rule) -> PlannedTask:
-    """The units of one task; StudyRefused where the database lacks what the file names."""
+def plan_task(task: TaskFile, *, number: int, file: StudyFile, rule: StereotypeRule) -> PlannedTask:
+    """Plan the units of one task. Raises StudyRefused if the file names something that does not exist."""
     key = f"tasks[{number}]"
     _check_strata(task, file=file, key=key)
     if task.associations is not None:
@@ -60,7 +58,7 @@ def plan_task(task: TaskFile, *, number: int, file: StudyFile, rule: Rule) -> Pl
 
 
 def study_fields(file: StudyFile) -> dict[str, object]:
-    """The fields of `Study` that a file says; its source and leads are rows of their own."""
+    """Values for the fields of `Study`, except source and leads, which are rows of their own."""
     return {
         "title": file.title,
         "description": file.description,
@@ -85,24 +83,24 @@ def study_fields(file: StudyFile) -> dict[str, object]:
 
 
 def _question(question: Question) -> dict[str, object]:
-    said: dict[str, object] = {
+    values: dict[str, object] = {
         "field": question.field,
         "label": question.label,
         "choices": list(question.choices),
     }
-    if question.translations:  # a question that has none is as it was before there were any
-        said["translations"] = {language: dict(texts) for language, texts in question.translations.items()}
-    return said
+    if question.translations:  # left out if empty, as in questions stored before translations existed
+        values["translations"] = {language: dict(texts) for language, texts in question.translations.items()}
+    return values
 
 
 def consent_fields(file: StudyFile) -> dict[str, dict[str, str]]:
-    """Language -> text and content warning in it."""
+    """Language -> consent text and content warning."""
     own = {"text": file.consent, "content_warning": file.content_warning}
-    return {LANGUAGE: own, **{key: dict(said) for key, said in file.consent_translations.items()}}
+    return {LANGUAGE: own, **{key: dict(texts) for key, texts in file.consent_translations.items()}}
 
 
 def task_fields(planned: PlannedTask) -> dict[str, object]:
-    """The fields of `Task` that a file says."""
+    """Values for the fields of `Task`."""
     task = planned.file
     return {
         "wording": task.wording,
@@ -117,12 +115,12 @@ def task_fields(planned: PlannedTask) -> dict[str, object]:
     }
 
 
-def draws(file: StudyFile) -> dict[str, dict[str, object]]:
-    """Kind of task -> how what it shows was drawn; listed things are not drawn. For the record: the units
-    say what was drawn, but not from what (PROTOCOL §5: a recorded seed)."""
+def draw_recipes(file: StudyFile) -> dict[str, dict[str, object]]:
+    """Kind of task -> how its units were drawn; tasks whose units are listed are left out. Kept for the
+    record, since the units do not say what they were drawn from (PROTOCOL §5: a recorded seed)."""
     recipes: dict[str, dict[str, object]] = {}
     for task in file.tasks:
-        if isinstance(task.attributes, FromSource):
+        if isinstance(task.attributes, SourceDraw):
             recipe: dict[str, object] = asdict(task.attributes)
         elif task.associations is not None and not task.associations.pairs:
             recipe = asdict(task.associations)
@@ -140,26 +138,26 @@ def draws(file: StudyFile) -> dict[str, dict[str, object]]:
 
 
 def current_consent(study: Study) -> dict[str, ConsentText]:
-    """Language -> the text that people agree to now: its latest version."""
+    """Language -> the latest version of the consent text."""
     texts = list(study.consent_texts.order_by("version"))
     return {text.language: text for text in texts if text.version == texts[-1].version}
 
 
 def differences(study: Study, *, file: StudyFile, planned: Sequence[PlannedTask]) -> list[str]:
-    """Keys of the file that say something else than the database; empty if it is the same study."""
-    differing = [_KEYS.get(name, name) for name in _differing(study, study_fields(file))]
+    """Keys of the file whose values differ from the database; empty if it is the same study."""
+    differing = [_KEYS.get(name, name) for name in _differing_fields(study, study_fields(file))]
     if (study.stereotype_source.name if study.stereotype_source else None) != file.stereotype_source:
         differing.append("stereotypes.source")
     if set(study.leads.values_list("username", flat=True)) != set(file.leads):
         differing.append("leads")
-    differing += differing_consent(current_consent(study), consent_fields(file))
+    differing += consent_differences(current_consent(study), consent_fields(file))
     tasks = {task.kind: task for task in study.tasks.select_related("image_set")}
     if set(tasks) != {each.file.kind for each in planned}:
         return [*differing, "tasks"]
     for number, each in enumerate(planned, 1):
         task = tasks[each.file.kind]
-        differing += [f"tasks[{number}].{name}" for name in _differing(task, task_fields(each))]
-        if not has_units(task=task, plan=each.plan):
+        differing += [f"tasks[{number}].{name}" for name in _differing_fields(task, task_fields(each))]
+        if not units_match(task=task, plan=each.plan):
             differing.append(f"tasks[{number}].{_shown_key(each.file)}")
     return differing
 
@@ -178,22 +176,24 @@ _KEYS = {
     "session_cap": "care.session_cap",
     "support_text": "care.support_text",
 }
-"""Field of the study -> key of the file, where they are called differently."""
+"""Field of the study -> key of the file, where their names differ."""
 
 
-def _differing(row: object, fields: Mapping[str, object]) -> list[str]:
+def _differing_fields(row: object, fields: Mapping[str, object]) -> list[str]:
     return [name for name, value in fields.items() if getattr(row, name) != value]
 
 
-def differing_consent(there: Mapping[str, ConsentText], said: Mapping[str, Mapping[str, str]]) -> list[str]:
+def consent_differences(
+    current: Mapping[str, ConsentText], new: Mapping[str, Mapping[str, str]]
+) -> list[str]:
     differing = []
-    for language in sorted({*there, *said}):
+    for language in sorted({*current, *new}):
         where = "consent" if language == LANGUAGE else f"consent.{language}"
-        text = there.get(language)
+        text = current.get(language)
         differing += [
             f"{where}.{key}"
             for key in ("text", "content_warning")
-            if (getattr(text, key) if text else "") != said.get(language, {}).get(key, "")
+            if (getattr(text, key) if text else "") != new.get(language, {}).get(key, "")
         ]
     return differing
 
@@ -210,36 +210,41 @@ def _check_strata(task: TaskFile, *, file: StudyFile, key: str) -> None:
     doubled = sorted(own & set(ProfileField.values))
     if doubled:
         raise StudyRefused(
-            "'%(field)s' is a field of everybody's profile already. Give the question another.",
-            place=f"questions[{[each.field for each in file.questions].index(doubled[0]) + 1}].field",
-            on_page=_(
-                "'%(field)s' is asked in everybody's profile already. Give the question another short name."
+            "'%(field)s' is already a field of the profile. Give the question another field.",
+            key=f"questions[{[each.field for each in file.questions].index(doubled[0]) + 1}].field",
+            page_message=_(
+                "'%(field)s' is already a field of the profile. Give the question another short name."
             ),
             field=doubled[0],
         )
     names_group = task.associations is not None or task.pages is not None
-    for place, text in enumerate(task.strata, 1):
-        where = f"{key}.strata[{place}]"
-        if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.LONGEST:
-            raise StudyRefused(
-                f"'{text[:40]}...' is over {strata.LONGEST} characters, resolved.",
-                place=where,
-                on_page=_("'%(text)s…' is over 120 characters."),
-                text=text[:40],
-            )
-        try:
-            strata.parse(text, fields=[*ProfileField.values, *own], unresolved=names_group)
-        except ValueError as error:
-            fields = ", ".join([*ProfileField.values, *sorted(own)])
-            raise StudyRefused(
-                str(error),
-                place=where,
-                on_page=_("'%(text)s' needs identity groups, and this task names none.")
-                if strata.by_group(text) and not names_group
-                else _(
-                    "'%(text)s' is not understood. Write 'any', 'origin: Asia' or 'gender: not male', "
-                    "with one of: %(fields)s."
-                ),
-                text=text,
-                fields=fields,
-            ) from error
+    for position, text in enumerate(task.strata, 1):
+        check_stratum(text, questions=own, names_group=names_group, key=f"{key}.strata[{position}]")
+
+
+def check_stratum(text: str, *, questions: Iterable[str], names_group: bool, key: str = "") -> None:
+    """Raise StudyRefused if `text` is not a stratum. `questions`: fields of the study's own questions;
+    `names_group`: whether the task has identity groups."""
+    if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.LONGEST:
+        raise StudyRefused(
+            f"'{text[:40]}...' is over {strata.LONGEST} characters, resolved.",
+            key=key,
+            page_message=_("'%(text)s…' is longer than 120 characters."),
+            text=text[:40],
+        )
+    fields = [*ProfileField.values, *sorted(questions)]
+    try:
+        strata.parse(text, fields=fields, unresolved=names_group)
+    except ValueError as error:
+        raise StudyRefused(
+            str(error),
+            key=key,
+            page_message=_("'%(text)s' needs identity groups, but this task has none.")
+            if strata.by_group(text) and not names_group
+            else _(
+                "'%(text)s' is not a quota. Write 'any', 'origin: Asia' or 'gender: not male', "
+                "with one of: %(fields)s."
+            ),
+            text=text,
+            fields=", ".join(fields),
+        ) from error

@@ -1,1 +1,1 @@
-"""Study files: TOML in, a checked `StudyFile` out, and back (docs/studies.md). Pure: no Django."""
+"""Reading and writing study files in TOML (docs/studies.md). Pure: no Django."""

@@ -1,10 +1,10 @@
-"""The training items, gold items and attention checks of a task (docs/studies.md). Pure: no Django."""
+"""Training items, gold items and attention checks of a task (docs/studies.md). Pure: no Django."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from annotation.studies.errors import Place
+from annotation.studies.errors import KeyPath
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file.table import LARGEST_NUMBER, Table
 
@@ -13,11 +13,11 @@ PURPOSES = ("training", "gold", "attention")
 
 @dataclass(frozen=True)
 class CheckItem:
-    """An item whose right answer is known.
+    """An item with a known answer.
 
-    `expected`: labels or values of the scale, any of which is right; on a depiction page the attributes to
-    be selected, none of them meaning none of the above. `group` where the task names one, `image` (its
-    number within set and group) and `shown` on a depiction page only.
+    `expected`: labels or values of the scale, any of which is correct; on a depiction page, the attributes to
+    select, where empty means none of the above. `group`: only if the task has identity groups. `image` (its
+    number within set and group) and `shown`: only on a depiction page.
     """
 
     purpose: str
@@ -34,49 +34,51 @@ def read_checks(table: Table, *, kind: str, names_group: bool, page_size: int) -
     for purpose in PURPOSES:
         for each in table.tables(purpose):
             if kind == "depiction":
-                checks.append(_page(each, purpose=purpose, page_size=page_size))
+                checks.append(_read_page(each, purpose=purpose, page_size=page_size))
             else:
-                checks.append(_item(each, purpose=purpose, names_group=names_group))
-            each.done()
+                checks.append(_read_item(each, purpose=purpose, names_group=names_group))
+            each.reject_unknown_keys()
     return tuple(checks)
 
 
-def _item(table: Table, *, purpose: str, names_group: bool) -> CheckItem:
+def _read_item(table: Table, *, purpose: str, names_group: bool) -> CheckItem:
     expected = table.raw("expected")
-    wanted = expected if isinstance(expected, list) else [expected]
-    if not wanted or not all(isinstance(each, str | int) and not isinstance(each, bool) for each in wanted):
+    answers = expected if isinstance(expected, list) else [expected]
+    if not answers or not all(isinstance(each, str | int) and not isinstance(each, bool) for each in answers):
         raise table.missing(
             "expected",
-            cure='Write the labels that are right, e.g. expected = ["Agree", "Strongly agree"].',
-            on_page=_("Choose at least one right answer."),
+            fix='Write the correct labels, e.g. expected = ["Agree", "Strongly agree"].',
+            page_message=_("Choose at least one correct answer."),
         )
     return CheckItem(
         purpose=purpose,
         attribute=" ".join(table.text("attribute", required=True, longest=200).split()).lower(),
-        expected=tuple(wanted),
+        expected=tuple(answers),
         feedback=_feedback(table, purpose=purpose),
         group=table.text("group", required=True, longest=120) if names_group else "",
     )
 
 
-def _page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
-    shown = tuple(text.lower() for text in table.texts("shown"))
+def _read_page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
+    shown = tuple(text.lower() for text in table.text_list("shown"))
     if not 0 < len(shown) < page_size or len(set(shown)) < len(shown):
         raise table.error(
             "shown",
             list(shown),
             "%(it)s is not a list of 1 to %(most)s different attributes.",
-            on_page=_("List 1 to %(most)s different attributes."),
+            page_message=_("List 1 to %(most)s different attributes."),
             most=page_size - 1,
         )
-    expected = tuple(text.lower() for text in table.texts("expected"))
+    expected = tuple(text.lower() for text in table.text_list("expected"))
     if "expected" not in table or not set(expected) <= set(shown):
         raise table.error(
             "expected",
             list(expected),
-            "%(it)s does not list attributes of 'shown'. Write [] for none of the above.",
-            on_page=_("%(it)s does not list attributes of %(shown)s. Empty: none of the above."),
-            shown=Place(table.name_of("shown")),
+            "%(it)s lists attributes that are not in 'shown'. Write [] for none of the above.",
+            page_message=_(
+                "%(it)s lists attributes that are not in %(shown)s. Leave it empty for none of the above."
+            ),
+            shown=KeyPath(table.path_of("shown")),
         )
     return CheckItem(
         purpose=purpose,
@@ -84,14 +86,11 @@ def _page(table: Table, *, purpose: str, page_size: int) -> CheckItem:
         expected=expected,
         feedback=_feedback(table, purpose=purpose),
         group=table.text("group", required=True, longest=120),
-        image=table.whole("image", default=0, least=1, most=LARGEST_NUMBER),
+        image=table.integer("image", default=0, least=1, most=LARGEST_NUMBER),
         shown=shown,
     )
 
 
 def _feedback(table: Table, *, purpose: str) -> str:
-    """Only training items answer back: an annotator must not tell the others from data."""
+    """Only training items give feedback: annotators must not be able to tell the others from data."""
     return table.text("feedback") if purpose == "training" else ""
-
-
-__all__ = ["PURPOSES", "CheckItem", "read_checks"]

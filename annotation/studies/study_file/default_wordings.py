@@ -1,7 +1,7 @@
-"""The wordings of tasks that say none of their own, in every language of the program. Pure: no Django.
+"""The default wordings of tasks, in every language of the program. Pure: no Django.
 
-Study files leave a wording out to mean the English one. People who read another language are shown its
-translation here, unless the task has a wording of its own, in English or in their language
+A task without a wording in its study file has the English default. People who read another language see its
+translation from here, unless the task has its own wording, in English or in their language
 (docs/translating.md).
 """
 
@@ -24,7 +24,6 @@ WORDINGS = {
 }
 """Kind of task -> wording."""
 OFFENSIVENESS_OF_AN_ATTRIBUTE = "How offensive would '[attr]' be as a generalisation about a group of people?"
-"""The wording where no identity group is named."""
 
 _SPANISH = {
     WORDINGS["visual_nature"]: "El atributo '[attr]' se puede representar visualmente en una imagen.",
@@ -57,21 +56,25 @@ _ARABIC = {
     WORDINGS["depiction"]: ("يُرجى اختيار كل الصفات التي تصوّرها هذه الصورة ورسم إطار حول ما يدل عليها."),
 }
 TRANSLATED: Mapping[str, Mapping[str, str]] = {"es": _SPANISH, "ar": _ARABIC}
-"""Language -> English wording -> wording in it."""
+"""Language -> English wording -> translation."""
 
 
-def usual_wording(wording: str, language: str) -> str:
-    """A usual English wording in another language; empty if it is a wording of somebody's own, or the
-    program has no translation.
+def default_wording(kind: str, *, names_group: bool) -> str:
+    """The English default. `names_group`: whether the task has identity groups."""
+    if kind == "offensiveness" and not names_group:
+        return OFFENSIVENESS_OF_AN_ATTRIBUTE
+    return WORDINGS[kind]
+
+
+def translated_wording(wording: str, language: str) -> str:
+    """The translation of a default English wording; empty if `wording` is not a default, or if there is no
+    translation.
 
     Examples
     --------
-    >>> usual_wording("The attribute '[attr]' can be visually depicted in an image.", "es")
+    >>> translated_wording("The attribute '[attr]' can be visually depicted in an image.", "es")
     "El atributo '[attr]' se puede representar visualmente en una imagen."
-    >>> usual_wording("Can '[attr]' be seen?", "es")
+    >>> translated_wording("Can '[attr]' be seen?", "es")
     ''
     """
     return TRANSLATED.get(language, {}).get(wording, "")
-
-
-__all__ = ["OFFENSIVENESS_OF_AN_ATTRIBUTE", "TRANSLATED", "WORDINGS", "usual_wording"]

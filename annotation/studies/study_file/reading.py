@@ -1,7 +1,7 @@
-"""Reading a study file (docs/studies.md): TOML in, a checked `StudyFile` out. Pure: no Django.
+"""Reading and checking a study file (docs/studies.md). Pure: no Django.
 
-Everything wrong with the file itself is found here, before a row is written; whether the people, sources
-and attributes it names exist is for studies/services/studies.py to say. study_file_write.py is the way back.
+Errors in the file itself are found here, before a row is written. Whether the people, sources and attributes
+it names exist is checked in studies/services/study_plan.py. writing.py writes study files.
 """
 
 from __future__ import annotations
@@ -12,40 +12,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from annotation.core.translation import LANGUAGE
-from annotation.studies.errors import Place
+from annotation.studies.errors import KeyPath, StudyFileError
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file import safe_toml
-from annotation.studies.study_file.table import LARGEST_NUMBER, StudyFileError, Table
-from annotation.studies.study_file.tasks import (
-    Associations,
-    CheckItem,
-    Example,
-    FromSource,
-    PageDraw,
-    Shown,
-    TaskFile,
-    read_task,
-)
-from annotation.studies.study_file.texts import (
-    LONGEST_TITLE,
-    QUESTION_FIELD,
-    Question,
-    read_questions,
-    read_translations,
-)
+from annotation.studies.study_file.stimuli import PageDraw
+from annotation.studies.study_file.table import LARGEST_NUMBER, Table
+from annotation.studies.study_file.tasks import TaskFile, read_task
+from annotation.studies.study_file.texts import LONGEST_TITLE, Question, read_questions, read_translations
 
 _POOLS = ("in", "out")
+NAME_PATTERN = r"[a-z0-9]+(?:[-_][a-z0-9]+)*"
 CROWD_PARAMETERS = {"participant": "PROLIFIC_PID", "study": "STUDY_ID", "session": "SESSION_ID"}
-# What the pages on which studies are set up hold to as well
-PARAMETER_NAME = r"[A-Za-z0-9_.-]+"
-ADDRESS = r"https?://[^\s/]+\S*"
+# Also used by the forms of the setup pages
+PARAMETER_PATTERN = r"[A-Za-z0-9_.-]+"
+URL_PATTERN = r"https?://[^\s/]+\S*"
 
 
 @dataclass(frozen=True)
 class StudyFile:
-    """A whole study, as its file says it. `translations`: language -> {"title": ..., "description": ...,
-    "support_text": ...}, without those that are not translated; of the consent: language -> {"text": ...,
+    """The content of a study file. `translations`: language -> {"title": ..., "description": ...,
+    "support_text": ...}, with only the translated texts. `consent_translations`: language -> {"text": ...,
     "content_warning": ...}."""
 
     name: str
@@ -62,7 +48,7 @@ class StudyFile:
     tasks: tuple[TaskFile, ...]
     visual_mean: float | None = None
     consent_translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    # getting people in
+    # recruitment
     self_enrol: bool = True
     questions: tuple[Question, ...] = ()
     crowd_parameters: Mapping[str, str] = field(default_factory=lambda: dict(CROWD_PARAMETERS))
@@ -71,7 +57,7 @@ class StudyFile:
     # quality
     training_pass: float | None = None
     gold_rate: float = 0.0
-    # care for people
+    # care
     blur_images: bool = False
     break_after: int = 30
     session_cap: int | None = None
@@ -80,19 +66,19 @@ class StudyFile:
 
 
 def read_study_file(path: Path) -> StudyFile:
-    """Read and check one file; raises StudyFileError, whose message begins with the file's name."""
+    """Read and check a file. Raises StudyFileError, whose message begins with the path of the file."""
     try:
-        return _study(Table(_parsed(_content(path)), where=""), folder=path.parent)
+        return _read_study(Table(_parse(_read_text(path)), path=""), folder=path.parent)
     except StudyFileError as error:
         raise StudyFileError(f"{path}: {error}") from error
 
 
 def read_study_text(text: str) -> StudyFile:
-    """Read and check a file's content, e.g. an uploaded one. It cannot name lists beside it."""
-    return _study(Table(_parsed(text), where=""), folder=None)
+    """Read and check the text of a study file, e.g. an upload. It cannot refer to other files."""
+    return _read_study(Table(_parse(text), path=""), folder=None)
 
 
-def _content(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -101,18 +87,23 @@ def _content(path: Path) -> str:
         raise StudyFileError(f"is not UTF-8 (byte {error.start}). Save it as UTF-8.") from error
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parse(text: str) -> dict[str, Any]:
     try:
         return safe_toml.loads(text)
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, lists in lists in lists
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # e.g. a number of thousands of digits, or deeply nested lists
         raise StudyFileError(f"is not valid TOML: {error}. See docs/studies.md.") from error
 
 
-def _study(table: Table, *, folder: Path | None) -> StudyFile:
+def _read_study(table: Table, *, folder: Path | None) -> StudyFile:
     name = table.text("name", required=True, longest=80)
-    if not re.fullmatch(r"[a-z0-9]+(?:[-_][a-z0-9]+)*", name):
+    if not re.fullmatch(NAME_PATTERN, name):
         raise table.error(
-            "name", name, _("%(it)s may hold small letters, digits, '-' and '_' only: it is used in URLs.")
+            "name",
+            name,
+            _("%(it)s may contain only lowercase letters, digits, '-' and '_', because it is used in URLs."),
         )
     consent = table.table("consent", required=True)
     rule = table.table("stereotypes")
@@ -125,150 +116,137 @@ def _study(table: Table, *, folder: Path | None) -> StudyFile:
             "pool",
             pool,
             "%(it)s is neither 'in' nor 'out'.",
-            on_page=_("Choose whose votes count."),
+            page_message=_("Choose whose votes count."),
         )
     tasks = table.tables("tasks")
     if not tasks:
         raise table.missing(
             "tasks",
             "there is no [[%(it)s]] table.",
-            cure="Add at least one; see docs/studies.md.",
-            on_page=_("Choose at least one kind of judgement."),
+            fix="Add at least one; see docs/studies.md.",
+            page_message=_("Choose at least one kind of judgement."),
         )
     study = StudyFile(
         name=name,
         title=table.text("title", required=True, longest=LONGEST_TITLE),
         description=table.prose("description"),
         contact=table.text("contact", required=True, longest=200),
-        leads=table.texts("leads"),
+        leads=table.text_list("leads"),
         consent=consent.prose("text", required=True),
         content_warning=consent.prose("content_warning"),
-        consent_translations={language: _consent(each) for language, each in consent.by_language()},
+        consent_translations={language: _read_consent(each) for language, each in consent.by_language()},
         stereotype_source=rule.text("source", longest=80) or None,
         stereotype_pool=pool,
-        stereotype_threshold=rule.whole("threshold", default=2, least=1),
-        visual_rule=table.whole_or_none("visual_rule", least=1),
-        visual_mean=table.decimal_or_none("visual_mean", least=1, most=5),
+        stereotype_threshold=rule.integer("threshold", default=2, least=1),
+        visual_rule=table.optional_integer("visual_rule", least=1),
+        visual_mean=table.optional_decimal("visual_mean", least=1, most=5),
         tasks=tuple(read_task(task, folder=folder) for task in tasks),
-        self_enrol=recruitment.flag("self_enrol", default=True),
+        self_enrol=recruitment.boolean("self_enrol", default=True),
         questions=read_questions(table.tables("questions")),
-        crowd_parameters=_crowd_parameters(recruitment.table("parameters")),
+        crowd_parameters=_read_crowd_parameters(recruitment.table("parameters")),
         completion_code=recruitment.text("completion_code", longest=80),
-        completion_url=_address(recruitment, "completion_url"),
-        training_pass=quality.share("training_pass", default=None),
-        gold_rate=quality.share("gold_rate", default=0, most=0.5) or 0.0,
-        blur_images=care.flag("blur_images", default=False),
-        break_after=care.whole("break_after", default=30, least=0),
-        session_cap=care.whole_or_none("session_cap", least=1, most=LARGEST_NUMBER),
+        completion_url=_read_url(recruitment, "completion_url"),
+        training_pass=quality.fraction("training_pass", default=None),
+        gold_rate=quality.fraction("gold_rate", default=0, most=0.5) or 0.0,
+        blur_images=care.boolean("blur_images", default=False),
+        break_after=care.integer("break_after", default=30, least=0),
+        session_cap=care.optional_integer("session_cap", least=1, most=LARGEST_NUMBER),
         support_text=care.prose("support_text"),
         translations=read_translations(table.table("translations")),
     )
     for each in (consent, rule, recruitment, quality, care, table):
-        each.done()
-    _check_together(study)
+        each.reject_unknown_keys()
+    _check_consistency(study)
     return study
 
 
-def _consent(table: Table) -> dict[str, str]:
-    found = {
+def _read_consent(table: Table) -> dict[str, str]:
+    texts = {
         "text": table.prose("text", required=True),
         "content_warning": table.prose("content_warning"),
     }
-    table.done()
-    return found
+    table.reject_unknown_keys()
+    return texts
 
 
-def _crowd_parameters(table: Table) -> dict[str, str]:
-    found = {}
+def _read_crowd_parameters(table: Table) -> dict[str, str]:
+    parameters = {}
     for key, default in CROWD_PARAMETERS.items():
         name = table.text(key, default=default, longest=80)
-        if not re.fullmatch(PARAMETER_NAME, name):
-            raise table.error(key, name, _("%(it)s is no name of a URL parameter."))
-        found[key] = name
-    table.done()
-    return found
+        if not re.fullmatch(PARAMETER_PATTERN, name):
+            raise table.error(key, name, _("%(it)s is not a valid name of a URL parameter."))
+        parameters[key] = name
+    table.reject_unknown_keys()
+    return parameters
 
 
-def _address(table: Table, key: str) -> str:
-    address = table.text(key, longest=300)
-    if address and not re.fullmatch(ADDRESS, address):
+def _read_url(table: Table, key: str) -> str:
+    url = table.text(key, longest=300)
+    if url and not re.fullmatch(URL_PATTERN, url):
         raise table.error(
-            key, address, _("%(it)s is no address. Write it whole, e.g. https://app.prolific.com/...")
+            key, url, _("%(it)s is not a full URL. Write one such as https://app.prolific.com/...")
         )
-    return address
+    return url
 
 
-def _check_together(study: StudyFile) -> None:
-    """What one key says of another."""
+def _check_consistency(study: StudyFile) -> None:
+    """Check keys that depend on each other."""
     kinds = [task.kind for task in study.tasks]
     for kind in kinds:
         if kinds.count(kind) > 1:
             raise StudyFileError(
-                f"there are {kinds.count(kind)} tasks of kind '{kind}'. A study has one of each.",
-                place="tasks",
-                on_page=_("One kind of judgement is there twice. A study has one of each."),
+                f"there are {kinds.count(kind)} tasks of kind '{kind}'. A study has at most one task of "
+                "each kind.",
+                key="tasks",
+                page_message=_(
+                    "One kind of judgement appears twice. A study has at most one task of each kind."
+                ),
             )
     if study.visual_rule is not None and study.visual_mean is not None:
         raise StudyFileError(
-            f"%(it)s = {study.visual_mean:g} stands beside visual_rule = {study.visual_rule}. A study "
+            f"%(it)s = {study.visual_mean:g} and visual_rule = {study.visual_rule} are both given. A study "
             "has one rule of visual nature: leave one of them out.",
-            place="visual_mean",
-            on_page=_("Choose one rule: how many agree, or the mean score. Leave the other empty."),
+            key="visual_mean",
+            page_message=_("Choose one rule: how many agree, or the mean score. Leave the other empty."),
         )
     for number, task in enumerate(study.tasks, 1):
         if task.kind == "visual_nature" and (study.visual_rule or 0) > len(task.strata):
             raise StudyFileError(
                 f"%(it)s asks for more answers than tasks[{number}] collects (%(there)s). Lower it or raise "
                 "the overlap.",
-                place="visual_rule",
+                key="visual_rule",
                 value=study.visual_rule,
-                on_page=_(
+                page_message=_(
                     "%(it)s is more than the number of answers that an item gets (%(there)s). Lower it, or "
                     "add lines to %(answers)s."
                 ),
                 there=len(task.strata),
-                answers=Place(f"tasks[{number}].strata"),
+                answers=KeyPath(f"tasks[{number}].strata"),
             )
         if isinstance(task.pages, PageDraw) and study.stereotype_source is None:
             raise StudyFileError(
                 f"tasks[{number}].attributes draws from a source, but [stereotypes] names none.",
-                place="stereotypes.source",
-                cure='Add source = "seegull-v2", say: scores are counted by the same rule.',
-                on_page=_("Images are judged for stereotypes: say whose."),
+                key="stereotypes.source",
+                fix='Add e.g. source = "seegull-v2"; scores use the same rule.',
+                page_message=_("Choose the source of the stereotypes that images are judged for."),
             )
     purposes = {check.purpose for task in study.tasks for check in task.checks}
     if study.gold_rate and not purposes & {"gold", "attention"}:
         raise StudyFileError(
             "%(it)s mixes in gold items and attention checks, but no task has any.",
-            place="quality.gold_rate",
-            cure="Add [[tasks.gold]] or [[tasks.attention]], or leave gold_rate out.",
-            on_page=_("Items are to be mixed in, but no task has any. Add some, or leave this empty."),
+            key="quality.gold_rate",
+            fix="Add [[tasks.gold]] or [[tasks.attention]], or leave gold_rate out.",
+            page_message=_(
+                "Gold items and attention checks are to be mixed in, but no task has any. Add "
+                "some, or leave this empty."
+            ),
         )
     if study.training_pass is not None and "training" not in purposes:
         raise StudyFileError(
             "%(it)s asks for training items, but no task has any.",
-            place="quality.training_pass",
-            cure="Add [[tasks.training]], or leave training_pass out.",
-            on_page=_("Training items are asked for, but no task has any. Add some, or leave this empty."),
+            key="quality.training_pass",
+            fix="Add [[tasks.training]], or leave training_pass out.",
+            page_message=_(
+                "Training items are required, but no task has any. Add some, or leave this empty."
+            ),
         )
-
-
-__all__ = [
-    "ADDRESS",
-    "CROWD_PARAMETERS",
-    "LANGUAGE",
-    "PARAMETER_NAME",
-    "QUESTION_FIELD",
-    "Associations",
-    "CheckItem",
-    "Example",
-    "FromSource",
-    "PageDraw",
-    "Question",
-    "Shown",
-    "StudyFile",
-    "StudyFileError",
-    "TaskFile",
-    "read_study_file",
-    "read_study_text",
-]

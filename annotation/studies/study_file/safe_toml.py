@@ -1,7 +1,7 @@
-"""Reading TOML that somebody else wrote. Pure: no Django.
+"""Reading untrusted TOML. Pure: no Django.
 
-Python's reader takes the square of the time for a key of many parts: `a.a.a. ...`, 100 kB long, keeps a
-processor busy for a minute. No file of this program has a key of more than a few.
+Python's reader takes quadratic time for a key with many parts: `a.a.a. ...`, 100 kB long, takes a minute.
+Keys of this program's files have only a few parts.
 """
 
 from __future__ import annotations
@@ -18,13 +18,10 @@ _BETWEEN = re.compile(r"[^\w.-]+")
 
 
 def loads(text: str) -> dict[str, Any]:
-    """What `text` says. Raises ValueError for what is no TOML or has a key of more than MOST_PARTS parts, and
-    RecursionError for what is nested too deep."""
-    # Without texts and remarks, dots stand in numbers, times and keys alone.
+    """Parse `text`. Raises ValueError for invalid TOML or a key of more than MOST_PARTS parts, and
+    RecursionError for TOML that is nested too deeply."""
+    # Without strings and comments, dots occur only in numbers, times and keys.
     bare = _TEXTS.sub("x", text).replace(" ", "").replace("\t", "")
     if any(word.count(".") >= MOST_PARTS for word in _BETWEEN.split(bare)):
         raise ValueError(f"a key has more than {MOST_PARTS} parts")
     return tomllib.loads(text)
-
-
-__all__ = ["MOST_PARTS", "loads"]

@@ -1,7 +1,6 @@
-"""One table of a study file, read key by key. Pure: no Django.
+"""A table of a study file, read and checked key by key. Pure: no Django.
 
-Every reader of a key says what it expects; what is not asked for is most likely a typing mistake, and
-`done` says so.
+Keys that no reader asked for are most likely typing mistakes; `reject_unknown_keys` raises for them.
 """
 
 from __future__ import annotations
@@ -11,46 +10,42 @@ import re
 from typing import Any
 
 from annotation.core.translation import LANGUAGE
-from annotation.studies.errors import StudyError
+from annotation.studies.errors import StudyFileError
 from annotation.studies.errors import gettext_noop as _
 
 HIGHEST_COUNT = 32_767
-"""Of what a study counts: votes, minutes, answers."""
+"""Limit for small counts: votes, minutes, answers."""
 LARGEST_NUMBER = 2**31 - 1
-"""Of what there may be very many of: items, images."""
+"""Limit for large counts: items, images."""
 LARGEST_SEED = 2**63 - 1
 
 
-class StudyFileError(StudyError):
-    """A study file that cannot be used. The message names the key, the value and the cure."""
-
-
 class Table:
-    """A TOML table that complains about keys that nobody asked for."""
+    """A TOML table. `path`: its key in the file; empty for the whole file."""
 
-    def __init__(self, values: dict[str, Any], *, where: str) -> None:
+    def __init__(self, values: dict[str, Any], *, path: str) -> None:
         self._values = values
-        self._where = where
-        self._asked: set[str] = set()
+        self._path = path
+        self._read_keys: set[str] = set()
 
     def __contains__(self, key: str) -> bool:
         return key in self._values
 
-    def name_of(self, key: str) -> str:
-        return f"{self._where}.{key}" if self._where else key
+    def path_of(self, key: str) -> str:
+        return f"{self._path}.{key}" if self._path else key
 
     def raw(self, key: str, default: Any = None) -> Any:
-        self._asked.add(key)
+        self._read_keys.add(key)
         return self._values.get(key, default)
 
     def text(self, key: str, *, required: bool = False, default: str = "", longest: int = 0) -> str:
         value = self.raw(key, default)
         if not isinstance(value, str):
-            raise self.error(key, value, _("%(it)s is not a text."), cure="Put it in quotation marks.")
+            raise self.error(key, value, _("%(it)s is not text."), fix="Put it in quotation marks.")
         self._refuse_nul(key, [value])
         value = value.strip()
         if required and not value:
-            raise self.missing(key, cure=f'Add it, e.g. {key} = "...".')
+            raise self.missing(key, fix=f'Add it, e.g. {key} = "...".')
         if longest and len(value) > longest:
             raise self.error(
                 key, value, _("%(it)s is longer than %(most)s characters. Shorten it."), most=longest
@@ -58,12 +53,12 @@ class Table:
         return value
 
     def prose(self, key: str, *, required: bool = False) -> str:
-        """A text of paragraphs parted by empty lines. Lines that an editor wrapped are joined, so that they
-        wrap again in the reader's window; list entries keep their own line."""
+        """A text of paragraphs separated by empty lines. Wrapped lines of a paragraph are joined; list items
+        keep their own line."""
         text = self.text(key, required=required).replace("\r\n", "\n")
         return re.sub(r"(?<!\n)\n(?!\n|[-*•]|\d+[.)])[ \t]*", " ", text)
 
-    def whole(self, key: str, *, default: int, least: int, most: int = HIGHEST_COUNT) -> int:
+    def integer(self, key: str, *, default: int, least: int, most: int = HIGHEST_COUNT) -> int:
         value = self.raw(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise self.error(
@@ -75,12 +70,12 @@ class Table:
             )
         return value
 
-    def whole_or_none(self, key: str, *, least: int, most: int = HIGHEST_COUNT) -> int | None:
-        """TOML has no null: a key that is left out is None."""
-        self._asked.add(key)
-        return self.whole(key, default=least, least=least, most=most) if key in self else None
+    def optional_integer(self, key: str, *, least: int, most: int = HIGHEST_COUNT) -> int | None:
+        """None if the key is left out."""
+        self._read_keys.add(key)
+        return self.integer(key, default=least, least=least, most=most) if key in self else None
 
-    def share(self, key: str, *, default: float | None, most: float = 1) -> float | None:
+    def fraction(self, key: str, *, default: float | None, most: float = 1) -> float | None:
         value = self.raw(key, default)
         if value is None:
             return None
@@ -89,13 +84,13 @@ class Table:
                 key,
                 value,
                 f"%(it)s is not a number from 0 to {most}.",
-                on_page=_("Write a number from 0 to %(percent)s."),
+                page_message=_("Write a number from 0 to %(percent)s."),
                 percent=f"{most * 100:g}",
             )
         return float(value)
 
-    def decimal_or_none(self, key: str, *, least: float, most: float) -> float | None:
-        """A number of at most two decimals, so that it can be said in full wherever the rule is."""
+    def optional_decimal(self, key: str, *, least: float, most: float) -> float | None:
+        """A number with at most two decimals, so that every page can show it in full."""
         value = self.raw(key)
         if value is None:
             return None
@@ -108,25 +103,25 @@ class Table:
                 most=f"{most:g}",
             )
         if round(value, 2) != value:
-            raise self.error(key, value, _("%(it)s has more than two decimals. Round it."))
+            raise self.error(key, value, _("%(it)s has more than two decimal places. Round it."))
         return float(value)
 
-    def flag(self, key: str, *, default: bool) -> bool:
+    def boolean(self, key: str, *, default: bool) -> bool:
         value = self.raw(key, default)
         if not isinstance(value, bool):
             raise self.error(
                 key,
                 value,
                 "%(it)s is neither true nor false.",
-                on_page=_("%(it)s is neither yes nor no. Choose again."),
+                page_message=_("%(it)s is neither yes nor no. Choose again."),
             )
         return value
 
-    def texts(self, key: str) -> tuple[str, ...]:
+    def text_list(self, key: str) -> tuple[str, ...]:
         value = self.raw(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() for item in value):
             raise self.error(
-                key, value, _("%(it)s is not a list of texts."), cure=f'Write {key} = ["...", "..."].'
+                key, value, _("%(it)s is not a list of texts."), fix=f'Write {key} = ["...", "..."].'
             )
         self._refuse_nul(key, value)
         return tuple(" ".join(item.split()) for item in value)
@@ -134,8 +129,8 @@ class Table:
     def table(self, key: str, *, required: bool = False) -> Table:
         value = self.raw(key, {})
         if not isinstance(value, dict) or (required and not value):
-            raise self.missing(key, "the table [%(it)s] is missing.", cure="Add it; see docs/studies.md.")
-        return Table(value, where=self.name_of(key))
+            raise self.missing(key, "the table [%(it)s] is missing.", fix="Add it; see docs/studies.md.")
+        return Table(value, path=self.path_of(key))
 
     def tables(self, key: str) -> list[Table]:
         value = self.raw(key, [])
@@ -144,54 +139,56 @@ class Table:
                 key,
                 value,
                 "%(it)s is not a list of tables.",
-                cure=f"Write [[{self.name_of(key)}]].",
-                on_page=_("This cannot be read. Fill it in again."),
+                fix=f"Write [[{self.path_of(key)}]].",
+                page_message=_("This cannot be read. Fill it in again."),
             )
-        return [Table(item, where=f"{self.name_of(key)}[{number}]") for number, item in enumerate(value, 1)]
+        return [Table(item, path=f"{self.path_of(key)}[{number}]") for number, item in enumerate(value, 1)]
 
-    def by_language(self, *, besides: tuple[str, ...] = ()) -> list[tuple[str, Table]]:
-        """The sub-tables whose key is a language, e.g. [consent.es]; `besides` are the other keys."""
+    def by_language(self) -> list[tuple[str, Table]]:
+        """The sub-tables by language, e.g. [consent.es]."""
         found = []
         for key, value in self._values.items():
-            if key in besides or not isinstance(value, dict):
+            if not isinstance(value, dict):
                 continue
             if len(key) > 10 or not re.fullmatch(r"[a-z]{2,3}(-[a-z0-9]+)*", key):
                 raise StudyFileError(
-                    "'%(it)s' names no language. Write its code, e.g. 'es' or 'pt-br'.",
-                    place=self.name_of(key),
-                    on_page=_("'%(code)s' is not the code of a language."),
+                    "'%(it)s' is not a language code. Write e.g. 'es' or 'pt-br'.",
+                    key=self.path_of(key),
+                    page_message=_("'%(code)s' is not a language code."),
                     code=key,
                 )
             if key == LANGUAGE:
                 raise StudyFileError(
-                    f"'%(it)s': the texts without a language are in English ('{LANGUAGE}') already. "
-                    "Write them there.",
-                    place=self.name_of(key),
-                    on_page=_("There are two texts in English. Keep one of them."),
+                    f"'%(it)s': the texts without a language are the English ones ('{LANGUAGE}'). "
+                    "Write the text there.",
+                    key=self.path_of(key),
+                    page_message=_("There are two texts in English. Keep one of them."),
                 )
             found.append((key, self.table(key)))
         return found
 
-    def done(self) -> None:
-        """Raise for the first key that no reader asked for: most likely a typing mistake."""
+    def reject_unknown_keys(self) -> None:
+        """Raise StudyFileError for the first key that was never read."""
         for key in self._values:
-            if key not in self._asked:
-                near = difflib.get_close_matches(key, self._asked, n=1)
+            if key not in self._read_keys:
+                near = difflib.get_close_matches(key, self._read_keys, n=1)
                 hint = (
-                    f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(sorted(self._asked))}."
+                    f"Did you mean '{near[0]}'?"
+                    if near
+                    else f"There are: {', '.join(sorted(self._read_keys))}."
                 )
                 raise StudyFileError(
                     f"there is no key '%(it)s'. {hint}",
-                    place=self.name_of(key),
-                    on_page=_("'%(name)s' is not known here. Leave it out."),
+                    key=self.path_of(key),
+                    page_message=_("'%(name)s' is unknown here. Remove it."),
                     name=key,
                 )
 
     def error(
-        self, key: str, value: Any, what: str, *, cure: str = "", on_page: str = "", **details: object
+        self, key: str, value: Any, what: str, *, fix: str = "", page_message: str = "", **details: object
     ) -> StudyFileError:
         return StudyFileError(
-            what, place=self.name_of(key), value=value, cure=cure, on_page=on_page, **details
+            what, key=self.path_of(key), value=value, fix=fix, page_message=page_message, **details
         )
 
     def missing(
@@ -199,11 +196,11 @@ class Table:
         key: str,
         what: str = "%(it)s is missing.",
         *,
-        cure: str,
-        on_page: str = _("Add %(it)s."),
+        fix: str,
+        page_message: str = _("Add %(it)s."),
         **details: object,
     ) -> StudyFileError:
-        return StudyFileError(what, place=self.name_of(key), cure=cure, on_page=on_page, **details)
+        return StudyFileError(what, key=self.path_of(key), fix=fix, page_message=page_message, **details)
 
     def _refuse_nul(self, key: str, values: list[str]) -> None:
         for value in values:
@@ -211,8 +208,5 @@ class Table:
                 raise self.error(
                     key,
                     value,
-                    _("%(it)s holds the character NUL (\\u0000), which cannot be stored. Remove it."),
+                    _("%(it)s contains the NUL character (\\u0000), which cannot be stored. Remove it."),
                 )
-
-
-__all__ = ["HIGHEST_COUNT", "LARGEST_NUMBER", "LARGEST_SEED", "StudyFileError", "Table"]

@@ -1,4 +1,4 @@
-"""The [[tasks]] of a study file: what is asked, of what, of whom (docs/studies.md). Pure: no Django."""
+"""The [[tasks]] of a study file: questions, stimuli and strata (docs/studies.md). Pure: no Django."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from annotation.studies.errors import StudyFileError
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file.checks import CheckItem, read_checks
-from annotation.studies.study_file.default_wordings import OFFENSIVENESS_OF_AN_ATTRIBUTE, WORDINGS
+from annotation.studies.study_file.default_wordings import WORDINGS, default_wording
 from annotation.studies.study_file.stimuli import (
     Associations,
-    FromSource,
     PageDraw,
-    Shown,
+    ShownAttributes,
+    SourceDraw,
     read_associations,
     read_attributes,
     read_pages,
 )
-from annotation.studies.study_file.table import LARGEST_SEED, StudyFileError, Table
+from annotation.studies.study_file.table import LARGEST_SEED, Table
 
-_STRATA = {
+_DEFAULT_STRATA = {
     "prevalence": ("in-region",) * 3 + ("out-region",) * 3,
     "depiction": ("any", "any", "gender: not male"),
 }
-"""Whose answers PROTOCOL §3 and §5 ask for, where a file says neither strata nor overlap."""
+"""Kind of task -> the strata of PROTOCOL §3 and §5, if a file has neither strata nor overlap."""
 DEFAULT_OVERLAP = 3
 
 
 @dataclass(frozen=True)
 class Example:
-    """A worked example beside the instructions."""
+    """A worked example, shown with the instructions."""
 
     text: str
     answer: str
@@ -40,12 +41,12 @@ class Example:
 
 @dataclass(frozen=True)
 class TaskFile:
-    """One [[tasks]] table. Attributes are normalised (trimmed, lower case). `strata` has one entry for
-    each wanted answer of a unit.
+    """One [[tasks]] table. Attributes are normalised (trimmed, lower case). `strata` has one entry per
+    answer of a unit.
 
     Exactly one of `attributes` (visual_nature, offensiveness), `associations` (prevalence, offensiveness)
     and `pages` (depiction) is given. `translations`: language -> {"wording": ..., "instructions": ...} and,
-    where they are translated too, "examples": [{"text": ..., "answer": ..., "why": ...}, ...].
+    if translated, "examples": [{"text": ..., "answer": ..., "why": ...}, ...].
     """
 
     kind: str
@@ -53,9 +54,9 @@ class TaskFile:
     instructions: str
     strata: tuple[str, ...]
     seed: int
-    attributes: FromSource | tuple[str, ...] | None = None
+    attributes: SourceDraw | tuple[str, ...] | None = None
     associations: Associations | None = None
-    pages: PageDraw | tuple[Shown, ...] | None = None
+    pages: PageDraw | tuple[ShownAttributes, ...] | None = None
     image_set: str = ""
     page_size: int = 5
     translations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -64,92 +65,94 @@ class TaskFile:
 
 
 def read_task(table: Table, *, folder: Path | None) -> TaskFile:
-    """`folder`: where lists beside the file are looked for; None refuses them."""
+    """Read one [[tasks]] table. `folder`: where the files it refers to are; None refuses such files."""
     kind = table.text("kind", required=True)
     if kind not in WORDINGS:
         raise table.error(
             "kind",
             kind,
             f"%(it)s is none of: {', '.join(WORDINGS)}.",
-            on_page=_("'%(kind)s' is no kind of judgement."),
+            page_message=_("'%(kind)s' is not a kind of judgement."),
             kind=kind,
         )
     attributes = associations = pages = None
     image_set, page_size = "", 5
     if kind == "depiction":
         image_set = table.text("image_set", required=True, longest=80)
-        page_size = table.whole("page_size", default=5, least=2, most=20)
+        page_size = table.integer("page_size", default=5, least=2, most=20)
         pages = read_pages(table)
     elif kind == "prevalence" or (kind == "offensiveness" and "associations" in table):
         associations = read_associations(table)
     else:
         attributes = read_attributes(table, folder=folder)
-    wording = WORDINGS[kind]
-    if kind == "offensiveness" and associations is None:
-        wording = OFFENSIVENESS_OF_AN_ATTRIBUTE
-    wording = table.text("wording", default=wording)
     names_group = associations is not None
-    examples = tuple(_example(each) for each in table.tables("examples"))
+    wording = table.text("wording", default=default_wording(kind, names_group=names_group))
+    examples = tuple(_read_example(each) for each in table.tables("examples"))
     _check_wording(table, wording, kind=kind, names_group=names_group)
     task = TaskFile(
         kind=kind,
         wording=wording,
         instructions=table.prose("instructions"),
-        strata=_strata(table, kind=kind),
-        seed=table.whole("seed", default=0, least=0, most=LARGEST_SEED),
+        strata=_read_strata(table, kind=kind),
+        seed=table.integer("seed", default=0, least=0, most=LARGEST_SEED),
         attributes=attributes,
         associations=associations,
         pages=pages,
         image_set=image_set,
         page_size=page_size,
-        translations=_translations(
+        translations=_read_translations(
             table.table("translations"), kind=kind, names_group=names_group, examples=examples
         ),
         examples=examples,
         checks=read_checks(table, kind=kind, names_group=names_group, page_size=page_size),
     )
-    table.done()
+    table.reject_unknown_keys()
     return task
 
 
 def _check_wording(table: Table, wording: str, *, kind: str, names_group: bool) -> None:
-    """Refuse a wording whose places cannot be filled in."""
-    needed = {"visual_nature": ("[attr]",), "offensiveness": ("[attr]",), "prevalence": ("[id]", "[attr]")}
-    for place in needed.get(kind, ()):
+    """Refuse a wording with missing placeholders, or with ones that the task cannot fill in."""
+    required = {"visual_nature": ("[attr]",), "offensiveness": ("[attr]",), "prevalence": ("[id]", "[attr]")}
+    for place in required.get(kind, ()):
         if place not in wording:
             raise table.error(
                 "wording",
                 wording,
-                "%(it)s does not hold '%(part)s', where it is to stand.",
-                on_page=_("Write '%(part)s' in the wording, where it is to stand."),
+                "%(it)s does not contain '%(part)s'.",
+                page_message=_("Include '%(part)s' in the wording."),
                 part=place,
             )
     if "[id]" in wording and not names_group:
         raise table.error(
             "wording",
             wording,
-            _("%(it)s holds '[id]', but no identity group is named in this task. Take it out."),
+            _("%(it)s contains '[id]', but this task has no identity groups. Remove it."),
         )
     if "[attr]" in wording and kind == "depiction":
         raise table.error(
             "wording",
             wording,
-            _("%(it)s holds '[attr]', but a page shows several attributes. Take it out."),
+            _("%(it)s contains '[attr]', but a page shows several attributes. Remove it."),
         )
 
 
-def _strata(table: Table, *, kind: str) -> tuple[str, ...]:
-    strata = table.texts("strata")
+def default_strata(kind: str) -> tuple[str, ...]:
+    """The strata of a task that gives neither strata nor overlap (PROTOCOL §2-§5)."""
+    return _DEFAULT_STRATA.get(kind, ("any",) * DEFAULT_OVERLAP)
+
+
+def _read_strata(table: Table, *, kind: str) -> tuple[str, ...]:
+    strata = table.text_list("strata")
     if "overlap" not in table:
-        return strata or _STRATA.get(kind, ("any",) * DEFAULT_OVERLAP)
-    overlap = table.whole("overlap", default=DEFAULT_OVERLAP, least=1, most=100)
+        return strata or default_strata(kind)
+    overlap = table.integer("overlap", default=DEFAULT_OVERLAP, least=1, most=100)
     if strata and overlap != len(strata):
         raise table.error(
             "overlap",
             overlap,
             f"%(it)s differs from the {len(strata)} strata. Leave one of them out.",
-            on_page=_(
-                "%(overlap)s answers are asked for, and there are %(lines)s lines. Write as many lines."
+            page_message=_(
+                "%(overlap)s answers are required, but there are %(lines)s lines. Write one line per answer."
             ),
             overlap=overlap,
             lines=len(strata),
@@ -157,48 +160,35 @@ def _strata(table: Table, *, kind: str) -> tuple[str, ...]:
     return strata or ("any",) * overlap
 
 
-def _translations(
+def _read_translations(
     table: Table, *, kind: str, names_group: bool, examples: Sequence[Example]
 ) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    translations: dict[str, dict[str, Any]] = {}
     for language, each in table.by_language():
         wording = each.text("wording", required=True)
         _check_wording(each, wording, kind=kind, names_group=names_group)
-        found[language] = {"wording": wording, "instructions": each.prose("instructions")}
-        translated = [asdict(_example(one)) for one in each.tables("examples")]
+        translations[language] = {"wording": wording, "instructions": each.prose("instructions")}
+        translated = [asdict(_read_example(one)) for one in each.tables("examples")]
         if translated and len(translated) != len(examples):
             # people of different languages must not be shown different examples
             raise StudyFileError(
-                _("%(there)s of the %(wanted)s examples are there. Translate all of them, or none."),
-                place=each.name_of("examples"),
+                _("%(there)s of the %(wanted)s examples are translated. Translate all of them, or none."),
+                key=each.path_of("examples"),
                 there=len(translated),
                 wanted=len(examples),
             )
         if translated:
-            found[language]["examples"] = translated
-        each.done()
-    table.done()
-    return found
+            translations[language]["examples"] = translated
+        each.reject_unknown_keys()
+    table.reject_unknown_keys()
+    return translations
 
 
-def _example(table: Table) -> Example:
+def _read_example(table: Table) -> Example:
     example = Example(
         text=table.text("text", required=True),
         answer=table.text("answer", required=True),
         why=table.text("why"),
     )
-    table.done()
+    table.reject_unknown_keys()
     return example
-
-
-__all__ = [
-    "DEFAULT_OVERLAP",
-    "Associations",
-    "CheckItem",
-    "Example",
-    "FromSource",
-    "PageDraw",
-    "Shown",
-    "TaskFile",
-    "read_task",
-]

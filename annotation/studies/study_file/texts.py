@@ -1,5 +1,5 @@
-"""What a study file says in several languages besides consent and tasks: what the study is called and what
-it is about, where help is found, and its own questions (docs/studies.md). Pure: no Django.
+"""Texts of a study in several languages, and its own questions (docs/studies.md). The texts of consent and
+tasks are read with those. Pure: no Django.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from annotation.studies.errors import StudyFileError
 from annotation.studies.errors import gettext_noop as _
-from annotation.studies.study_file.table import StudyFileError, Table
+from annotation.studies.study_file.table import Table
 
-TEXTS = ("title", "description", "support_text")
-"""Of a study, which annotators read and which can be translated."""
+TRANSLATABLE_TEXTS = ("title", "description", "support_text")
+"""Texts of a study that can be translated."""
 LONGEST_TITLE = 200
 LONGEST_QUESTION = 300
-QUESTION_FIELD = r"[a-z][a-z0-9_]*"
+QUESTION_FIELD_PATTERN = r"[a-z][a-z0-9_]*"
 
 
 @dataclass(frozen=True)
 class Question:
-    """A question to annotators besides the profile; no choices: a free text. `translations`: language ->
-    {"label": ...} and, if there are choices, "choices": [...], as many and in the same order. What is kept
-    of an answer is the choice in English."""
+    """A question to annotators in addition to the profile; free text if it has no choices. `translations`:
+    language -> {"label": ...} and, if there are choices, "choices": [...] in the same order. Answers are
+    stored as the English choice."""
 
     field: str
     label: str
@@ -33,99 +34,92 @@ class Question:
 
 
 def read_translations(table: Table) -> dict[str, dict[str, str]]:
-    """The texts of [translations.es] and its like: language -> what is translated, and no more."""
-    found = {}
+    """The tables such as [translations.es]: language -> translated texts, without empty ones."""
+    translations = {}
     for language, each in table.by_language():
-        said = {
+        texts = {
             "title": each.text("title", longest=LONGEST_TITLE),
             "description": each.prose("description"),
             "support_text": each.prose("support_text"),
         }
-        each.done()
-        for key, text in said.items():
+        each.reject_unknown_keys()
+        for key, text in texts.items():
             if key in each and not text:
                 raise each.error(
                     key,
                     text,
                     "%(it)s is empty.",
-                    cure="Write it in that language, or leave the key out.",
-                    on_page=_("This is empty. Write it in that language."),
+                    fix="Write it in that language, or leave the key out.",
+                    page_message=_("This is empty. Write the translation."),
                 )
-        found[language] = {key: text for key, text in said.items() if text}
-        if not found[language]:
+        translations[language] = {key: text for key, text in texts.items() if text}
+        if not translations[language]:
             raise StudyFileError(
-                "%(it)s says nothing.",
-                place=table.name_of(language),
-                cure=f"Add one of: {', '.join(TEXTS)}; or leave it out.",
-                on_page=_("There is no text in the language '%(code)s'. Write one."),
+                "%(it)s has no texts.",
+                key=table.path_of(language),
+                fix=f"Add one of: {', '.join(TRANSLATABLE_TEXTS)}; or leave the table out.",
+                page_message=_("There is no text in the language '%(code)s'. Write one."),
                 code=language,
             )
-    table.done()
-    return found
+    table.reject_unknown_keys()
+    return translations
 
 
 def read_questions(tables: list[Table]) -> tuple[Question, ...]:
     questions: dict[str, Question] = {}
     for each in tables:
         name = each.text("field", required=True, longest=30)
-        if not re.fullmatch(QUESTION_FIELD, name):
+        if not re.fullmatch(QUESTION_FIELD_PATTERN, name):
             raise each.error(
                 "field",
                 name,
-                "%(it)s may hold small letters, digits and '_' only: strata name it.",
-                on_page=_(
-                    "The short name begins with a small letter and holds small letters, digits and '_'."
+                "%(it)s may contain only lowercase letters, digits and '_', because strata use it.",
+                page_message=_(
+                    "A short name starts with a lowercase letter and contains only "
+                    "lowercase letters, digits and '_'."
                 ),
             )
         if name in questions:
             raise each.error(
                 "field",
                 name,
-                "%(it)s stands twice. Give each question a field of its own.",
-                on_page=_("There is another question of that short name."),
+                "%(it)s appears twice. Give each question its own field.",
+                page_message=_("Another question has this short name."),
             )
-        label, choices = each.text("label", required=True, longest=LONGEST_QUESTION), each.texts("choices")
+        label, choices = (
+            each.text("label", required=True, longest=LONGEST_QUESTION),
+            each.text_list("choices"),
+        )
         questions[name] = Question(
             field=name,
             label=label,
             choices=choices,
-            translations=_of_question(each.table("translations"), choices=choices),
+            translations=_read_question_translations(each.table("translations"), choices=choices),
         )
-        each.done()
+        each.reject_unknown_keys()
     return tuple(questions.values())
 
 
-def _of_question(table: Table, *, choices: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+def _read_question_translations(table: Table, *, choices: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    translations: dict[str, dict[str, Any]] = {}
     for language, each in table.by_language():
-        found[language] = {"label": each.text("label", required=True, longest=LONGEST_QUESTION)}
-        translated = each.texts("choices")
+        translations[language] = {"label": each.text("label", required=True, longest=LONGEST_QUESTION)}
+        translated = each.text_list("choices")
         if len(translated) != len(choices):
-            # the answer is kept in English, so it must be known which choice is which
+            # answers are stored in English, so each choice must match its English one
             raise StudyFileError(
-                "there are %(there)s, and in English %(wanted)s. Give as many, in the same order.",
-                place=each.name_of("choices"),
-                on_page=_(
-                    "Choices in %(language)s: %(there)d, in English: %(wanted)d. "
-                    "Give as many, in the same order."
+                "there are %(there)s, and %(wanted)s in English. Give the same number, in the same order.",
+                key=each.path_of("choices"),
+                page_message=_(
+                    "Choices in %(language)s: %(there)d, in English: %(wanted)d. Give the "
+                    "same number, in the same order."
                 ),
                 language=language,
                 there=len(translated),
                 wanted=len(choices),
             )
         if translated:
-            found[language]["choices"] = list(translated)
-        each.done()
-    table.done()
-    return found
-
-
-__all__ = [
-    "LONGEST_QUESTION",
-    "LONGEST_TITLE",
-    "QUESTION_FIELD",
-    "TEXTS",
-    "Question",
-    "read_questions",
-    "read_translations",
-]
+            translations[language]["choices"] = list(translated)
+        each.reject_unknown_keys()
+    table.reject_unknown_keys()
+    return translations

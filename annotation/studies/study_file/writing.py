@@ -1,4 +1,4 @@
-"""Writing a study file: a `StudyFile` in, TOML out that reads back as the same. Pure: no Django."""
+"""Writing a `StudyFile` as TOML that reads back as the same. Pure: no Django."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import tomli_w
 
 from annotation.studies.study_file.checks import PURPOSES
 from annotation.studies.study_file.reading import CROWD_PARAMETERS, StudyFile
-from annotation.studies.study_file.tasks import FromSource, PageDraw, TaskFile
+from annotation.studies.study_file.stimuli import PageDraw, SourceDraw
+from annotation.studies.study_file.tasks import TaskFile
 
 
 def study_toml(study: StudyFile) -> str:
-    """The file's text. Keys that say what is so anyway are left out."""
-    whole = {
+    """The text of the file. Keys with default values are left out."""
+    values = {
         "name": study.name,
         "title": study.title,
         "description": study.description,
@@ -25,7 +26,10 @@ def study_toml(study: StudyFile) -> str:
         "consent": {
             "content_warning": study.content_warning,
             "text": study.consent,
-            **{language: _said(texts) for language, texts in sorted(study.consent_translations.items())},
+            **{
+                language: _without_empty(texts)
+                for language, texts in sorted(study.consent_translations.items())
+            },
         },
         "stereotypes": _stereotypes(study),
         "recruitment": {
@@ -45,7 +49,7 @@ def study_toml(study: StudyFile) -> str:
         },
         "translations": dict(sorted(study.translations.items())),
         "questions": [
-            _said(
+            _without_empty(
                 {
                     "field": each.field,
                     "label": each.label,
@@ -57,17 +61,17 @@ def study_toml(study: StudyFile) -> str:
         ],
         "tasks": [_task(task) for task in study.tasks],
     }
-    return tomli_w.dumps(_said(whole), multiline_strings=True)
+    return tomli_w.dumps(_without_empty(values), multiline_strings=True)
 
 
-def _said(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the keys that say nothing, at any depth of tables."""
-    said = {}
+def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    """`values` without empty ones, at any depth."""
+    kept = {}
     for key, value in values.items():
-        kept = _said(value) if isinstance(value, dict) else value
-        if kept is not None and kept not in ("", [], {}):
-            said[key] = kept
-    return said
+        inner = _without_empty(value) if isinstance(value, dict) else value
+        if inner is not None and inner not in ("", [], {}):
+            kept[key] = inner
+    return kept
 
 
 def _stereotypes(study: StudyFile) -> dict[str, Any]:
@@ -87,19 +91,20 @@ def _task(task: TaskFile) -> dict[str, Any]:
         "instructions": task.instructions,
         "strata": [*task.strata],
         "seed": task.seed,
-        **_what(task),
+        **_stimuli(task),
         "examples": [
-            _said({"text": each.text, "answer": each.answer, "why": each.why}) for each in task.examples
+            _without_empty({"text": each.text, "answer": each.answer, "why": each.why})
+            for each in task.examples
         ],
         "translations": {
-            language: {**texts, "examples": [_said(each) for each in texts.get("examples", ())]}
+            language: {**texts, "examples": [_without_empty(each) for each in texts.get("examples", ())]}
             for language, texts in sorted(task.translations.items())
         },
     }
     for purpose in PURPOSES:
         written[purpose] = [
             {
-                **_said(
+                **_without_empty(
                     {
                         "attribute": each.attribute,
                         "group": each.group,
@@ -108,16 +113,16 @@ def _task(task: TaskFile) -> dict[str, Any]:
                         "feedback": each.feedback,
                     }
                 ),
-                "expected": [*each.expected],  # empty means none of the above, and is said
+                "expected": [*each.expected],  # kept even if empty: that means none of the above
             }
             for each in task.checks
             if each.purpose == purpose
         ]
-    return _said(written)
+    return _without_empty(written)
 
 
-def _what(task: TaskFile) -> dict[str, Any]:
-    """The keys that say what is shown."""
+def _stimuli(task: TaskFile) -> dict[str, Any]:
+    """The keys that define the stimuli."""
     if task.associations is not None:
         chosen = task.associations
         return {
@@ -130,7 +135,7 @@ def _what(task: TaskFile) -> dict[str, Any]:
         }
     if task.pages is not None:
         return {"image_set": task.image_set, "page_size": task.page_size, **_pages(task)}
-    if isinstance(task.attributes, FromSource):
+    if isinstance(task.attributes, SourceDraw):
         return {"attributes": {"source": task.attributes.source, "limit": task.attributes.limit}}
     return {"attributes": [*(task.attributes or ())]}
 
@@ -151,6 +156,3 @@ def _pages(task: TaskFile) -> dict[str, Any]:
             for each in task.pages or ()
         ]
     }
-
-
-__all__ = ["study_toml"]

@@ -1,4 +1,4 @@
-"""Units that show one association: prevalence and offensiveness (PROTOCOL §3, §4)."""
+"""Units that show one association, for prevalence and offensiveness (PROTOCOL §3, §4)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from annotation.models import Association
-from annotation.studies.errors import gettext_noop
-from annotation.studies.study_file.tasks import Associations
+from annotation.studies.errors import StudyRefused, gettext_noop
+from annotation.studies.study_file.stimuli import Associations
 from annotation.studies.units.planned import (
     Plan,
     PlannedOption,
     PlannedUnit,
-    StudyRefused,
-    listed,
-    refuse_without_region,
-    resolved,
-    source_named,
+    get_source,
+    quoted_list,
+    require_regions,
+    resolve_strata,
 )
 
 # axis, name and region of the group, text of the attribute, id of the association
@@ -25,28 +24,28 @@ Row = tuple[str, str, str, str, int]
 
 
 def plan_associations(*, chosen: Associations, strata: Sequence[str], seed: int, key: str) -> Plan:
-    """One unit an association, in an order shuffled by the seed, its strata resolved by its group."""
-    rows = _chosen(chosen, key=key)
+    """One unit per association, shuffled by the seed. Each unit's strata are resolved by its group."""
+    rows = _select(chosen, key=key)
     if chosen.limit is not None:
         if chosen.limit > len(rows):
             raise StudyRefused(
                 "%(it)s, but there are %(there)s associations in all. Lower it.",
-                on_page=gettext_noop("There are %(there)s associations in all. Lower the number."),
-                place=f"{key}.limit",
+                page_message=gettext_noop("There are %(there)s associations in all. Lower the number."),
+                key=f"{key}.limit",
                 value=chosen.limit,
                 there=len(rows),
             )
         rows = random.Random(seed).sample(rows, chosen.limit)  # noqa: S311 - a draw to be repeated
         rows.sort()
     regions = {name: region for _, name, region, _, _ in rows}
-    refuse_without_region(
+    require_regions(
         strata,
         regions=regions,
         key=key.rpartition(".")[0],
         groups=f"{key}.groups",
     )
     random.Random(seed).shuffle(rows)  # noqa: S311 - an order to be repeated
-    by_region = {region: resolved(strata, region=region) for region in set(regions.values())}
+    by_region = {region: resolve_strata(strata, region=region) for region in set(regions.values())}
     return Plan(units=lambda: _units(rows, by_region=by_region))
 
 
@@ -55,57 +54,57 @@ def _units(rows: Sequence[Row], *, by_region: dict[str, tuple[str, ...]]) -> Ite
         yield PlannedUnit(association_id=pk, options=(PlannedOption(text),), strata=by_region[region])
 
 
-def _chosen(chosen: Associations, *, key: str) -> list[Row]:
-    """The rows to show or to draw from, sorted by what they say: databases differ in how they order
-    texts, and primary keys depend on the order of an import."""
-    source = source_named(chosen.source, key=f"{key}.source")
-    everything = Association.objects.filter(source=source)
+def _select(chosen: Associations, *, key: str) -> list[Row]:
+    """The rows to show or to draw from, sorted here because databases order text differently and primary keys
+    depend on the order of an import."""
+    source = get_source(chosen.source, key=f"{key}.source")
+    associations = Association.objects.filter(source=source)
     if chosen.groups:
-        known = set(everything.values_list("group__name", flat=True).distinct())
+        known = set(associations.values_list("group__name", flat=True).distinct())
         for name in chosen.groups:
             if name not in known:
                 raise StudyRefused(
-                    gettext_noop("'%(source)s' has no association of a group '%(group)s'."),
-                    place=f"{key}.groups",
+                    gettext_noop("'%(source)s' has no associations of the group '%(group)s'."),
+                    key=f"{key}.groups",
                     source=chosen.source,
                     group=name,
                 )
-        everything = everything.filter(group__name__in=chosen.groups)
+        associations = associations.filter(group__name__in=chosen.groups)
     fields = ("group__axis", "group__name", "group__region", "attribute__text", "pk")
-    rows: Iterator[Row] = everything.values_list(*fields).iterator(chunk_size=10_000)
+    rows: Iterator[Row] = associations.values_list(*fields).iterator(chunk_size=10_000)
     if chosen.pairs:
         wanted = set(chosen.pairs)
         kept = sorted(row for row in rows if (row[1], row[3]) in wanted)
-        _refuse_unless_each_once(chosen, kept, key=key)
+        _check_pairs(chosen, kept, key=key)
         return kept
     ordered = sorted(rows)
     if not ordered:
         raise StudyRefused(
             gettext_noop("'%(source)s' has no associations. Import it first."),
-            place=f"{key}.source",
+            key=f"{key}.source",
             source=chosen.source,
         )
     return ordered
 
 
-def _refuse_unless_each_once(chosen: Associations, kept: Sequence[Row], *, key: str) -> None:
-    there = [(name, text) for _, name, _, text, _ in kept]
-    missing = sorted(set(chosen.pairs) - set(there))
+def _check_pairs(chosen: Associations, rows: Sequence[Row], *, key: str) -> None:
+    found = [(name, text) for _, name, _, text, _ in rows]
+    missing = sorted(set(chosen.pairs) - set(found))
     if missing:
         raise StudyRefused(
             gettext_noop("'%(source)s' has no association %(pairs)s."),
-            place=f"{key}.pairs",
+            key=f"{key}.pairs",
             source=chosen.source,
-            pairs=listed([f"{group}: {text}" for group, text in missing]),
+            pairs=quoted_list([f"{group}: {text}" for group, text in missing]),
         )
-    if len(there) > len(set(there)):
-        twice = Counter(there).most_common(1)[0][0]
+    if len(found) > len(set(found)):
+        twice = Counter(found).most_common(1)[0][0]
         raise StudyRefused(
             gettext_noop(
-                "'%(source)s' has two groups of the name '%(group)s' on different axes. Rename one of them "
-                "in the administration."
+                "'%(source)s' has two groups named '%(group)s' on different axes. Rename "
+                "one of them in the administration."
             ),
-            place=f"{key}.pairs",
+            key=f"{key}.pairs",
             source=chosen.source,
             group=twice[0],
         )

@@ -1,5 +1,5 @@
-"""Units of training items, gold items and attention checks: their right answers are known, they have no
-slots, and they follow the data in a task's order."""
+"""Units of training items, gold items and attention checks. Their answers are known, they have no slots, and
+they come after the data in the order of a task."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from dataclasses import replace
 
 from annotation.core import scales
 from annotation.models import Association, Image, ImageSet
+from annotation.studies.errors import StudyRefused
 from annotation.studies.errors import gettext_noop as _
 from annotation.studies.study_file.checks import CheckItem
 from annotation.studies.units.depiction import page_options
-from annotation.studies.units.planned import Plan, PlannedOption, PlannedUnit, StudyRefused, source_named
+from annotation.studies.units.planned import Plan, PlannedOption, PlannedUnit, get_source
 
 
 def with_checks(plan: Plan, checks: Sequence[CheckItem], *, kind: str, source: str | None, key: str) -> Plan:
-    """`plan` with the check items behind it. `source`: of the task's associations, if it shows any."""
+    """`plan` followed by the check items. `source`: name of the source of the task's associations, if any."""
     if not checks:
         return plan
     numbers: Counter[str] = Counter()
@@ -25,18 +26,18 @@ def with_checks(plan: Plan, checks: Sequence[CheckItem], *, kind: str, source: s
         numbers[check.purpose] += 1
         where = f"{key}.{check.purpose}[{numbers[check.purpose]}]"
         if plan.image_set is not None:
-            planned.append(_page(check, images=plan.image_set, key=where))
+            planned.append(_plan_page(check, images=plan.image_set, key=where))
         else:
-            planned.append(_item(check, kind=kind, source=source, key=where))
+            planned.append(_plan_item(check, kind=kind, source=source, key=where))
 
     def units() -> Iterator[PlannedUnit]:
-        # Pages of an image are numbered; those of the checks go behind those of the data.
+        # Page numbers of check items continue those of the data.
         pages: Counter[int] = Counter()
         for unit in plan.units():
             if unit.image_id is not None:
                 pages[unit.image_id] = max(pages[unit.image_id], unit.page)
             yield unit
-        # What is asked again as a check is told apart from the data by its repeat.
+        # `repeat` distinguishes a check from a data unit with the same stimulus.
         repeats: Counter[str | int | None] = Counter()
         for unit in planned:
             if unit.image_id is not None:
@@ -50,13 +51,13 @@ def with_checks(plan: Plan, checks: Sequence[CheckItem], *, kind: str, source: s
     return replace(plan, units=units)
 
 
-def _item(check: CheckItem, *, kind: str, source: str | None, key: str) -> PlannedUnit:
-    option = PlannedOption(check.attribute, expected=_values(check, kind=kind, key=key))
+def _plan_item(check: CheckItem, *, kind: str, source: str | None, key: str) -> PlannedUnit:
+    option = PlannedOption(check.attribute, expected=_expected_values(check, kind=kind, key=key))
     unit = PlannedUnit(options=(option,), strata=(), purpose=check.purpose, feedback=check.feedback)
     if source is None:
         return replace(unit, attribute=check.attribute)
     rows = Association.objects.filter(
-        source=source_named(source, key=key), group__name=check.group, attribute__text=check.attribute
+        source=get_source(source, key=key), group__name=check.group, attribute__text=check.attribute
     )
     ids = list(rows.values_list("pk", flat=True)[:2])
     if len(ids) != 1:
@@ -67,7 +68,7 @@ def _item(check: CheckItem, *, kind: str, source: str | None, key: str) -> Plann
             )
             if ids
             else _("'%(source)s' has no association of '%(group)s' with '%(attribute)s'. Choose another."),
-            place=key,
+            key=key,
             source=source,
             group=check.group,
             attribute=check.attribute,
@@ -75,19 +76,19 @@ def _item(check: CheckItem, *, kind: str, source: str | None, key: str) -> Plann
     return replace(unit, association_id=ids[0])
 
 
-def _page(check: CheckItem, *, images: ImageSet, key: str) -> PlannedUnit:
+def _plan_page(check: CheckItem, *, images: ImageSet, key: str) -> PlannedUnit:
     rows = Image.objects.filter(image_set=images, group__name=check.group, index=check.image or 0)
     ids = list(rows.values_list("pk", flat=True)[:1])
     if not ids:
         raise StudyRefused(
-            _("'%(set)s' has no image %(number)s of a group '%(group)s'. Choose another."),
-            place=key,
+            _("'%(set)s' has no image %(number)s of the group '%(group)s'. Choose another."),
+            key=key,
             set=images.name,
             number=check.image,
             group=check.group,
         )
     options = tuple(
-        replace(option, expected=(_right(option.attribute, check),))
+        replace(option, expected=(_expected_value(option.attribute, check),))
         for option in page_options(check.shown, stereotypical=())
     )
     return PlannedUnit(
@@ -95,12 +96,12 @@ def _page(check: CheckItem, *, images: ImageSet, key: str) -> PlannedUnit:
     )
 
 
-def _right(attribute: str | None, check: CheckItem) -> int:
-    """1 where an option is to be selected: an expected attribute, or none of the above without any."""
+def _expected_value(attribute: str | None, check: CheckItem) -> int:
+    """1 if the option must be selected: an expected attribute, or none of the above if there are none."""
     return int(attribute in check.expected if attribute is not None else not check.expected)
 
 
-def _values(check: CheckItem, *, kind: str, key: str) -> tuple[int, ...]:
+def _expected_values(check: CheckItem, *, kind: str, key: str) -> tuple[int, ...]:
     labels = scales.SCALES[kind]
     by_name = {label.name.lower(): label.value for label in labels}
     known = {label.value for label in labels}
@@ -109,9 +110,9 @@ def _values(check: CheckItem, *, kind: str, key: str) -> tuple[int, ...]:
         value = by_name.get(each.strip().lower()) if isinstance(each, str) else each
         if value not in known or value is None:
             raise StudyRefused(
-                f"'%(answer)s' is no answer of a {kind} task. Choose from: %(labels)s.",
-                place=f"{key}.expected",
-                on_page=_("'%(answer)s' is no answer here. Choose from: %(labels)s."),
+                f"'%(answer)s' is not an answer of a {kind} task. Choose from: %(labels)s.",
+                key=f"{key}.expected",
+                page_message=_("'%(answer)s' is not an answer here. Choose from: %(labels)s."),
                 answer=each,
                 labels=", ".join(label.name for label in labels),
             )

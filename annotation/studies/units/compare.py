@@ -1,4 +1,4 @@
-"""Whether a task already has the units that a plan says, walked side by side a batch at a time."""
+"""Comparison of the stored units of a task with a plan, batch by batch."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from annotation.studies.units.planned import Plan, PlannedOption, PlannedUnit
 from annotation.studies.units.write import BATCH
 
 
-def has_units(*, task: Task, plan: Plan) -> bool:
-    """Whether the units of `task` show what `plan` shows, in the same order. Strata are not compared:
-    they follow from the task's own and from the groups."""
+def units_match(*, task: Task, plan: Plan) -> bool:
+    """Whether the units of `task` are those of `plan`, in the same order. Strata are not compared, because
+    they follow from the task's strata and the groups."""
     return all(
         planned is not None and stored is not None and replace(planned, strata=()) == stored
         for planned, stored in zip_longest(plan.units(), stored_units(task=task))
     )
 
 
-def stored_units(*, task: Task, besides: str = "") -> Iterator[PlannedUnit]:
-    """The units of a task as they would be planned, their strata left out; all of them, or all `besides`
-    those of one purpose."""
-    units = Unit.objects.filter(task=task).exclude(purpose=besides).order_by("position")
+def stored_units(*, task: Task, excluding: str = "") -> Iterator[PlannedUnit]:
+    """The stored units of a task as planned units without strata. `excluding`: a purpose to leave out."""
+    units = Unit.objects.filter(task=task).exclude(purpose=excluding).order_by("position")
     last = 0
     while batch := list(units.filter(position__gt=last)[:BATCH].values(*_FIELDS)):
         options: dict[int, list[PlannedOption]] = {}

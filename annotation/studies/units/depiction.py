@@ -1,4 +1,4 @@
-"""Units that show an image with one page of attributes (PROTOCOL §5)."""
+"""Units that show an image with a page of attributes (PROTOCOL §5)."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from annotation.models import Image, ImageSet, OptionRole, Pool, Source, Study, TaskKind
-from annotation.studies.errors import Place
+from annotation.studies.errors import KeyPath, StudyRefused
 from annotation.studies.errors import gettext_noop as _
-from annotation.studies.study_file.tasks import PageDraw, Shown
+from annotation.studies.study_file.stimuli import PageDraw, ShownAttributes
 from annotation.studies.units import draws
-from annotation.studies.units.draws import Drawn
+from annotation.studies.units.draws import GroupDraw
 from annotation.studies.units.planned import (
     Plan,
     PlannedOption,
     PlannedUnit,
-    StudyRefused,
-    found,
-    listed,
-    refuse_without_region,
-    resolved,
+    quoted_list,
+    require_regions,
+    resolve_strata,
+    rows_named,
 )
 
-_RULE = "stereotypes.source"
+_SOURCE_KEY = "stereotypes.source"
 
 
 @dataclass(frozen=True)
-class Rule:
-    """Which associations are stereotypes: the study's rule (PROTOCOL §3)."""
+class StereotypeRule:
+    """The study's rule for which associations count as stereotypes (PROTOCOL §3)."""
 
     source: Source | None
     pool: str
@@ -37,7 +36,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Group:
-    """An identity group that an image set shows; `key` names it on every database alike."""
+    """An identity group of an image set. `key` is the same in every database, unlike `pk`."""
 
     pk: int
     axis: str
@@ -51,26 +50,26 @@ class Group:
 
 def plan_pages(
     *,
-    pages: PageDraw | Sequence[Shown],
+    pages: PageDraw | Sequence[ShownAttributes],
     image_set: str,
     page_size: int,
-    rule: Rule,
+    rule: StereotypeRule,
     strata: Sequence[str],
     seed: int,
     key: str,
 ) -> Plan:
-    """The pages of every image of the set whose group has something to show. Images come in an order
-    shuffled by the seed; the pages of an image follow each other."""
-    images = found(ImageSet.objects.filter(name=image_set), "name", [image_set], f"{key}.image_set")[0]
+    """The pages of every image whose group has attributes to show. Images are shuffled by the seed; the pages
+    of an image stay together."""
+    images = rows_named(ImageSet.objects.filter(name=image_set), "name", [image_set], f"{key}.image_set")[0]
     groups = _groups(images, key=key)
     notes: list[str] = []
     if isinstance(pages, PageDraw):
-        shown = _drawn(pages, groups=groups, rule=rule, seed=seed, key=f"{key}.attributes", notes=notes)
+        shown = _draw(pages, groups=groups, rule=rule, seed=seed, key=f"{key}.attributes", notes=notes)
     else:
-        shown = {each.group: Drawn(each.stereotypical, each.random) for each in pages}
-        _refuse_unknown(shown, groups=groups, key=f"{key}.shown")
+        shown = {each.group: GroupDraw(each.stereotypical, each.random) for each in pages}
+        _check_groups(shown, groups=groups, key=f"{key}.shown")
     chosen = {group.pk: (group, shown[name]) for name, group in groups.items() if name in shown}
-    refuse_without_region(
+    require_regions(
         strata,
         regions={group.name: group.region for group, _ in chosen.values()},
         key=key,
@@ -86,22 +85,24 @@ def plan_pages(
 
     def units() -> Iterator[PlannedUnit]:
         for name, index, group, image in rows:
-            of, drawn = chosen[group]
-            wanted = resolved(strata, region=of.region)
-            cut = draws.pages(seed=seed, image=f"{name}/{index}", drawn=drawn, page_size=page_size)
-            for number, texts in enumerate(cut, 1):
+            image_group, drawn = chosen[group]
+            unit_strata = resolve_strata(strata, region=image_group.region)
+            page_texts = draws.split_into_pages(
+                seed=seed, image=f"{name}/{index}", drawn=drawn, page_size=page_size
+            )
+            for number, texts in enumerate(page_texts, 1):
                 yield PlannedUnit(
                     image_id=image,
                     page=number,
                     options=page_options(texts, stereotypical=drawn.stereotypical),
-                    strata=wanted,
+                    strata=unit_strata,
                 )
 
     return Plan(units=units, notes=tuple(notes), image_set=images)
 
 
 def page_options(texts: Sequence[str], *, stereotypical: Sequence[str]) -> tuple[PlannedOption, ...]:
-    """The attributes of a page with their roles, then none of the above."""
+    """The options of a page: its attributes with their roles, then none of the above."""
     roles = dict.fromkeys(stereotypical, OptionRole.STEREOTYPICAL)
     return (
         *(PlannedOption(text, role=roles.get(text, OptionRole.RANDOM)) for text in texts),
@@ -122,122 +123,122 @@ def _groups(images: ImageSet, *, key: str) -> dict[str, Group]:
         if group.name in groups:
             raise StudyRefused(
                 _(
-                    "'%(set)s' shows two groups of the name '%(group)s' on different axes. Rename one of "
-                    "them in the administration."
+                    "'%(set)s' shows two groups named '%(group)s' on different axes. "
+                    "Rename one of them in the administration."
                 ),
-                place=f"{key}.image_set",
+                key=f"{key}.image_set",
                 set=images.name,
                 group=group.name,
             )
         groups[group.name] = group
     if not groups:
         raise StudyRefused(
-            _("'%(set)s' holds no image. Add images to it first."), place=f"{key}.image_set", set=images.name
+            _("'%(set)s' has no images. Add some first."), key=f"{key}.image_set", set=images.name
         )
     return groups
 
 
-def _drawn(
+def _draw(
     pages: PageDraw,
     *,
     groups: Mapping[str, Group],
-    rule: Rule,
+    rule: StereotypeRule,
     seed: int,
     key: str,
     notes: list[str],
-) -> dict[str, Drawn]:
-    _refuse_unknown(pages.groups, groups=groups, key=f"{key}.groups")
+) -> dict[str, GroupDraw]:
+    _check_groups(pages.groups, groups=groups, key=f"{key}.groups")
     if rule.source is None:
         raise StudyRefused(
-            f"stereotypes are drawn from a source. Set {_RULE}.",
-            place=key,
-            on_page=_("Stereotypes are drawn from a resource. Fill in %(rule)s."),
-            rule=Place(_RULE),
+            f"stereotypes are drawn from a source. Set {_SOURCE_KEY}.",
+            key=key,
+            page_message=_("Stereotypes are drawn from a resource. Fill in %(rule)s."),
+            rule=KeyPath(_SOURCE_KEY),
         )
-    visual = _visual(pages.visual, source=rule.source, key=f"{key}.visual")
-    known = draws.resources(source=rule.source, pool=rule.pool, threshold=rule.threshold)
-    nothing = draws.Resource(stereotypes=frozenset(), associated=frozenset())
-    drawn: dict[str, Drawn] = {}
+    visual = _visual_attributes(pages.visual, source=rule.source, key=f"{key}.visual")
+    known = draws.associations_by_group(source=rule.source, pool=rule.pool, threshold=rule.threshold)
+    nothing = draws.GroupAssociations(stereotypes=frozenset(), associated=frozenset())
+    drawn: dict[str, GroupDraw] = {}
     for name in sorted(pages.groups or groups):
         group = groups[name]
-        said = known.get(group.pk, nothing)
+        associations = known.get(group.pk, nothing)
         drawn[name] = draws.draw(
             seed=seed,
             group=group.key,
-            stereotypical=said.stereotypes,
+            stereotypical=associations.stereotypes,
             visual=visual,
-            associated=said.associated,
+            associated=associations.associated,
         )
     shown = {name: each for name, each in drawn.items() if each.stereotypical}
     if not shown:
         raise StudyRefused(
             f"no group of the image set has a visual stereotype in '%(source)s' with at least %(votes)s "
             f"votes of the {Pool(rule.pool).label} annotators. Lower %(threshold)s, or use another source.",
-            place=key,
-            on_page=_(
+            key=key,
+            page_message=_(
                 "No group of the image set has a visual stereotype in '%(source)s' with at least %(votes)s "
                 "votes. Lower %(threshold)s, or choose another resource in %(rule)s."
             ),
             source=rule.source.name,
             votes=rule.threshold,
-            threshold=Place("stereotypes.threshold"),
-            rule=Place(_RULE),
+            threshold=KeyPath("stereotypes.threshold"),
+            rule=KeyPath(_SOURCE_KEY),
         )
-    lacking = draws.lacking(shown)
+    lacking = draws.describe_shortfalls(shown)
     if lacking and not pages.allow_fewer:
         raise StudyRefused(
             "too few visual attributes that are not associated with the group to draw as many random ones as "
             "it has stereotypes: %(lacking)s. Widen %(visual)s, leave those groups out with groups = [...], "
             "or write allow_fewer = true.",
-            place=key,
-            on_page=_(
+            key=key,
+            page_message=_(
                 "There are too few visual attributes that are not associated with the group to draw as many "
                 "random ones as it has stereotypes: %(lacking)s. Widen %(visual)s, leave those groups out in "
                 "%(groups)s, or choose %(fewer)s."
             ),
             lacking="; ".join(lacking),
-            visual=Place(f"{key}.visual"),
-            groups=Place(f"{key}.groups"),
-            fewer=Place(f"{key}.allow_fewer"),
+            visual=KeyPath(f"{key}.visual"),
+            groups=KeyPath(f"{key}.groups"),
+            fewer=KeyPath(f"{key}.allow_fewer"),
         )
     if lacking:
         notes.append(f"Fewer random attributes than stereotypes: {'; '.join(lacking)}.")
     left_out = sorted(set(drawn) - set(shown))
     if left_out:
-        notes.append(f"Without a visual stereotype, and so without pages: {listed(left_out)}.")
+        notes.append(f"No visual stereotypes, so no pages: {quoted_list(left_out)}.")
     return shown
 
 
-def _visual(visual: str | tuple[str, ...] | None, *, source: Source, key: str) -> set[str]:
+def _visual_attributes(visual: str | tuple[str, ...] | None, *, source: Source, key: str) -> set[str]:
     if visual is None:
-        return draws.known_attributes(source=source)
+        return draws.source_attributes(source=source)
     if not isinstance(visual, str):
         return set(visual)
-    study = found(Study.objects.filter(name=visual), "name", [visual], key)[0]
+    study = rows_named(Study.objects.filter(name=visual), "name", [visual], key)[0]
     if not study.tasks.filter(kind=TaskKind.VISUAL_NATURE).exists():
         raise StudyRefused(
             "the study '%(study)s' has not asked which attributes are visual. "
             "Name one with a visual_nature task.",
-            place=key,
-            on_page=_("The study '%(study)s' has not asked which attributes are visual. Choose another."),
+            key=key,
+            page_message=_(
+                "The study '%(study)s' has not asked which attributes are visual. Choose another."
+            ),
             study=visual,
         )
     attributes = draws.visual_attributes(study=study)
     if not attributes:
-        raise StudyRefused(
-            _("the study '%(study)s' has found no attribute visual yet."), place=key, study=visual
-        )
+        raise StudyRefused(_("the study '%(study)s' has no visual attributes yet."), key=key, study=visual)
     return attributes
 
 
-def _refuse_unknown(
-    names: Sequence[str] | Mapping[str, Drawn], *, groups: Mapping[str, Group], key: str
+def _check_groups(
+    names: Sequence[str] | Mapping[str, GroupDraw], *, groups: Mapping[str, Group], key: str
 ) -> None:
     for name in names:
         if name not in groups:
             raise StudyRefused(
-                _("the image set shows no group '%(group)s'. It shows: %(groups)s."),
-                place=key,
+                _("the image set has no images of the group '%(group)s'. It shows: %(groups)s."),
+                key=key,
                 group=name,
-                groups=listed(sorted(groups)),
+                groups=quoted_list(sorted(groups)),
             )

@@ -1,8 +1,8 @@
-"""Drawing what is shown with each image: S(id), R(id), shuffled and paged (PROTOCOL §5).
+"""Drawing the attributes shown with each image: S(id) and R(id), shuffled and split into pages (PROTOCOL §5).
 
-The functions on top are pure: the same seed and inputs give the same draw on every machine and database.
-Each group and each image has a generator of its own, seeded with the task's seed and what it is called, so
-that adding a group leaves the draws of the others as they were.
+`draw` and `split_into_pages` are pure: the same seed and inputs give the same draw on every machine and
+database. Each group and each image has its own generator, seeded with the task's seed and the name of the
+group or image, so that adding a group does not change the draws of the others.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from annotation.models import (
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """The attributes shown with every image of one group, each sorted by text."""
+class GroupDraw:
+    """The attributes shown with every image of one group, sorted by text."""
 
     stereotypical: tuple[str, ...]
     random: tuple[str, ...]
 
     @property
-    def fewer(self) -> int:
-        """How many random attributes it has less than stereotypical ones."""
+    def shortfall(self) -> int:
+        """Number of random attributes missing to match the stereotypical ones."""
         return len(self.stereotypical) - len(self.random)
 
 
 @dataclass(frozen=True)
-class Resource:
-    """What a source says of one group: its stereotypes by the study's rule, and everything associated
-    with it whatever the votes."""
+class GroupAssociations:
+    """The attributes that a source associates with one group: those that are stereotypes by the study's rule,
+    and all of them whatever the votes."""
 
     stereotypes: frozenset[str]
     associated: frozenset[str]
@@ -50,33 +50,33 @@ class Resource:
 
 def draw(
     *, seed: int, group: str, stereotypical: Iterable[str], visual: Iterable[str], associated: Iterable[str]
-) -> Drawn:
-    """S(id) and R(id) of one group, which `group` names.
+) -> GroupDraw:
+    """S(id) and R(id) of the group named `group`.
 
-    S(id): the visual ones among `stereotypical`. R(id): as many of `visual` that are not in `associated`,
-    drawn without replacement; fewer when there are not as many.
+    S(id): the visual attributes among `stereotypical`. R(id): as many of `visual` that are not in
+    `associated`, drawn without replacement; fewer if there are not enough.
     """
-    seen = set(visual)
-    shown = sorted(seen & set(stereotypical))
-    candidates = sorted(seen - set(associated) - set(shown))
+    candidates = set(visual)
+    shown = sorted(candidates & set(stereotypical))
+    candidates = candidates - set(associated) - set(shown)
     generator = random.Random(f"{seed}/random/{group}")  # noqa: S311 - a draw to be repeated, not a secret
-    return Drawn(
+    return GroupDraw(
         stereotypical=tuple(shown),
-        random=tuple(sorted(generator.sample(candidates, min(len(shown), len(candidates))))),
+        random=tuple(sorted(generator.sample(sorted(candidates), min(len(shown), len(candidates))))),
     )
 
 
-def pages(*, seed: int, image: str, drawn: Drawn, page_size: int) -> list[tuple[str, ...]]:
-    """The attributes of each page of one image, which `image` names: the union of S(id) and R(id),
-    shuffled, `page_size` - 1 a page, since every page shows none of the above as well."""
+def split_into_pages(*, seed: int, image: str, drawn: GroupDraw, page_size: int) -> list[tuple[str, ...]]:
+    """The attributes of each page of the image named `image`: the union of S(id) and R(id), shuffled, with
+    `page_size` - 1 per page, because every page also has none of the above."""
     union = sorted({*drawn.stereotypical, *drawn.random})
     random.Random(f"{seed}/pages/{image}").shuffle(union)  # noqa: S311 - as above
     size = page_size - 1
     return [tuple(union[start : start + size]) for start in range(0, len(union), size)]
 
 
-def resources(*, source: Source, pool: str, threshold: int) -> dict[int, Resource]:
-    """Group id -> what `source` says of it, with its stereotypes by the vote threshold (PROTOCOL §3)."""
+def associations_by_group(*, source: Source, pool: str, threshold: int) -> dict[int, GroupAssociations]:
+    """Group id -> its associations in `source`; stereotypes by the vote threshold (PROTOCOL §3)."""
     votes = "in_stereotypical" if pool == Pool.IN_REGION else "out_stereotypical"
     stereotypes: dict[int, set[str]] = {}
     associated: dict[int, set[str]] = {}
@@ -86,16 +86,19 @@ def resources(*, source: Source, pool: str, threshold: int) -> dict[int, Resourc
         if count is not None and count >= threshold:
             stereotypes.setdefault(group, set()).add(text)
     return {
-        group: Resource(stereotypes=frozenset(stereotypes.get(group, ())), associated=frozenset(texts))
+        group: GroupAssociations(
+            stereotypes=frozenset(stereotypes.get(group, ())), associated=frozenset(texts)
+        )
         for group, texts in associated.items()
     }
 
 
 def visual_attributes(*, study: Study) -> set[str]:
-    """The attributes that `study` found visual by its own rule (PROTOCOL §2): their mean score is at least
-    `visual_mean`; or at least `visual_rule` annotators agreed; or, where both are null, all who rated it.
-    Withdrawn, superseded and surplus answers do not count. An attribute rated in two units is visual if
-    both say so, as for the scores: no answer overrules another."""
+    """The attributes that are visual by the rule of `study` (PROTOCOL §2): their mean score is at least
+    `visual_mean`; or at least `visual_rule` annotators agreed; or, if both are null, all raters agreed.
+
+    Withdrawn, superseded and surplus answers do not count. An attribute rated in two units is visual only if
+    it is visual in both, as in the scores."""
     sums = (
         Judgement.objects.filter(
             response__unit__task__study=study,
@@ -115,7 +118,7 @@ def visual_attributes(*, study: Study) -> set[str]:
     found: set[str] = set()
     for _, text, rated, agreed, total in sums:
         if study.visual_mean is not None:
-            # divided here, not in the database, so that it is the very number that the scores compare
+            # divided here, not in the database, to get exactly the number that the scores use
             visual = total / rated >= study.visual_mean
         else:
             visual = agreed >= (rated if study.visual_rule is None else study.visual_rule)
@@ -123,17 +126,17 @@ def visual_attributes(*, study: Study) -> set[str]:
     return found - failed
 
 
-def known_attributes(*, source: Source) -> set[str]:
-    """Every attribute that `source` associates with anybody."""
+def source_attributes(*, source: Source) -> set[str]:
+    """Every attribute that `source` associates with any group."""
     return set(
         Attribute.objects.filter(associations__source=source).order_by().values_list("text", flat=True)
     )
 
 
-def lacking(drawn: Mapping[str, Drawn]) -> Sequence[str]:
-    """Groups with fewer random attributes than stereotypical ones, in words."""
+def describe_shortfalls(drawn: Mapping[str, GroupDraw]) -> Sequence[str]:
+    """A text for each group with fewer random attributes than stereotypical ones."""
     return [
-        f"'{group}' ({each.fewer + len(each.random)} wanted, {len(each.random)} to be had)"
+        f"'{group}' ({each.shortfall + len(each.random)} needed, {len(each.random)} available)"
         for group, each in sorted(drawn.items())
-        if each.fewer > 0
+        if each.shortfall > 0
     ]

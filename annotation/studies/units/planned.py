@@ -1,4 +1,4 @@
-"""What the units of a task will be, before a row is written."""
+"""The plan of the units of a task, before any row is written."""
 
 from __future__ import annotations
 
@@ -10,19 +10,15 @@ from django.db import models
 
 from annotation.core import strata
 from annotation.models import ImageSet, OptionRole, Purpose, Source
-from annotation.studies.errors import Place, StudyError
+from annotation.studies.errors import KeyPath, StudyRefused
 from annotation.studies.errors import gettext_noop as _
 
 Row = TypeVar("Row", bound=models.Model)
 
 
-class StudyRefused(StudyError):
-    """A study that cannot be made, or a status it cannot have. The message says why and what to do."""
-
-
 @dataclass(frozen=True, slots=True)
 class PlannedOption:
-    """`attribute` None is none of the above; `expected` are the right values of a check item."""
+    """`attribute` None means none of the above. `expected`: the correct values of a check item."""
 
     attribute: str | None
     role: str = OptionRole.STIMULUS
@@ -31,7 +27,7 @@ class PlannedOption:
 
 @dataclass(frozen=True, slots=True)
 class PlannedUnit:
-    """One unit, its options in order and the concrete stratum of each slot (none for a check item)."""
+    """A unit with its options in order and the resolved stratum of each slot (none for a check item)."""
 
     options: tuple[PlannedOption, ...]
     strata: tuple[str, ...]
@@ -46,48 +42,48 @@ class PlannedUnit:
 
 @dataclass(frozen=True)
 class Plan:
-    """The units of a task, in order. `units` can be walked more than once and holds no more in memory than
-    it must; `notes` are what the one who asked should know."""
+    """The units of a task, in order. `units` returns a new iterator at each call, so that memory stays flat.
+    `notes`: remarks for the person who creates the study."""
 
     units: Callable[[], Iterator[PlannedUnit]]
     notes: tuple[str, ...] = ()
     image_set: ImageSet | None = None
 
 
-def source_named(name: str, *, key: str) -> Source:
-    return found(Source.objects.filter(name=name), "name", [name], key)[0]
+def get_source(name: str, *, key: str) -> Source:
+    return rows_named(Source.objects.filter(name=name), "name", [name], key)[0]
 
 
-def found(rows: models.QuerySet[Row], field: str, wanted: Sequence[str], key: str) -> list[Row]:
-    """The rows that `wanted` names; StudyRefused for the first that is not there."""
-    there = list(rows)
-    names = {getattr(row, field) for row in there}
-    for name in wanted:
-        if name not in names:
+def rows_named(rows: models.QuerySet[Row], field: str, names: Sequence[str], key: str) -> list[Row]:
+    """The rows whose `field` is in `names`. Raises StudyRefused for the first name without a row."""
+    found = list(rows)
+    existing = {getattr(row, field) for row in found}
+    for name in names:
+        if name not in existing:
             known = rows.model._default_manager.order_by(field).values_list(field, flat=True)[:10]
             raise StudyRefused(
                 "there is no %(kind)s '%(name)s'. "
-                + ("There are: %(known)s." if known else "There is none at all yet: import or add it first."),
-                place=key,
-                on_page=_("There is no '%(name)s'. There are: %(known)s.")
+                + ("There are: %(known)s." if known else "There are none yet: import or add one first."),
+                key=key,
+                page_message=_("There is no '%(name)s'. There are: %(known)s.")
                 if known
                 else _("There is no '%(name)s', and no other to choose. Import or add it first."),
                 kind=rows.model._meta.verbose_name,
                 name=name,
                 known=", ".join(known),
             )
-    return there
+    return found
 
 
-def resolved(texts: Sequence[str], *, region: str) -> tuple[str, ...]:
-    """The strata of a unit about a group of `region`. Check `lacking_region` first."""
+def resolve_strata(texts: Sequence[str], *, region: str) -> tuple[str, ...]:
+    """The strata of a unit about a group of `region`. Call `require_regions` first."""
     return tuple(strata.resolve(text, region=region) for text in texts)
 
 
-def refuse_without_region(texts: Sequence[str], *, regions: dict[str, str], key: str, groups: str) -> None:
-    """StudyRefused if `texts` ask for in- or out-region annotators of a group whose region is unknown.
+def require_regions(texts: Sequence[str], *, regions: dict[str, str], key: str, groups: str) -> None:
+    """Raise StudyRefused if `texts` ask for in- or out-region annotators of a group without a region.
 
-    `regions`: group -> region, '' where it is not known; `groups`: the key that chooses among the groups.
+    `regions`: group -> region, '' if unknown. `groups`: the key of the file that selects groups.
     """
     if not any(strata.by_group(text) for text in texts):
         return
@@ -95,16 +91,17 @@ def refuse_without_region(texts: Sequence[str], *, regions: dict[str, str], key:
     if lacking:
         raise StudyRefused(
             _(
-                "%(it)s asks for in-region or out-region annotators, but the region of %(lacking)s is not "
-                "known. Set it in the administration, or name the other groups in %(groups)s."
+                "%(it)s asks for in-region or out-region annotators, but the region of "
+                "%(lacking)s is unknown. Set it in the administration, or list only the "
+                "other groups in %(groups)s."
             ),
-            place=f"{key}.strata",
-            lacking=listed(lacking),
-            groups=Place(groups),
+            key=f"{key}.strata",
+            lacking=quoted_list(lacking),
+            groups=KeyPath(groups),
         )
 
 
-def listed(names: Sequence[str], *, most: int = 8) -> str:
-    """Names for a message: the first few, and how many more."""
+def quoted_list(names: Sequence[str], *, most: int = 8) -> str:
+    """Quoted names for a message: the first few, and the number of the others."""
     shown = ", ".join(f"'{name}'" for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,4 +1,4 @@
-"""Writing planned units: rows of units, options and slots, batch by batch (DESIGN §3, §4)."""
+"""Writing the rows of planned units, options and slots, batch by batch (DESIGN §3, §4)."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from annotation.core.table_statistics import learn
 from annotation.models import Attribute, Option, Slot, Task, Unit
 from annotation.studies.units.planned import PlannedUnit
 
-# Rows a statement: enough to be quick, few enough to keep memory flat at a million units.
+# Units per batch: large enough to be fast, small enough to keep memory flat with a million units.
 BATCH = 2000
 
 
-def make_units(
+def create_units(
     *,
     task: Task,
     planned: Iterable[PlannedUnit],
     progress: Callable[[int], None] = lambda made: None,
 ) -> int:
-    """Give `task` its units with their options and slots, in order; the number of units made.
+    """Create the units of `task` with their options and slots, in order; returns the number of units.
 
-    Slots queue unit by unit, behind those that the study has already, so that units are finished one
-    after the other and an unfinished study has whole answers. `progress` is told how many more units were
-    made. Attributes not known yet are added. The strata of the slots are kept on the task.
+    Slots are queued unit by unit after the study's existing slots, so that units are completed one after the
+    other. `progress` is called with the number of units of each batch. New attributes are added. The distinct
+    strata of the slots are stored on the task.
     """
     with transaction.atomic():
         position = 0
         queue = Slot.objects.filter(study=task.study_id).aggregate(last=Max("queue"))["last"] or 0
-        different: set[str] = set()
+        slot_strata: set[str] = set()
         for batch in _batches(planned):
             ids = _attribute_ids(batch)
             units = Unit.objects.bulk_create(
@@ -61,21 +61,21 @@ def make_units(
             )
             slots = [
                 Slot(study_id=task.study_id, unit=unit, index=index, stratum=stratum, queue=queue + number)
-                for number, (unit, index, stratum) in enumerate(_wanted(units, batch), 1)
+                for number, (unit, index, stratum) in enumerate(_slot_strata(units, batch), 1)
             ]
             Slot.objects.bulk_create(slots)
-            different.update(slot.stratum for slot in slots)
+            slot_strata.update(slot.stratum for slot in slots)
             position += len(units)
             queue += len(slots)
             progress(len(units))
-        task.slot_strata = sorted(different)
+        task.slot_strata = sorted(slot_strata)
         task.save(update_fields=["slot_strata"])
         learn(Attribute, Unit, Option, Slot, rows=queue)
     return position
 
 
-def remove_units(*, task: Task) -> None:
-    """Take away all units of a task that nobody has answered, batch by batch."""
+def delete_units(*, task: Task) -> None:
+    """Delete all units of a task that nobody has answered, batch by batch."""
     units = Unit.objects.filter(task=task)
     last = units.aggregate(last=Max("position"))["last"] or 0
     for start in range(0, last, BATCH):
@@ -88,7 +88,7 @@ def _batches(planned: Iterable[PlannedUnit]) -> Iterator[list[PlannedUnit]]:
         yield batch
 
 
-def _wanted(units: Sequence[Unit], batch: Sequence[PlannedUnit]) -> Iterator[tuple[Unit, int, str]]:
+def _slot_strata(units: Sequence[Unit], batch: Sequence[PlannedUnit]) -> Iterator[tuple[Unit, int, str]]:
     for unit, each in zip(units, batch, strict=True):
         for index, stratum in enumerate(each.strata):
             yield unit, index, stratum

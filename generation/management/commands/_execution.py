@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from annotation.models import ImageSet, Study
-from annotation.studies.units.planned import StudyRefused
+from annotation.studies.errors import StudyRefused
 from generation.core.durations import duration
 from generation.jobs import tasks
 from generation.jobs.services import claims, work

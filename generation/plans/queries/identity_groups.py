@@ -18,10 +18,10 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.studies.services.study_plan import MADE
+from annotation.studies.services.study_plan import MADE_FROM_FILE
 from annotation.studies.units import draws
-from annotation.studies.units.draws import Drawn, Resource
-from annotation.studies.units.planned import listed
+from annotation.studies.units.draws import GroupAssociations, GroupDraw
+from annotation.studies.units.planned import quoted_list
 from generation.models import Job
 from generation.plans.errors import PlanRefused
 
@@ -40,7 +40,7 @@ def groups_named(names: Sequence[str]) -> list[IdentityGroup]:
             raise PlanRefused(
                 f"There is no identity group '{name}' in the catalogue.{nearest(name, known)} "
                 + (
-                    f"There are: {listed(known)}."
+                    f"There are: {quoted_list(known)}."
                     if known
                     else "There is none at all yet: import associations first (manage.py import_seegull)."
                 )
@@ -92,7 +92,7 @@ def groups_of_set(image_set: ImageSet) -> list[IdentityGroup]:
     return list(IdentityGroup.objects.filter(pk__in=there))
 
 
-def described_as(study: Study, groups: Sequence[IdentityGroup]) -> dict[int, Drawn]:
+def described_as(study: Study, groups: Sequence[IdentityGroup]) -> dict[int, GroupDraw]:
     """Group id -> S(id) and R(id): what the study's depiction pages show of it, else drawn by its rule with
     its depiction task's seed (PROTOCOL §5). Groups that nothing is known of are left out.
 
@@ -134,7 +134,7 @@ def nearest(name: str, known: Sequence[str]) -> str:
     return f" Did you mean '{close[0]}'?" if close else ""
 
 
-def _shown(study: Study) -> dict[int, Drawn]:
+def _shown(study: Study) -> dict[int, GroupDraw]:
     """What the pages show. Where a release does not say what is stereotypical (role unassigned), the
     study's rule does; what is associated without being a stereotype is then neither."""
     rows = (
@@ -149,8 +149,8 @@ def _shown(study: Study) -> dict[int, Drawn]:
         .distinct()
     )
     of: dict[int, tuple[set[str], set[str]]] = {}
-    known: Mapping[int, Resource] | None = None
-    nothing = Resource(stereotypes=frozenset(), associated=frozenset())
+    known: Mapping[int, GroupAssociations] | None = None
+    nothing = GroupAssociations(stereotypes=frozenset(), associated=frozenset())
     for role, text, group in rows:
         stereotypical, random = of.setdefault(group, (set(), set()))
         if role == OptionRole.UNASSIGNED and known is None:
@@ -161,16 +161,16 @@ def _shown(study: Study) -> dict[int, Drawn]:
         elif role == OptionRole.RANDOM or text not in said.associated:
             random.add(text)
     return {
-        group: Drawn(stereotypical=tuple(sorted(first)), random=tuple(sorted(second - first)))
+        group: GroupDraw(stereotypical=tuple(sorted(first)), random=tuple(sorted(second - first)))
         for group, (first, second) in of.items()
         if first
     }
 
 
-def _resources(study: Study) -> dict[int, Resource]:
+def _resources(study: Study) -> dict[int, GroupAssociations]:
     if study.stereotype_source is None:
         return {}
-    return draws.resources(
+    return draws.associations_by_group(
         source=study.stereotype_source, pool=study.stereotype_pool, threshold=study.stereotype_threshold
     )
 
@@ -183,13 +183,13 @@ def _visual(study: Study) -> set[str]:
     ).exists()
     if asked:
         return draws.visual_attributes(study=study)
-    made = study.audit_events.filter(what=MADE).order_by("-pk").first()
+    made = study.audit_events.filter(what=MADE_FROM_FILE).order_by("-pk").first()
     drawn_from = made.details["draws"].get(TaskKind.DEPICTION, {}).get("visual") if made else None
     if isinstance(drawn_from, str) and (other := Study.objects.filter(name=drawn_from).first()):
         return draws.visual_attributes(study=other)
     if isinstance(drawn_from, list):
         return set(drawn_from)
-    return draws.known_attributes(source=study.stereotype_source) if study.stereotype_source else set()
+    return draws.source_attributes(source=study.stereotype_source) if study.stereotype_source else set()
 
 
 def _depiction(study: Study) -> Task | None:

@@ -11,7 +11,7 @@ from django.db.models import Count, F, Q
 
 from annotation.core import strata
 from annotation.models import Judgement, Response, Study, Task, TaskKind
-from annotation.studies.queries.fill import profiles_of_enrolled
+from annotation.studies.queries.fill import enrolled_profiles
 
 _UNSURE = Q(response__unit__task__kind=TaskKind.VISUAL_NATURE, value=3)
 _UNSURE |= Q(response__unit__task__kind=TaskKind.PREVALENCE, value=-1)
@@ -91,7 +91,7 @@ def strata_nobody_can_fill(study: Study, open_places: Sequence[tuple[Task, str, 
     waiting = [(task, stratum, number) for task, stratum, number in open_places if number]
     if not waiting:
         return []
-    profiles = profiles_of_enrolled(study=study)
+    profiles = enrolled_profiles(study=study)
     found = []
     for task, stratum, number in waiting:
         matches = strata.parse(stratum).matches

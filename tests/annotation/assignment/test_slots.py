@@ -201,7 +201,7 @@ def test_logging_out_gives_back_what_is_held(client):
 def test_slots_of_a_region_and_a_gender_go_to_whoever_meets_both():
     world.resource()
     wanted = 'strata = ["in-region and gender: not male"]'
-    of = studies.from_file(
+    of = studies.apply_file(
         file=read_study_text(world.HEAD + world.PREVALENCE.replace("seed = 6", wanted)), by="test"
     ).study
     studies.change_status(study=of, to=StudyStatus.OPEN, by="test")

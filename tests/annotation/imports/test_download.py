@@ -45,7 +45,7 @@ def remote(path, address: str) -> RemoteFile:
 def test_a_file_is_fetched_checked_and_kept(server, tmp_path):
     folder, address, asked = server
     file = remote(release_files.seegull(folder), address)
-    kept = fetch(file, tmp_path / "new" / "downloads", told=lambda line: None)
+    kept = fetch(file, tmp_path / "new" / "downloads", report=lambda line: None)
     assert kept.read_bytes() == (folder / file.name).read_bytes()
     assert [path.name for path in kept.parent.iterdir()] == [file.name]
     assert len(asked) == 1
@@ -56,7 +56,7 @@ def test_a_file_that_is_there_already_is_not_fetched_again(server, tmp_path):
     file = remote(release_files.seegull(folder), address)
     lines: list[str] = []
     for _ in range(2):
-        fetch(file, tmp_path, told=lines.append)
+        fetch(file, tmp_path, report=lines.append)
     assert len(asked) == 1
     assert "already in" in lines[-1]
 
@@ -65,7 +65,7 @@ def test_a_damaged_file_that_is_there_is_fetched_again(server, tmp_path):
     folder, address, _ = server
     file = remote(release_files.seegull(folder), address)
     (tmp_path / file.name).write_text("cut sho")
-    assert fetch(file, tmp_path, told=lambda line: None).stat().st_size > 100
+    assert fetch(file, tmp_path, report=lambda line: None).stat().st_size > 100
 
 
 def test_a_file_with_another_checksum_is_refused_and_not_kept(server, tmp_path):
@@ -73,7 +73,7 @@ def test_a_file_with_another_checksum_is_refused_and_not_kept(server, tmp_path):
     file = remote(release_files.seegull(folder), address)
     (folder / file.name).write_text("something else")
     with pytest.raises(DownloadFailed, match=rf"not the file that was expected: .* not {file.sha256}"):
-        fetch(file, tmp_path / "kept", told=lambda line: None)
+        fetch(file, tmp_path / "kept", report=lambda line: None)
     assert list((tmp_path / "kept").iterdir()) == []
 
 
@@ -81,26 +81,26 @@ def test_a_file_that_is_not_there_is_one_clear_error(server, tmp_path):
     _, address, _ = server
     file = RemoteFile("none.csv", f"{address}none.csv", "0" * 64)
     with pytest.raises(DownloadFailed, match=r"none\.csv could not be fetched .* 404: .* give its path"):
-        fetch(file, tmp_path / "kept", told=lambda line: None)
+        fetch(file, tmp_path / "kept", report=lambda line: None)
     assert list((tmp_path / "kept").iterdir()) == []
 
 
 def test_a_server_that_cannot_be_reached_is_one_clear_error(server, tmp_path):
     # Port 9 (discard) of this machine: nothing listens there.
     with pytest.raises(DownloadFailed, match=r"could not be fetched .* Check the connection"):
-        fetch(RemoteFile("a.csv", "http://127.0.0.1:9/a.csv", "0" * 64), tmp_path, told=lambda line: None)
+        fetch(RemoteFile("a.csv", "http://127.0.0.1:9/a.csv", "0" * 64), tmp_path, report=lambda line: None)
 
 
 def test_a_file_without_end_is_given_up(server, tmp_path, monkeypatch):
     folder, address, _ = server
-    monkeypatch.setattr(download, "LARGEST", 10)
+    monkeypatch.setattr(download, "MAX_BYTES", 10)
     with pytest.raises(DownloadFailed, match="larger than 10 bytes"):
-        fetch(remote(release_files.seegull(folder), address), tmp_path, told=lambda line: None)
+        fetch(remote(release_files.seegull(folder), address), tmp_path, report=lambda line: None)
 
 
 def test_only_web_addresses_are_fetched(tmp_path):
     with pytest.raises(DownloadFailed, match="not a web address"):
-        fetch(RemoteFile("passwd", "file:///etc/passwd", "0" * 64), tmp_path, told=lambda line: None)
+        fetch(RemoteFile("passwd", "file:///etc/passwd", "0" * 64), tmp_path, report=lambda line: None)
 
 
 PUBLIC = (

@@ -138,11 +138,11 @@ def test_a_second_run_changes_nothing_and_says_so(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("attribute_rows", "annotation_rows", "said"),
     [
-        (release_files.ATTRIBUTE_ROWS[:2], None, "Visual Attributes_.xlsx says: .* unit 3 of its visual"),
+        (release_files.ATTRIBUTE_ROWS[:2], None, "Visual Attributes_.xlsx, first in unit 3 of its visual"),
         (
             None,
             [*page("A0"), *page("A2", "French2.png")],
-            "Annotations.xlsx says: .* unit 2 of its what",
+            "Annotations.xlsx, first in unit 2 of its what",
         ),
         (None, [*page("A0"), *page("A1", "French3.png")], "unit 2 of its what"),
         (None, [*page("A0"), *page("A1", "French2.png")[:10]], "unit 2 of its what"),
@@ -184,7 +184,7 @@ def test_a_study_that_somebody_made_is_not_touched(tmp_path):
         ({"sheet": "Sheet9"}, "there is no sheet 'full_set_annotations'"),
         ({"header": ("worker", "img_path", "attribute", "present", "coords")}, "no column 'worker_id'"),
         ({"rows": [*page(), *page()[:4]]}, "row 17: the last page has only 4 rows"),
-        ({"rows": [*page()[:1], *page()]}, "row 2, column 'attribute': 'sombrero' stands twice"),
+        ({"rows": [*page()[:1], *page()]}, "row 2, column 'attribute': 'sombrero' appears twice"),
         ({"rows": [*page(), *block(yes={"fun": "here"})]}, "row 19, column 'coords'"),
     ],
 )

@@ -118,7 +118,7 @@ def test_a_state_file_without_states_says_what_to_add(tmp_path):
 
 
 def test_the_nationality_file_with_states_says_what_to_leave_out(tmp_path):
-    with pytest.raises(FileRefused, match=r"no column 'offensiveness_score'.*Leave --states out"):
+    with pytest.raises(FileRefused, match=r"no column 'offensiveness_score'.*Leave out --states"):
         read_associations(release_files.seegull(tmp_path), states=True)
 
 
@@ -136,7 +136,7 @@ def test_a_row_with_a_cell_too_few_is_refused(tmp_path):
         (release_files.SEEGULL_HEADER.encode(), "no rows below the header"),
         (release_files.SEEGULL_HEADER.encode() + b"\n,,,,,,,,,,,\n", "no rows below the header"),
         (release_files.SEEGULL_HEADER.encode() + b'\n"open,1\n', "not comma-separated text"),
-        (release_files.SEEGULL_HEADER.encode() + b",identity\n", "two columns of this name"),
+        (release_files.SEEGULL_HEADER.encode() + b",identity\n", "two columns with this name"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(tmp_path, content, said):

@@ -255,19 +255,21 @@ def test_a_value_that_cannot_be_is_refused_with_its_place(tmp_path, column, valu
 
 
 def test_a_box_for_what_is_not_there_is_refused(tmp_path):
-    with pytest.raises(FileRefused, match=r"row 3, column 'coords': a box, although present is 'no'"):
+    with pytest.raises(
+        FileRefused, match=r"row 3, column 'coords': there is a box, although present is 'no'"
+    ):
         read(tmp_path, *changed(block(), 1, 4, BOX))
 
 
 def test_a_duplicated_row_is_refused_as_a_page_that_is_not_five_rows(tmp_path):
     rows = page()
-    with pytest.raises(FileRefused, match="row 7, column 'attribute': 'sombrero' stands twice on one page"):
+    with pytest.raises(FileRefused, match="row 7, column 'attribute': 'sombrero' appears twice on one page"):
         read(tmp_path, *rows[:6], rows[5], *rows[6:])
 
 
 def test_a_row_too_few_is_refused_where_the_next_page_begins(tmp_path):
     rows = [*block("A0"), *block("A1", "French1.png")]
-    with pytest.raises(FileRefused, match=r"row 6: row 5 of a page is of another image .* begins in row 2"):
+    with pytest.raises(FileRefused, match=r"row 6: row 5 of a page is of another image .* starts in row 2"):
         read(tmp_path, *rows[:3], *rows[4:])
 
 

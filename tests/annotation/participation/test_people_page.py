@@ -239,7 +239,7 @@ def test_fill_rates_say_what_is_open_and_who_could_fill_it(client, lead):
         1,
     )
     assert (rates["any"].open, rates["any"].people) == (2, 2)
-    assert "It can be filled by the 2 people" in shown.text
+    assert "The 2 people enrolled can fill all quotas" in shown.text
 
 
 def test_the_lead_pauses_opens_again_and_closes(client, lead, study):
@@ -250,7 +250,7 @@ def test_the_lead_pauses_opens_again_and_closes(client, lead, study):
         study.refresh_from_db()
         assert study.status == to
     refused = client.post(url, {"to": "open"}, follow=True)
-    assert "A closed study stays closed." in refused.text
+    assert "A closed study cannot be reopened." in refused.text
 
 
 def test_a_draft_is_not_opened_past_its_checks(client, lead):

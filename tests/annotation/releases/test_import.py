@@ -182,7 +182,7 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
             '"questions": []',
             '"questions": [{"field": "a", "label": "A", '
             '"translations": {"es": {"label": "B", "choices": ["c"]}}}]',
-            r"study: study.questions.1..translations.es.choices: there are 1, and in English 0",
+            r"study: study.questions.1..translations.es.choices: there are 1, and 0 in English",
         ),
         ("release.json", "{", "[", "this is not JSON"),
     ],

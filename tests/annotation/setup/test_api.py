@@ -89,7 +89,7 @@ def test_a_study_is_made_of_a_file_and_read_back(program):
         ({"tasks": []}, "tasks"),
         ({"tasks": [{"kind": "telepathy"}]}, "telepathy"),
         ({"consent": None}, ""),
-        ({"name": "Not A Slug"}, "small letters"),
+        ({"name": "Not A Slug"}, "lowercase letters"),
         ({"leads": ["admin"]}, "only an administrator"),
     ],
 )
@@ -173,7 +173,7 @@ def test_a_study_goes_from_draft_to_closed(made, maker):
         answer = made.post("studies/words/status", {"status": status})
         assert (answer.status_code, answer.json()["status"]) == (200, status)
     said = is_problem(made.post("studies/words/status", {"status": "open"}), 409)
-    assert "A closed study stays closed." in said["detail"]
+    assert "A closed study cannot be reopened." in said["detail"]
     assert setup_services.documents(user=maker) == {}, "what was set up is open: nothing is kept on the pages"
 
 

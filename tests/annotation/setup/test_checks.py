@@ -118,10 +118,10 @@ def test_keeping_a_page_that_nobody_changed_changes_nothing(client, lead):
     document = tomllib.loads(study_files.study_toml(file))
     setup_services.save(user=lead, name="whole", document=document)
     page = client.get(URL)
-    assert page.text.count("<legend>Right answers</legend>") == 3 + 2 + 1 + 2 + 0 + 2
+    assert page.text.count("<legend>Correct answers</legend>") == 3 + 2 + 1 + 2 + 0 + 2
     answer = client.post(URL, sent_as_shown(page))
     assert answer.status_code == 302, answer.context["form"].errors
-    again = read_study_text(setup_services.toml(kept(lead)))
+    again = read_study_text(setup_services.to_toml(kept(lead)))
     assert again.tasks == file.tasks
     assert (again.training_pass, again.gold_rate) == (file.training_pass, file.gold_rate)
 
@@ -130,21 +130,21 @@ def test_the_browser_and_the_file_make_the_same_items(client, begun, lead):
     client.post(URL, GOLD)
     toml = client.get(reverse("setup_file", args=["whole"])).text
     client.post(reverse("setup_step", args=["whole", "open"]), {"make": "1"})
-    by_browser = study_files.describe(study=Study.objects.get())
+    by_browser = study_files.to_study_file(study=Study.objects.get())
     Study.objects.all().delete()
-    studies.from_file(file=read_study_text(toml), by="test")
-    assert study_files.describe(study=Study.objects.get()).tasks == by_browser.tasks
+    studies.apply_file(file=read_study_text(toml), by="test")
+    assert study_files.to_study_file(study=Study.objects.get()).tasks == by_browser.tasks
 
 
 @pytest.mark.parametrize(
     ("data", "field", "says"),
     [
         ({**GOLD, "visual_nature_check_0_attribute": ""}, "check_0_attribute", "Write the attribute"),
-        ({**GOLD, "visual_nature_check_0_expected": []}, "check_0_expected", "at least one right answer"),
+        ({**GOLD, "visual_nature_check_0_expected": []}, "check_0_expected", "at least one correct answer"),
         ({**GOLD, "visual_nature_check_0_expected": ["Maybe"]}, "check_0_expected", "Maybe"),
         ({**GOLD, "visual_nature_check_0_feedback": "Right!"}, "check_0_feedback", "Only training items"),
         ({"visual_nature_example_1_why": "x"}, "example_1_text", "Write the example"),
-        ({"visual_nature_example_1_text": "x"}, "example_1_answer", "Write its answer"),
+        ({"visual_nature_example_1_text": "x"}, "example_1_answer", "Write the answer"),
         (
             {
                 "visual_nature_example_0_text": "a",
@@ -152,7 +152,7 @@ def test_the_browser_and_the_file_make_the_same_items(client, begun, lead):
                 "visual_nature_example_0_text_es": "á",
             },
             "example_0_answer_es",
-            "Add “Its answer”",
+            "Add “Answer”",
         ),
         ({"gold_rate": "60", **GOLD}, "gold_rate", "less than or equal to 50"),
         ({"gold_rate": "5"}, "gold_rate", "no task has any"),
@@ -183,7 +183,7 @@ def test_an_item_is_taken_out_and_one_that_is_emptied_is_too(client, begun, lead
                       "visual_nature_check_1_expected": ["Disagree"]})  # fmt: skip
     assert [each["attribute"] for each in kept(lead)["tasks"][0]["training"]] == ["kind"]
     page = client.get(URL)
-    assert page.text.count("Take this item out") == 2, "only rows that are kept can be taken out"
+    assert page.text.count("Remove this item") == 2, "only rows that are kept can be taken out"
     data = sent_as_shown(page)
     # training items stand first
     assert data["visual_nature_check_0_attribute"] == "kind"
@@ -216,7 +216,7 @@ def test_associations_and_images_are_chosen_from_the_study(client, lead):
     wrong = {
         "prevalence_check_0_attribute": ("sombrero", "'French' with 'sombrero'", "attribute"),
         "depiction_check_0_image": ("9", "has no image 9", "group"),
-        "depiction_check_0_expected": ("hat", "does not list", "expected"),
+        "depiction_check_0_expected": ("hat", "lists attributes that are not in", "expected"),
         "depiction_check_0_shown": ("beret\nBeret", "different attributes", "shown"),
     }  # fmt: skip
     for name, (value, says, part) in wrong.items():
@@ -269,7 +269,7 @@ def test_more_than_a_page_can_hold_is_left_to_the_file(client, lead):
     document = {**RATING, "tasks": [{**RATING["tasks"][0], "gold": many}]}
     setup_services.save(user=lead, name="whole", document=document)
     page = client.get(URL)
-    assert "more examples and items than a page can hold" in page.text
+    assert "too many examples and items for one page" in page.text
     assert client.post(URL, {"gold_rate": "5"}).status_code == 302
     assert kept(lead)["tasks"][0]["gold"] == many
     assert kept(lead)["quality"] == {"gold_rate": 0.05}

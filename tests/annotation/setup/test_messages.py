@@ -14,9 +14,10 @@ import annotation
 from annotation.models import Image, ProfileField
 from annotation.setup import services as setup_services
 from annotation.setup.forms.base import KINDS
-from annotation.setup.views.checks import STEPS, Pages
+from annotation.setup.views.errors import STEPS, WizardErrors
+from annotation.studies.errors import StudyFileError, StudyRefused
 from annotation.studies.services import studies
-from annotation.studies.study_file.reading import StudyFileError, read_study_text
+from annotation.studies.study_file.reading import read_study_text
 from tests import factories
 from tests.annotation.studies import test_study_file, test_units, world
 
@@ -75,7 +76,7 @@ def follow(client, html: str) -> list[str]:
 @pytest.mark.parametrize(
     ("document", "says", "labels"),
     [
-        ({}, "Add “Consent text” on the page “Consent and care”.", ["Consent text"]),
+        ({}, "Add the consent text.", ["Consent text"]),
         (
             {"tasks": [RATING], "consent": {"text": "-"}, "contact": ""},
             "Add “Contact” on the page “What is judged”.",
@@ -83,26 +84,27 @@ def follow(client, html: str) -> list[str]:
         ),
         (
             {"tasks": [RATING], "consent": {"text": "-"}, "visual_rule": 4},
-            "“An attribute is visual if so many agree” on the page “What is judged”: '4' is more than the "
-            "number of answers that an item gets (3). Lower it, or add lines to “Whose answers each item "
-            "gets, one a line” "
+            "“An attribute is visual if at least this many agree” on the page “What is judged”: '4' is more "
+            "than the number of answers that an item gets (3). Lower it, or add lines to “Quotas, one line "
+            "per answer” "
             "(visual nature of an attribute) on the page “How it is asked”.",
-            ["An attribute is visual if so many agree", "Whose answers each item gets, one a line"],
+            ["An attribute is visual if at least this many agree", "Quotas, one line per answer"],
         ),
         (
             {"tasks": [RATING], "consent": {"text": "-"}, "quality": {"gold_rate": 0.1}},
-            "“Gold items and attention checks for each hundred items” on the page “Examples and checks”: "
-            "Items are to be mixed in, but no task has any. Add some, or leave this empty.",
-            ["Gold items and attention checks for each hundred items"],
+            "“Gold items and attention checks per hundred items” on the page “Examples and checks”: "
+            "Gold items and attention checks are to be mixed in, but no task has any. Add some, or leave "
+            "this empty.",
+            ["Gold items and attention checks per hundred items"],
         ),
         (
             {
                 "tasks": [{**RATING, "gold": [{"attribute": "hat", "expected": ["Perhaps"]}]}],
                 "consent": {"text": "-"},
             },
-            "“Right answers” (visual nature of an attribute) on the page “Examples and checks”: "
-            "'Perhaps' is no answer here. Choose from: Strongly agree",
-            ["Right answers"],
+            "“Correct answers” (visual nature of an attribute) on the page “Examples and checks”: "
+            "'Perhaps' is not an answer here. Choose from: Strongly agree",
+            ["Correct answers"],
         ),
     ],
 )
@@ -131,13 +133,12 @@ def test_a_field_of_another_page_is_named_and_led_to_beside_the_field_that_is_fi
     )
     (said,) = answer.context["form"].errors["visual_nature_strata"]
     assert unescape(strip_tags(said)) == (
-        "“An attribute is visual if so many agree” on the page “What is judged”: '3' is more than the "
-        "number of answers that an item gets (2). Lower it, or add lines to “Whose answers each item gets, "
-        "one a line” "
-        "(visual nature of an attribute)."
+        "“An attribute is visual if at least this many agree” on the page “What is judged”: '3' is more "
+        "than the number of answers that an item gets (2). Lower it, or add lines to “Quotas, one line "
+        "per answer” (visual nature of an attribute)."
     )
     assert said in answer.text, "the link is a link on the page"
-    assert follow(client, said) == ["An attribute is visual if so many agree"]
+    assert follow(client, said) == ["An attribute is visual if at least this many agree"]
 
 
 def test_an_error_stands_beside_its_field_also_when_a_page_is_filled_in_for_the_first_time(client, lead):
@@ -146,7 +147,7 @@ def test_an_error_stands_beside_its_field_also_when_a_page_is_filled_in_for_the_
     answer = client.post("/setup/whole/source/", {**HEAD, **sent})
     errors = answer.context["form"].errors
     assert {name: unescape(said) for name, (said,) in errors.items()} == {
-        "visual_nature_words": "'hat' stands twice. Remove one."
+        "visual_nature_words": "'hat' appears twice. Remove one."
     }
 
 
@@ -170,12 +171,13 @@ def test_no_fault_of_a_study_file_is_told_in_its_terms_by_the_pages(lead):
     for text, old, new in every_fault_of_a_file():
         with pytest.raises(StudyFileError) as fault:
             read_study_text(text.replace(old, new))
-        if not fault.value.place:  # no TOML at all, which only a file can be
+        if not fault.value.key:  # no TOML at all, which only a file can be
             continue
-        said = unescape(strip_tags(Pages("a", tomllib.loads(text)).placed(fault.value)["text"]))
+        said = unescape(strip_tags(WizardErrors("a", tomllib.loads(text)).for_page(fault.value)["text"]))
         assert of_a_file(said) == [], fault.value
-        assert not re.search(r"[.\[]", fault.value.place) or fault.value.place not in said
-        assert any(str(label) in said for label in STEPS.values()), said
+        assert not re.search(r"[.\[]", fault.value.key) or fault.value.key not in said
+        names_a_page = any(str(label) in said for label in STEPS.values())
+        assert names_a_page or said == "Add the consent text.", said
         told.add(said)
     assert len(told) > 60
 
@@ -223,8 +225,8 @@ def test_regions_that_are_not_known_are_told_by_page_and_field(client, lead):
     said = opened(client, lead, tomllib.loads(world.HEAD + world.PREVALENCE)).context["problem"]
     assert of_a_file(unescape(strip_tags(said["text"]))) == []
     assert follow(client, said["text"]) == [
-        "Whose answers each item gets, one a line",
-        "Only these identity groups, one a line",
+        "Quotas, one line per answer",
+        "Only these identity groups, one per line",
     ]
 
 
@@ -247,10 +249,10 @@ def test_what_keeps_a_draft_from_opening_is_told_by_page_and_field():
         ("consent.text", lambda: factories.consent_text(bare)),
         ("quality.training_pass", lambda: None),
     ):
-        with pytest.raises(studies.StudyRefused) as refused:
+        with pytest.raises(StudyRefused) as refused:
             studies.change_status(study=bare, to="open", by="test")
         assert lacking in refused.value.details.values()
-        assert of_a_file(strip_tags(Pages("bare", {}).placed(refused.value)["text"])) == []
+        assert of_a_file(strip_tags(WizardErrors("bare", {}).for_page(refused.value)["text"])) == []
         added()
 
 
@@ -289,13 +291,13 @@ def raised_for_studies():
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
                 call = node.exc
                 name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr
-                on_page = [each.value for each in call.keywords if each.arg == "on_page"]
+                page_message = [each.value for each in call.keywords if each.arg == "page_message"]
                 if name in ("StudyFileError", "StudyRefused"):
-                    yield (on_page or call.args)[0]
+                    yield (page_message or call.args)[0]
                 elif name == "error":  # of a table: key, value, words
-                    yield (on_page or call.args[2:])[0]
-                elif name == "missing" and on_page:  # else "Add ..."
-                    yield on_page[0]
+                    yield (page_message or call.args[2:])[0]
+                elif name == "missing" and page_message:  # else "Add ..."
+                    yield page_message[0]
 
 
 def test_every_error_that_the_wizard_may_show_has_words_for_it():

@@ -10,7 +10,8 @@ from annotation.setup import services as setup_services
 from annotation.setup.forms.people import ConsentForm, RecruitmentForm
 from annotation.setup.forms.rules import RulesForm
 from annotation.setup.forms.source import SourceForm
-from annotation.studies.study_file.reading import StudyFileError, read_study_text
+from annotation.studies.errors import StudyFileError
+from annotation.studies.study_file.reading import read_study_text
 from annotation.studies.study_file.table import Table
 from annotation.studies.study_file.writing import study_toml
 from tests import factories
@@ -126,23 +127,23 @@ def test_a_page_that_nobody_changed_keeps_the_file(client, lead, text):
         url = f"/setup/whole/{page}/"
         answer = client.post(url, {**sent_by_browser(client.get(url)), "stay": "1"})
         assert answer.status_code == 302, answer.context["form"].errors
-        assert study_toml(read_study_text(setup_services.toml(kept(lead)))) == written, page
+        assert study_toml(read_study_text(setup_services.to_toml(kept(lead)))) == written, page
 
 
 def test_the_files_above_hold_every_key_there_is(lead, monkeypatch):
-    asked, there, done = set(), set(), Table.done
+    read, there, reject_unknown_keys = set(), set(), Table.reject_unknown_keys
 
     def noted(table):
-        where = re.sub(r"\[\d+\]", "", table.name_of(""))
-        asked.update(where + key for key in table._asked)
+        where = re.sub(r"\[\d+\]", "", table.path_of(""))
+        read.update(where + key for key in table._read_keys)
         there.update(where + key for key in table._values)
-        done(table)
+        reject_unknown_keys(table)
 
-    monkeypatch.setattr(Table, "done", noted)
+    monkeypatch.setattr(Table, "reject_unknown_keys", noted)
     for text in FILES.values():
         read_study_text(text)
     # French has no warning of its own, as it may
-    assert asked - there == {"consent.fr.content_warning", "tasks.translations.fr.instructions"} | {
+    assert read - there == {"consent.fr.content_warning", "tasks.translations.fr.instructions"} | {
         "tasks.translations.fr.examples.why",
         *("translations.ar.description", "translations.ar.support_text"),
         *("translations.pt-br.title", "translations.pt-br.description"),
@@ -198,11 +199,11 @@ def test_pairs_can_be_listed_and_the_list_changed(client, lead, lines, wanted):
     [
         ({PREVALENCE_PAIRS: "French: chic\nberet"}, PREVALENCE_PAIRS, "'beret' is not a pair."),
         ({PREVALENCE_PAIRS: "French:"}, PREVALENCE_PAIRS, "'French:' is not a pair."),
-        ({PREVALENCE_PAIRS: "a: b\na: B"}, PREVALENCE_PAIRS, "stands twice"),
+        ({PREVALENCE_PAIRS: "a: b\na: B"}, PREVALENCE_PAIRS, "appears twice"),
         ({"prevalence_limit": "3"}, PREVALENCE_PAIRS, "not both"),
         ({"prevalence_groups": "French"}, PREVALENCE_PAIRS, "not both"),
         ({"prevalence_source": ""}, "prevalence_source", "Choose a resource"),
-        ({"offensiveness_of": "attributes"}, "offensiveness_pairs", "choose those"),
+        ({"offensiveness_of": "attributes"}, "offensiveness_pairs", "can only be used with"),
     ],
 )
 def test_pairs_that_cannot_be_meant_are_refused_where_they_stand(client, lead, said, field, error):

@@ -11,9 +11,10 @@ from annotation.models import Study, StudyStatus, TaskKind, Unit
 from annotation.setup import services as setup_services
 from annotation.setup.forms.people import ConsentForm, RecruitmentForm
 from annotation.setup.forms.source import SourceForm
-from annotation.setup.views.checks import Pages
+from annotation.setup.views.errors import WizardErrors
+from annotation.studies.errors import StudyFileError
 from annotation.studies.services import studies, study_files
-from annotation.studies.study_file.reading import StudyFileError, read_study_text
+from annotation.studies.study_file.reading import read_study_text
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -103,10 +104,10 @@ def test_the_browser_and_the_file_make_the_same_study(begun, fill, client, lead)
     filled_in(fill)
     toml = client.get(reverse("setup_file", args=["visual-2026"])).text
     fill("open", {"make": "1"})
-    by_browser = study_files.describe(study=Study.objects.get())
+    by_browser = study_files.to_study_file(study=Study.objects.get())
     Study.objects.all().delete()
-    studies.from_file(file=read_study_text(toml), by="test")
-    by_file = study_files.describe(study=Study.objects.get())
+    studies.apply_file(file=read_study_text(toml), by="test")
+    by_file = study_files.to_study_file(study=Study.objects.get())
     assert by_file.leads == ()
     assert {**vars(by_browser), "leads": ()} == vars(by_file)
 
@@ -127,7 +128,7 @@ def test_what_was_filled_in_survives_logging_out_and_is_nobody_elses(begun, fill
     [
         ("source", {"contact": ""}, "contact", "required"),
         ("source", {"visual_nature_words": ""}, "visual_nature_source", "Choose a resource"),
-        ("source", {"visual_nature_words": "hat\nHat"}, "visual_nature_words", "stands twice"),
+        ("source", {"visual_nature_words": "hat\nHat"}, "visual_nature_words", "appears twice"),
         ("source", {"visual_nature_source": "nowhere"}, "visual_nature_source", "not one of the available"),
         ("source", {"threshold": "0"}, "threshold", "greater than or equal to 1"),
         ("source", {"visual_mean": "0.5"}, "visual_mean", "greater than or equal to 1"),
@@ -144,7 +145,12 @@ def test_what_was_filled_in_survives_logging_out_and_is_nobody_elses(begun, fill
             "visual_nature_strata",
             "groups",
         ),
-        ("tasks", {"visual_nature_strata": f"origin: {'x' * 120}"}, "visual_nature_strata", "over 120"),
+        (
+            "tasks",
+            {"visual_nature_strata": f"origin: {'x' * 120}"},
+            "visual_nature_strata",
+            "longer than 120",
+        ),
         ("tasks", {"visual_nature_strata": ""}, "visual_nature_strata", "required"),
         ("tasks", {"visual_nature_wording": "Can it be seen?"}, "visual_nature_wording", "[attr]"),
         ("tasks", {"visual_nature_seed": "-1"}, "visual_nature_seed", "greater than or equal to 0"),
@@ -180,8 +186,8 @@ def test_the_rule_of_visual_nature_is_one_of_three(begun, fill, client):
 
 def test_two_rules_in_an_uploaded_file_are_put_right_on_the_first_page():
     problem = StudyFileError("two rules", place="visual_mean")
-    assert Pages("a", {}).placed(problem)["step"] == "source"
-    assert SourceForm({}).field_at("visual_mean") == "visual_mean"
+    assert WizardErrors("a", {}).for_page(problem)["step"] == "source"
+    assert SourceForm({}).field_for("visual_mean") == "visual_mean"
 
 
 @pytest.mark.parametrize(
@@ -196,10 +202,10 @@ def test_two_rules_in_an_uploaded_file_are_put_right_on_the_first_page():
     ],
 )
 def test_what_is_wrong_with_a_translation_is_put_right_where_it_is_asked_for(place, step, form, field):
-    problem = StudyFileError("This is empty.", place=place)
-    assert Pages("a", {}).placed(problem)["step"] == step
+    problem = StudyFileError("This is empty.", key=place)
+    assert WizardErrors("a", {}).for_page(problem)["step"] == step
     shown = form({}, {})
-    Pages("a", {}, shown).show(problem)
+    WizardErrors("a", {}, shown).add_to_form(problem)
     said = shown.errors[field] if field else shown.non_field_errors()
     assert said[-1].endswith("This is empty.")
 
@@ -207,9 +213,7 @@ def test_what_is_wrong_with_a_translation_is_put_right_where_it_is_asked_for(pla
 def test_the_last_page_says_what_is_missing_and_where(begun, fill, client):
     fill("source", SOURCE)
     shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
-    assert strip_tags(shown.context["problem"]["text"]) == (
-        "Add “Consent text” on the page “Consent and care”."
-    )
+    assert strip_tags(shown.context["problem"]["text"]) == ("Add the consent text.")
     assert shown.context["problem"]["step"] == "consent"
     answer = fill("open", {"open": "1"})
     assert answer.status_code == 422
@@ -235,7 +239,7 @@ def test_whether_it_can_be_filled_is_said_before_it_opens(begun, fill, client):
     for origin in ("Asia", "Europe", "Africa"):
         factories.enrolment(study, profile={"origin": origin})
     shown = client.get(reverse("setup_step", args=["visual-2026", "open"]))
-    assert "It can be filled by the 3 people" in shown.text
+    assert "The 3 people enrolled can fill all quotas" in shown.text
 
 
 def test_all_four_kinds_are_set_up_with_their_own_material(begun, fill, lead):
@@ -381,10 +385,10 @@ def test_the_studys_own_texts_are_given_in_other_languages(begun, fill, client):
         ({"question_choices_0_es": "quien teje"}, "Choices in Español: 1, in English: 2."),
         ({"question_choices_0": ""}, "Choices in Español: 2, in English: 0."),
         ({"question_label_0_es": ""}, "Write the question in Español as well."),
-        ({"question_label_0": ""}, "Write the question itself."),
+        ({"question_label_0": ""}, "Write the question."),
         (
             {"question_field_0": "", "question_label_0": "", "question_choices_0": ""},
-            "The short name begins with a small letter",
+            "A short name starts with a lowercase letter",
         ),
     ],
 )
@@ -516,7 +520,7 @@ def test_an_uploaded_file_is_set_up_and_keeps_what_the_pages_do_not_ask(client, 
         (FILE.replace('"studies@example.org"', '""'), "contact is missing"),
         ("name = ", "not valid TOML"),
         (b"\xff\xfe", "not UTF-8"),
-        (FILE.replace('["hat", "kind"]', '{ file = "/etc/passwd" }'), "List the attributes themselves"),
+        (FILE.replace('["hat", "kind"]', '{ file = "/etc/passwd" }'), "List the attributes instead"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_with_the_reason(client, lead, content, says):
@@ -542,7 +546,7 @@ def test_what_a_command_opened_meanwhile_can_only_be_discarded(begun, fill, clie
     filled_in(fill)
     factories.study("visual-2026", leads=[lead])
     assert fill("source", SOURCE).status_code == 404
-    assert "Discard what was filled in" in client.get(reverse("setup")).text
+    assert "Discard your entries" in client.get(reverse("setup")).text
     assert upload(client, FILE.replace("from-file", "visual-2026")).status_code == 422
     client.post(reverse("setup_discard", args=["visual-2026"]))
     assert setup_services.documents(user=lead) == {}
@@ -589,7 +593,7 @@ def test_another_teams_draft_is_out_of_reach(client, lead):
     theirs = factories.study("theirs", status=StudyStatus.DRAFT, leads=[factories.user("them")])
     client.force_login(lead)
     answer = client.post(reverse("setup"), {"title": "Mine", "name": "theirs"})
-    assert "of that name already" in str(answer.context["new"].errors["name"])
+    assert "with this name already exists" in str(answer.context["new"].errors["name"])
     for url in (
         reverse("setup_step", args=["theirs", "source"]),
         reverse("setup_step", args=["theirs", "open"]),
@@ -600,13 +604,13 @@ def test_another_teams_draft_is_out_of_reach(client, lead):
     setup_services.save(user=lead, name="theirs", document={"title": "Mine"})
     assert client.post(reverse("setup_step", args=["theirs", "open"]), {"make": "1"}).status_code == 404
     with pytest.raises(setup_services.SetupRefused, match="another study named"):
-        setup_services.make(user=lead, name="theirs", document={}, may_name_leads=False)
+        setup_services.save_draft(user=lead, name="theirs", document={}, may_name_leads=False)
     theirs.refresh_from_db()
     assert theirs.title == "theirs"
 
 
 def test_a_draft_made_by_a_file_can_be_changed_by_who_leads_it(client, lead, fill):
-    studies.from_file(file=read_study_text(FILE.replace("title =", 'leads = ["lead"]\ntitle =')), by="x")
+    studies.apply_file(file=read_study_text(FILE.replace("title =", 'leads = ["lead"]\ntitle =')), by="x")
     shown = client.get(reverse("setup_step", args=["from-file", "source"]))
     assert "hat\nkind" in shown.text
     assert fill("consent", {**CONSENT, "text": "Changed."}, "from-file").status_code == 302

@@ -21,7 +21,7 @@ from annotation.models import (
 from annotation.studies.services import studies
 from annotation.studies.study_file.reading import read_study_text
 from annotation.studies.units import draws
-from annotation.studies.units.draws import Drawn
+from annotation.studies.units.draws import GroupDraw
 from tests import factories
 from tests.annotation.studies import world as study_world
 
@@ -43,7 +43,7 @@ def test_random_attributes_are_visual_new_to_the_group_and_as_many(seed, stereot
     assert len(set(drawn.random)) == len(drawn.random)
     possible = len(visual - associated - stereotypical)
     assert len(drawn.random) == min(len(drawn.stereotypical), possible)
-    assert drawn.fewer == len(drawn.stereotypical) - len(drawn.random)
+    assert drawn.shortfall == len(drawn.stereotypical) - len(drawn.random)
 
 
 @given(seed=st.integers(0, 2**63 - 1), visual=words)
@@ -59,8 +59,8 @@ def test_the_draw_depends_on_what_there_is_and_not_on_how_it_comes(seed, visual)
 
 @given(seed=st.integers(0, 2**63 - 1), stereotypical=words, shown=words, page_size=st.integers(2, 7))
 def test_pages_show_every_attribute_once(seed, stereotypical, shown, page_size):
-    drawn = Drawn(tuple(sorted(stereotypical)), tuple(sorted(shown - stereotypical)))
-    cut = draws.pages(seed=seed, image="nationality/Mexican/1", drawn=drawn, page_size=page_size)
+    drawn = GroupDraw(tuple(sorted(stereotypical)), tuple(sorted(shown - stereotypical)))
+    cut = draws.split_into_pages(seed=seed, image="nationality/Mexican/1", drawn=drawn, page_size=page_size)
 
     assert sorted(text for page in cut for text in page) == sorted(stereotypical | shown)
     assert all(len(page) == page_size - 1 for page in cut[:-1])
@@ -75,8 +75,8 @@ def test_the_draw_is_what_it_was_when_it_was_written_down():
         visual=["sombrero", "poncho", "hat", "beret", "turban", "short", "chic"],
         associated=["sombrero", "poncho", "kind", "short"],
     )
-    assert drawn == Drawn(("poncho", "sombrero"), ("hat", "turban"))
-    assert draws.pages(seed=7, image="nationality/Mexican/3", drawn=drawn, page_size=3) == [
+    assert drawn == GroupDraw(("poncho", "sombrero"), ("hat", "turban"))
+    assert draws.split_into_pages(seed=7, image="nationality/Mexican/3", drawn=drawn, page_size=3) == [
         ("hat", "poncho"),
         ("sombrero", "turban"),
     ]
@@ -95,8 +95,8 @@ def test_every_candidate_is_drawn_equally_often():
 
 
 def test_pages_of_two_images_come_in_different_orders():
-    drawn = Drawn(tuple("abcdef"), tuple("ghijkl"))
-    assert draws.pages(seed=1, image="g/1", drawn=drawn, page_size=5) != draws.pages(
+    drawn = GroupDraw(tuple("abcdef"), tuple("ghijkl"))
+    assert draws.split_into_pages(seed=1, image="g/1", drawn=drawn, page_size=5) != draws.split_into_pages(
         seed=1, image="g/2", drawn=drawn, page_size=5
     )
 
@@ -113,7 +113,7 @@ def depiction(**changes) -> Study:
     for old, new in changes.get("replace", {}).items():
         assert old in text
         text = text.replace(old, new)
-    return studies.from_file(file=read_study_text(text), by="test").study
+    return studies.apply_file(file=read_study_text(text), by="test").study
 
 
 def shown(study: Study) -> dict[str, dict[str, set[str]]]:
@@ -222,7 +222,7 @@ def test_groups_of_which_too_few_random_attributes_can_be_drawn_are_refused_by_n
     with pytest.raises(studies.StudyRefused) as error:
         depiction(replace=FEW)
     assert "tasks[1].attributes: too few visual attributes" in str(error.value)
-    assert "as it has stereotypes: 'Nepali' (3 wanted, 2 to be had)." in str(error.value)
+    assert "as it has stereotypes: 'Nepali' (3 needed, 2 available)." in str(error.value)
     assert "allow_fewer = true" in str(error.value)
     assert not Study.objects.filter(name="whole").exists()
 
@@ -230,11 +230,11 @@ def test_groups_of_which_too_few_random_attributes_can_be_drawn_are_refused_by_n
 def test_fewer_random_attributes_are_allowed_when_the_file_says_so_and_told(world):
     text = study_world.HEAD + study_world.DEPICTION.replace("{ visual", "{ allow_fewer = true, visual")
     file = read_study_text(text.replace('"seen"', FEW['"seen"']))
-    made = studies.from_file(file=file, by="test")
+    made = studies.apply_file(file=file, by="test")
 
     assert made.notes == (
-        "Fewer random attributes than stereotypes: 'Nepali' (3 wanted, 2 to be had).",
-        "Without a visual stereotype, and so without pages: 'French'.",
+        "Fewer random attributes than stereotypes: 'Nepali' (3 needed, 2 available).",
+        "No visual stereotypes, so no pages: 'French'.",
     )
     assert shown(made.study)["Nepali"][OptionRole.RANDOM] == {"sombrero", "poncho"}
 
@@ -260,7 +260,7 @@ def test_the_same_seed_draws_the_same_in_a_database_filled_in_another_order(db):
             )
         )  # fmt: skip
         for task in study.tasks.all():
-            studies.remove_units(task=task)
+            studies.delete_units(task=task)
         study.delete()
         for model in (Association, Image, Attribute, IdentityGroup):
             model.objects.all().delete()
@@ -292,5 +292,5 @@ def test_two_groups_of_one_name_in_an_image_set_are_refused(world):
     picture = Image.objects.filter(group__name="French").first()
     picture.pk, picture.group = None, other
     picture.save()
-    with pytest.raises(studies.StudyRefused, match="'pictures' shows two groups of the name 'French'"):
+    with pytest.raises(studies.StudyRefused, match="'pictures' shows two groups named 'French'"):
         depiction()

@@ -93,7 +93,7 @@ def test_people_who_left_do_not_count(asked):
 def test_regions_are_judged_one_by_one(db):
     world.resource()
     text = world.HEAD + world.PREVALENCE.replace("seed = 6", 'strata = ["in-region"]')
-    study = studies.from_file(file=read_study_text(text), by="test").study
+    study = studies.apply_file(file=read_study_text(text), by="test").study
     enrol(study, residence="Europe")
     enrol(study, residence="South Asia")
     assert reports.report(study=study).shortages == (
@@ -170,7 +170,7 @@ def test_study_file_check_fails_while_people_are_missing(asked):
 def test_a_region_joined_with_a_gender_is_judged_by_both(db):
     world.resource()
     wanted = 'strata = ["in-region and gender: not male", "in-region"]'
-    study = studies.from_file(
+    study = studies.apply_file(
         file=read_study_text(world.HEAD + world.PREVALENCE.replace("seed = 6", wanted)), by="test"
     ).study
     for region in ("Europe", "South Asia", "Latin America"):
@@ -205,7 +205,7 @@ def test_a_region_joined_with_a_gender_is_judged_by_both(db):
     ],
 )
 def test_the_most_that_one_person_can_be_given(wanted, most):
-    assert matching.most_for_one(wanted) == most
+    assert matching.most_units_for_one_person(wanted) == most
 
 
 CHECKED = """
@@ -228,7 +228,7 @@ def checked(*, words: int, golds: int, strata: str = '"any"', more: str = "") ->
     listed = ", ".join(f'"word {number}"' for number in range(words))
     text = CHECKED.replace("{words}", listed).replace("{strata}", strata)
     text += "".join(GOLD.format(number=number) for number in range(golds))
-    return studies.from_file(file=read_study_text(text + more), by="test").study
+    return studies.apply_file(file=read_study_text(text + more), by="test").study
 
 
 @pytest.mark.parametrize(
@@ -278,4 +278,4 @@ def test_what_runs_out_is_said_by_the_command_and_on_the_page(client, db, tmp_pa
     call_command("study_file", "checked", out=tmp_path / "checked.toml", stdout=out, stderr=out)
     study.delete()
     call_command("open_study", tmp_path / "checked.toml", stdout=out, stderr=out)
-    assert "Warning: Gold items and attention checks run out." in out.getvalue()
+    assert "Warning: There are too few gold items and attention checks" in out.getvalue()

@@ -71,7 +71,7 @@ def test_who_changes_only_the_consent_of_an_open_study_is_told_of_the_command(st
 
 @pytest.mark.parametrize(
     ("status", "message"),
-    [("draft", "is draft: open_study --draft makes it anew"), ("closed", "is closed: nobody is asked")],
+    [("draft", "is draft: open_study --draft updates it"), ("closed", "is closed: nobody can take part")],
 )
 def test_where_nobody_is_asked_nothing_is_published(study, tmp_path, status, message):
     Study.objects.update(status=status, closed_at=timezone.now() if status == "closed" else None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import AuditEvent, StudyStatus, TaskKind
+from annotation.studies.errors import StudyRefused
 from annotation.studies.services import studies
-from annotation.studies.services.studies import StudyRefused
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -18,7 +18,7 @@ def waiting(status: str = StudyStatus.DRAFT, **fields):
 
 def test_a_draft_that_waits_shows_the_set():
     task, shown, lead = waiting(), factories.image_set("shown"), factories.user()
-    assert studies.show_images(study=task.study, image_set=shown, by=lead) is True
+    assert studies.attach_image_set(study=task.study, image_set=shown, by=lead) is True
     task.refresh_from_db()
     assert task.image_set == shown
     event = AuditEvent.objects.get()
@@ -29,14 +29,14 @@ def test_a_draft_that_waits_shows_the_set():
 def test_showing_it_already_is_no_error_whatever_the_study_is():
     shown = factories.image_set("shown")
     task = waiting(StudyStatus.OPEN, image_set=shown)
-    assert studies.show_images(study=task.study, image_set=shown, by=None) is False
+    assert studies.attach_image_set(study=task.study, image_set=shown, by=None) is False
     assert not AuditEvent.objects.exists()
 
 
 def test_another_set_is_not_replaced():
     task = waiting(image_set=factories.image_set("other"))
     with pytest.raises(StudyRefused, match="shows 'other', so it cannot show 'shown'"):
-        studies.show_images(study=task.study, image_set=factories.image_set("shown"), by=None)
+        studies.attach_image_set(study=task.study, image_set=factories.image_set("shown"), by=None)
     task.refresh_from_db()
     assert task.image_set.name == "other"
 
@@ -44,8 +44,8 @@ def test_another_set_is_not_replaced():
 @pytest.mark.parametrize("status", [StudyStatus.OPEN, StudyStatus.PAUSED, StudyStatus.CLOSED])
 def test_what_people_were_asked_does_not_change(status):
     task = waiting(status)
-    with pytest.raises(StudyRefused, match=f"is {status}, and what people are asked cannot change"):
-        studies.show_images(study=task.study, image_set=factories.image_set("shown"), by=None)
+    with pytest.raises(StudyRefused, match=f"is {status}, and its questions cannot change"):
+        studies.attach_image_set(study=task.study, image_set=factories.image_set("shown"), by=None)
     task.refresh_from_db()
     assert task.image_set is None
 
@@ -53,4 +53,4 @@ def test_what_people_were_asked_does_not_change(status):
 def test_a_study_that_asks_something_else_shows_no_images():
     study = factories.task(factories.study(status=StudyStatus.DRAFT)).study
     with pytest.raises(StudyRefused, match="does not ask what images depict"):
-        studies.show_images(study=study, image_set=factories.image_set("shown"), by=None)
+        studies.attach_image_set(study=study, image_set=factories.image_set("shown"), by=None)

@@ -76,7 +76,7 @@ def test_a_study_whose_images_are_not_here_does_not_open():
 
 def test_a_study_that_asks_for_training_opens_only_with_training_items():
     study = factories.rating_study(status=StudyStatus.DRAFT, training_pass=0.5)
-    with pytest.raises(studies.StudyRefused, match="training items to be right, but has none"):
+    with pytest.raises(studies.StudyRefused, match="pass mark for training items, but no training items"):
         studies.change_status(study=study, to="open", by="test")
     study.tasks.get().units.filter(position=1).update(purpose="training")
     assert studies.change_status(study=study, to="open", by="test")

@@ -6,13 +6,9 @@ from pathlib import Path
 import pytest
 
 import annotation.studies.study_file
-from annotation.studies.study_file.reading import (
-    FromSource,
-    PageDraw,
-    StudyFileError,
-    read_study_file,
-    read_study_text,
-)
+from annotation.studies.errors import StudyFileError
+from annotation.studies.study_file.reading import read_study_file, read_study_text
+from annotation.studies.study_file.stimuli import PageDraw, SourceDraw
 
 WHOLE = """
 name = "pilot"
@@ -82,7 +78,7 @@ def test_without_strata_three_answers_of_anybody_are_wanted(tmp_path):
 
 def test_attributes_can_be_drawn_from_a_source(tmp_path):
     text = WHOLE.replace('["Sombrero ", "dark  skin"]', '{ source = "seegull-v2", limit = 200 }')
-    assert read_study_file(written(tmp_path, text)).tasks[0].attributes == FromSource("seegull-v2", 200)
+    assert read_study_file(written(tmp_path, text)).tasks[0].attributes == SourceDraw("seegull-v2", 200)
 
 
 def test_attributes_can_stand_in_a_list_beside_the_file(tmp_path):
@@ -95,13 +91,13 @@ def test_attributes_can_stand_in_a_list_beside_the_file(tmp_path):
     ("old", "new", "message"),
     [
         ('title = "A pilot"', "", 'title is missing. Add it, e.g. title = "...".'),
-        ('title = "A pilot"', "title = 3", "title = 3 is not a text. Put it in quotation marks."),
+        ('title = "A pilot"', "title = 3", "title = 3 is not text. Put it in quotation marks."),
         (
             'title = "A pilot"',
             'titel = "A pilot"\ntitle = "A"',
             "there is no key 'titel'. Did you mean 'title'?",
         ),
-        ('name = "pilot"', 'name = "Pilot 1"', "name = 'Pilot 1' may hold small letters"),
+        ('name = "pilot"', 'name = "Pilot 1"', "name = 'Pilot 1' may contain only lowercase letters"),
         (
             'kind = "visual_nature"',
             'kind = "looking"',
@@ -118,17 +114,17 @@ def test_attributes_can_stand_in_a_list_beside_the_file(tmp_path):
         (
             "visual_rule = 2",
             "visual_rule = 2\nvisual_mean = 4.0",
-            "visual_mean = 4 stands beside visual_rule = 2. A study has one rule of visual nature",
+            "visual_mean = 4 and visual_rule = 2 are both given. A study has one rule of visual nature",
         ),
         ("visual_rule = 2", "visual_mean = 0.99", "visual_mean = 0.99 is not a number from 1 to 5."),
         ("visual_rule = 2", "visual_mean = 5.01", "visual_mean = 5.01 is not a number from 1 to 5."),
         ("visual_rule = 2", "visual_mean = nan", "visual_mean = nan is not a number from 1 to 5."),
         ("visual_rule = 2", "visual_mean = true", "visual_mean = True is not a number from 1 to 5."),
         ("visual_rule = 2", 'visual_mean = "4"', "visual_mean = '4' is not a number from 1 to 5."),
-        ("visual_rule = 2", "visual_mean = 3.667", "visual_mean = 3.667 has more than two decimals."),
+        ("visual_rule = 2", "visual_mean = 3.667", "visual_mean = 3.667 has more than two decimal places."),
         ('pool = "in"', 'pool = "all"', "stereotypes.pool = 'all' is neither 'in' nor 'out'."),
-        ('"dark  skin"]', '" SOMBRERO"]', "'sombrero' stands twice (entry 1 and entry 2). Remove one."),
-        ('["Sombrero ", "dark  skin"]', "[]", "tasks[1].attributes holds no attribute."),
+        ('"dark  skin"]', '" SOMBRERO"]', "'sombrero' appears twice (entry 1 and entry 2). Remove one."),
+        ('["Sombrero ", "dark  skin"]', "[]", "tasks[1].attributes has no attributes."),
         ('["Sombrero ", "dark  skin"]', "7", "tasks[1].attributes is missing."),
         ('["Sombrero ", "dark  skin"]', '{ file = "no.txt" }', "tasks[1].attributes.file = "),
         (
@@ -136,7 +132,7 @@ def test_attributes_can_stand_in_a_list_beside_the_file(tmp_path):
             '{ source = "s", limt = 2 }',
             "no key 'tasks[1].attributes.limt'. Did you mean 'limit'?",
         ),
-        ("[[tasks]]", '[[tasks]]\nwording = "Can it be seen?"', "does not hold '[attr]'"),
+        ("[[tasks]]", '[[tasks]]\nwording = "Can it be seen?"', "does not contain '[attr]'"),
         ("[[tasks]]", "[[task]]", "there is no [[tasks]] table."),
         ('text = "What taking part means."', "", "consent.text is missing."),
         ("[consent]", "[consent", "is not valid TOML"),
@@ -213,7 +209,7 @@ def test_the_examples_of_the_documentation_are_study_files(tmp_path):
     rating, depiction = (
         read_study_file(written(tmp_path, part.split("```")[0])) for part in documented.split("```toml\n")[1:]
     )
-    assert rating.tasks[0].attributes == FromSource("seegull-v2", 200)
+    assert rating.tasks[0].attributes == SourceDraw("seegull-v2", 200)
     assert len(rating.tasks[0].strata) == 3
     assert depiction.tasks[0].pages == PageDraw(visual="visual-2026")
     assert depiction.tasks[0].strata == ("any", "any", "gender: not male")
@@ -223,14 +219,13 @@ def test_every_key_of_the_format_is_documented():
     """A key is read by its name in one of these files, and stands in docs/studies.md."""
     readers = Path(annotation.studies.study_file.__file__).parent
     code = "".join(path.read_text(encoding="utf-8") for path in readers.glob("*.py"))
-    asked = set(
-        re.findall(
-            r"\.(?:text|texts|prose|whole|whole_or_none|share|flag|raw|table|tables)\(\s*\"(\w+)\"", code
-        )
+    methods = (
+        "text|text_list|prose|integer|optional_integer|optional_decimal|fraction|boolean|raw|table|tables"
     )
+    keys = set(re.findall(rf"\.(?:{methods})\(\s*\"(\w+)\"", code))
     documented = (readers.parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
-    assert len(asked) > 40
-    assert sorted(key for key in asked if not re.search(rf"\b{key}\b", documented)) == []
+    assert len(keys) > 40
+    assert sorted(key for key in keys if not re.search(rf"\b{key}\b", documented)) == []
 
 
 MORE = (
@@ -304,54 +299,54 @@ SHOWN = 'attributes = { visual = ["hat", "scarf"] }'
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"https://example.org/done"', '"example.org"', "completion_url = 'example.org' is no address"),
-        ('"PID"', '"P ID"', "parameters.participant = 'P ID' is no name of a URL"),
+        ('"https://example.org/done"', '"example.org"', "completion_url = 'example.org' is not a full URL"),
+        ('"PID"', '"P ID"', "parameters.participant = 'P ID' is not a valid name of a URL"),
         ("gold_rate = 0.1", "gold_rate = 0.6", "gold_rate = 0.6 is not a number from 0 to 0.5"),
         ("training_pass = 0.5", "training_pass = 2", "training_pass = 2 is not a number from 0 to 1"),
         ("break_after = 10", "break_after = -1", "care.break_after = -1 is not a whole number from 0"),
         ("break_after = 10", "blur_images = 1", "care.blur_images = 1 is neither true nor false"),
-        ("[consent.es]", "[consent.Spanish]", "'consent.Spanish' names no language"),
-        ("[consent.es]", "[consent.en]", "'consent.en': the texts without a language are in English"),
+        ("[consent.es]", "[consent.Spanish]", "'consent.Spanish' is not a language"),
+        ("[consent.es]", "[consent.en]", "'consent.en': the texts without a language are the English"),
         ('text = "Hola."', "", "consent.es.text is missing"),
-        ('"diaspora"', '"Dia spora"', "questions[1].field = 'Dia spora' may hold"),
-        ("[translations.es]", "[translations.ES]", "'translations.ES' names no language"),
-        ("[translations.es]", "[translations.en]", "'translations.en': the texts without a language are in"),
+        ('"diaspora"', '"Dia spora"', "questions[1].field = 'Dia spora' may contain"),
+        ("[translations.es]", "[translations.ES]", "'translations.ES' is not a language"),
+        ("[translations.es]", "[translations.en]", "'translations.en': the texts without a language are the"),
         ('"Un piloto"', '" "', "translations.es.title = '' is empty. Write it in that language"),
         ('title = "Un piloto"', "support_text = ''", "translations.es.support_text = '' is empty"),
-        ('title = "Un piloto"', "", "translations.es says nothing. Add one of: title, description"),
+        ('title = "Un piloto"', "", "translations.es has no texts. Add one of: title, description"),
         ('"Un piloto"', f'"{"x" * 201}"', "is longer than 200 characters. Shorten it."),
-        ('"Un piloto"', "3", "translations.es.title = 3 is not a text"),
+        ('"Un piloto"', "3", "translations.es.title = 3 is not text"),
         ('title = "Un piloto"', 'titel = "Un piloto"', "'translations.es.titel'. Did you mean 'title'?"),
         ("[translations.es]", "[translations]", "there is no key 'translations.title'"),
         ("[questions.translations.es]", "[questions.translations.sp!]", "is not valid TOML"),
-        ("[questions.translations.es]", "[questions.translations.spanish]", "translations.spanish' names no"),
+        ("[questions.translations.es]", "[questions.translations.spanish]", "translations.spanish' is not a"),
         ("[questions.translations.es]", "[questions.es]", "there is no key 'questions[2].es'"),
         ('"¿Cuál es su oficio?"', '""', "questions[2].translations.es.label is missing"),
         ('"¿Cuál es su oficio?"', f'"{"x" * 301}"', "is longer than 300 characters. Shorten it."),
         (
             '["tejer", "hornear"]',
             '["tejer"]',
-            "questions[2].translations.es.choices: there are 1, and in English 2. Give as many, in the same",
+            "questions[2].translations.es.choices: there are 1, and 2 in English. Give the same",
         ),
         (
             'choices = ["tejer", "hornear"]',
             "",
-            "questions[2].translations.es.choices: there are 0, and in English 2.",
+            "questions[2].translations.es.choices: there are 0, and 2 in English.",
         ),
         ('["tejer", "hornear"]', '["tejer", ""]', "is not a list of texts"),
         (
             'choices = ["weave", "bake"]',
             "",
-            "questions[2].translations.es.choices: there are 2, and in English 0.",
+            "questions[2].translations.es.choices: there are 2, and 0 in English.",
         ),
         ("Do you know that [id] are", "Do you know that they are", "tasks[2].wording = 'Do you know that"),
         (
             '¿[id] [attr]?"',
             '¿[id] [attr]?"\nexamples = [{ text = "a", answer = "b" }]',
-            "tasks[2].translations.es.examples: 1 of the 0 examples are there",
+            "tasks[2].translations.es.examples: 1 of the 0 examples are translated",
         ),
-        ("¿[id] [attr]?", "¿[id]?", "tasks[2].translations.es.wording = '¿[id]?' does not hold '[attr]'"),
-        ('"Lao"', '"Thai"', "tasks[2].associations.pairs: ['Thai', 'kind'] stands twice"),
+        ("¿[id] [attr]?", "¿[id]?", "tasks[2].translations.es.wording = '¿[id]?' does not contain '[attr]'"),
+        ('"Lao"', '"Thai"', "tasks[2].associations.pairs: ['Thai', 'kind'] appears twice"),
         ("pairs = [[", "limit = 3, pairs = [[", "leave out 'limit' and 'groups'"),
         ('["Lao", "kind"]', '["Lao"]', "is not a list of pairs"),
         ('source = "seegull-v2", pairs', "pairs", "tasks[2].associations.source is missing"),
@@ -360,16 +355,16 @@ SHOWN = 'attributes = { visual = ["hat", "scarf"] }'
         ('image_set = "sd14"', 'image_set = "sd14"\nwording = "[attr]?"', "a page shows several attributes"),
         (SHOWN, "", "the table [tasks[3].attributes] is missing"),
         (SHOWN, "attributes = { groups = [] }", "the study that rated which attributes are visual"),
-        (SHOWN, f"{SHOWN}\nshown = []", "lists what is shown; leave out 'tasks[3].attributes'"),
+        (SHOWN, f"{SHOWN}\nshown = []", "lists the attributes; leave out 'tasks[3].attributes'"),
         (SHOWN, "shown = []", "tasks[3].shown is empty"),
         (
             SHOWN,
             'shown = [{ group = "Thai", stereotypical = ["hat"], random = ["Hat"] }]',
-            "'hat' stands twice",
+            "'hat' appears twice",
         ),
-        (SHOWN, 'shown = [{ group = "A" }, { group = "A" }]', "holds no attribute"),
+        (SHOWN, 'shown = [{ group = "A" }, { group = "A" }]', "has no attributes"),
         ('shown = ["hat", "scarf"]', "shown = []", "gold[1].shown = [] is not a list of 1 to 4"),
-        ("expected = []", 'expected = ["cap"]', "gold[1].expected = ['cap'] does not list"),
+        ("expected = []", 'expected = ["cap"]', "gold[1].expected = ['cap'] lists attributes that are not"),
         ('expected = ["Unsure"]', "expected = []", "tasks[2].training[1].expected is missing"),
         ('source = "seegull-v2"\npool', "pool", "[stereotypes] names none"),
     ],
@@ -388,7 +383,7 @@ def test_checks_must_be_there_where_they_are_asked_for(tmp_path):
 
 def test_an_uploaded_text_cannot_name_files_of_the_server():
     text = WHOLE.replace('["Sombrero ", "dark  skin"]', '{ file = "/etc/passwd" }')
-    with pytest.raises(StudyFileError, match="lies beside no file here"):
+    with pytest.raises(StudyFileError, match="names a file, which an upload cannot include"):
         read_study_text(text)
 
 

@@ -26,7 +26,7 @@ def world():
 
 
 def made(text: str) -> Study:
-    return studies.from_file(file=read_study_text(text), by="test").study
+    return studies.apply_file(file=read_study_text(text), by="test").study
 
 
 def content(study: Study) -> dict[str, list]:
@@ -89,7 +89,7 @@ def test_a_file_with_every_key_makes_a_study_whose_file_makes_the_same_study(wor
     assert study_files.to_toml(study=second).splitlines() == [
         line.replace('"whole"', '"whole-again"') for line in said
     ]
-    assert study_files.misses(study=first) == []
+    assert study_files.round_trip_problems(study=first) == []
 
 
 def test_how_the_units_were_drawn_is_kept_and_stands_on_top_of_the_file(world):
@@ -112,7 +112,7 @@ def test_how_the_units_were_drawn_is_kept_and_stands_on_top_of_the_file(world):
 def test_the_written_file_changes_nothing_in_the_study_it_was_written_from(world):
     first = made(study_world.EVERY_KEY)
     assert (
-        studies.from_file(file=read_study_text(study_files.to_toml(study=first)), by="test").outcome
+        studies.apply_file(file=read_study_text(study_files.to_toml(study=first)), by="test").outcome
         == "unchanged"
     )
 
@@ -125,7 +125,7 @@ BY_MEAN = study_world.EVERY_KEY.replace("visual_rule = 2", "visual_mean = 3.5")
 def test_every_key_of_a_file_is_in_the_study_it_makes(world, text):
     """The round trip alone would not notice a key that is lost on the way in."""
     file = read_study_text(text)
-    described = study_files.describe(study=made(text))
+    described = study_files.to_study_file(study=made(text))
 
     assert replace(described, tasks=()) == replace(file, tasks=())
     drawn = {"attributes": None, "associations": None, "pages": None}
@@ -171,19 +171,19 @@ def test_a_study_that_no_file_made_is_written_with_what_would_differ(world):
     study = factories.rating_study(texts=("hat", "poor", "beret"))
     err = StringIO()
     call_command("study_file", study.name, stdout=StringIO(), stderr=err)
-    assert "Warning: a study made from the file differs in tasks[1].attributes." in err.getvalue()
+    assert "Warning: a study created from the file differs in tasks[1].attributes." in err.getvalue()
 
 
 def test_a_draft_that_lacks_what_a_file_needs_says_so():
     study = factories.study("half", status="draft", contact="x@example.org")
-    assert study_files.misses(study=study) == [
+    assert study_files.round_trip_problems(study=study) == [
         "the file cannot be used as it is: the table [consent] is missing. Add it; see docs/studies.md."
     ]
 
 
 def test_a_study_whose_strata_no_file_may_ask_for_says_so(world):
     study = factories.rating_study(texts=("hat",), strata=("shoe_size: 44",))
-    assert study_files.misses(study=study) == [
+    assert study_files.round_trip_problems(study=study) == [
         "the file cannot be used as it is: tasks[1].strata[1]: 'shoe_size: 44': there is no profile field "
         "'shoe_size'. There are: age_band, gender, identity_region, languages, origin, residence."
     ]
@@ -193,7 +193,7 @@ def test_associations_of_two_sources_cannot_be_written(world):
     study = made(study_world.HEAD + study_world.PREVALENCE)
     other = factories.association(text="chic", from_source=factories.source("others"))
     study.tasks.get().units.filter(position=1).update(association=other)
-    with pytest.raises(studies.StudyRefused, match="this study shows those of others, votes"):
+    with pytest.raises(studies.StudyRefused, match="this study uses several: others, votes"):
         study_files.to_toml(study=study)
 
 

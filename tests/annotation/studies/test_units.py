@@ -21,7 +21,7 @@ def world():
 
 
 def made(*tasks: str) -> Study:
-    return studies.from_file(file=read_study_text(study_world.HEAD + "".join(tasks)), by="test").study
+    return studies.apply_file(file=read_study_text(study_world.HEAD + "".join(tasks)), by="test").study
 
 
 def refusal(*tasks: str) -> str:
@@ -65,7 +65,7 @@ def test_offensiveness_is_asked_of_attributes_or_of_associations():
     text = OFFENSIVENESS.replace(
         'attributes = ["poor", "kind"]', 'associations = { source = "votes", limit = 4 }'
     )
-    other = studies.from_file(
+    other = studies.apply_file(
         file=read_study_text((study_world.HEAD + text).replace('"whole"', '"other"')), by="test"
     ).study
     assert other.tasks.get().units.filter(association__isnull=False).count() == 4
@@ -85,7 +85,7 @@ def test_groups_and_pairs_choose_associations():
         "beret", "chic", "romantic",
     }  # fmt: skip
     listed = PREVALENCE.replace('"votes" }', '"votes", pairs = [["Nepali", "Poor"], ["French", "chic"]] }')
-    studies.from_file(file=read_study_text(study_world.HEAD + listed), by="test")
+    studies.apply_file(file=read_study_text(study_world.HEAD + listed), by="test")
     units = Unit.objects.filter(task__study__name="whole")
     assert set(units.values_list("association__group__name", "association__attribute__text")) == {
         ("Nepali", "poor"),
@@ -102,7 +102,7 @@ def test_groups_without_a_region_are_refused_by_name_where_it_is_needed():
     assert "groups" in message
 
     in_region = DEPICTION.replace('["any", "any", "gender: not male"]', '["in-region"]')
-    assert "the region of 'French' is not known" in refusal(in_region)
+    assert "the region of 'French' is unknown" in refusal(in_region)
     made(PREVALENCE.replace('"votes" }', '"votes", groups = ["Nepali"] }'))
 
 
@@ -113,14 +113,14 @@ def test_groups_without_a_region_are_refused_by_name_where_it_is_needed():
         (PREVALENCE, '"votes"', '"vote"', "associations.source: there is no source 'vote'"),
         (PREVALENCE, '"votes"', '"empty"', "'empty' has no associations. Import it first."),
         (PREVALENCE, '"votes"', '"votes", limit = 99', "limit = 99, but there are 10 associations"),
-        (PREVALENCE, '"votes"', '"votes", groups = ["Thai"]', "no association of a group 'Thai'"),
+        (PREVALENCE, '"votes"', '"votes", groups = ["Thai"]', "no associations of the group 'Thai'"),
         (PREVALENCE, '"votes"', '"votes", pairs = [["Thai", "kind"]]', "no association 'Thai: kind'"),
         (DEPICTION, '"pictures"', '"paintings"', "image_set: there is no image set 'paintings'"),
         (DEPICTION, '"seen"', '"saw"', "attributes.visual: there is no study 'saw'"),
         (DEPICTION, '"seen"', '"unasked"', "'unasked' has not asked which attributes are visual"),
-        (DEPICTION, '"seen"', '"unanswered"', "'unanswered' has found no attribute visual yet"),
-        (DEPICTION, '"seen"', '"seen", groups = ["Thai"]', "the image set shows no group 'Thai'"),
-        (DEPICTION, '"pictures"', '"bare"', "'bare' holds no image"),
+        (DEPICTION, '"seen"', '"unanswered"', "'unanswered' has no visual attributes yet"),
+        (DEPICTION, '"seen"', '"seen", groups = ["Thai"]', "the image set has no images of the group 'Thai'"),
+        (DEPICTION, '"pictures"', '"bare"', "'bare' has no images"),
     ],
 )  # fmt: skip
 def test_what_a_task_names_must_be_there(task, old, new, message):
@@ -138,7 +138,7 @@ def test_an_ambiguous_group_name_in_pairs_is_refused():
     row.pk, row.group = None, other
     row.save()
     listed = PREVALENCE.replace('"votes" }', '"votes", pairs = [["French", "chic"]] }')
-    assert "two groups of the name 'French'" in refusal(listed)
+    assert "two groups named 'French'" in refusal(listed)
 
 
 RATING = """
@@ -212,8 +212,8 @@ def test_check_pages_are_numbered_behind_the_pages_of_their_image():
 @pytest.mark.parametrize(
     ("task", "old", "new", "message"),
     [
-        (RATING, '["Unsure"]', '["Perhaps"]', "tasks[1].attention[1].expected: 'Perhaps' is no answer of a"),
-        (RATING, '["Unsure"]', "[9]", "attention[1].expected: '9' is no answer"),
+        (RATING, '["Unsure"]', '["Perhaps"]', "attention[1].expected: 'Perhaps' is not an answer of a"),
+        (RATING, '["Unsure"]', "[9]", "attention[1].expected: '9' is not an answer"),
         (DEPICTION + GOLD_PAGE, "image = 1", "image = 9", "gold[1]: 'pictures' has no image 9"),
         (PREVALENCE + GOLD, '"beret"', '"hat"', "gold[1]: 'votes' has no association of 'French' with 'hat'"),
     ],

@@ -13,7 +13,7 @@ from annotation.models import (
     StudyStatus,
     TaskKind,
 )
-from annotation.studies.services.study_plan import MADE
+from annotation.studies.services.study_plan import MADE_FROM_FILE
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.plans.queries import identity_groups
@@ -93,7 +93,7 @@ class TestPull:
         study = world.knowing_study()
         drawn_from = ["sari", "hat"] if listed else "rating"
         AuditEvent.objects.create(
-            what=MADE, study=study, details={"draws": {"depiction": {"visual": drawn_from}}}
+            what=MADE_FROM_FILE, study=study, details={"draws": {"depiction": {"visual": drawn_from}}}
         )
         (of_indian,) = identity_groups.described_as(study, [factories.group("Indian")]).values()
         assert (of_indian.stereotypical, of_indian.random) == (("sari",), ("hat",))

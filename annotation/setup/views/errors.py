@@ -1,0 +1,172 @@
+"""Errors of a study that is being set up: the page and the field they belong to, and a message with links."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from annotation.models import TaskKind
+from annotation.setup import services
+from annotation.setup.forms.base import Document, StepForm, split_task_key
+from annotation.setup.forms.checks import ChecksForm
+from annotation.setup.forms.people import ConsentForm, RecruitmentForm
+from annotation.setup.forms.source import SourceForm
+from annotation.setup.forms.tasks import TasksForm
+from annotation.studies.errors import KeyPath, StudyError, StudyFileError, message_pieces, shortened
+from annotation.studies.study_file.checks import PURPOSES
+from annotation.studies.study_file.reading import read_study_text
+
+STEPS = {
+    "source": gettext_lazy("What is judged"),
+    "tasks": gettext_lazy("How it is asked"),
+    "checks": gettext_lazy("Examples and checks"),
+    "consent": gettext_lazy("Consent and care"),
+    "recruitment": gettext_lazy("Recruitment"),
+    "open": gettext_lazy("Review and open"),
+}
+FORMS: dict[str, type[StepForm]] = {
+    "source": SourceForm,
+    "tasks": TasksForm,
+    "checks": ChecksForm,
+    "consent": ConsentForm,
+    "recruitment": RecruitmentForm,
+}
+
+
+def find_error(step: str, document: Document) -> StudyError | None:
+    """The first error in `document`, or None. With `step`, only the keys of that page are checked: valid
+    values stand in for those of the other pages."""
+    whole: Document = {**document}
+    if step:
+        whole = {"title": "-", "contact": "-", "name": "a", **whole}
+        if step != "consent":
+            whole["consent"] = {"text": "-"}
+        if step not in ("source", "tasks", "checks"):
+            whole["tasks"] = [{"kind": "visual_nature", "attributes": ["-"]}]
+            whole.pop("visual_rule", None)
+        if step != "recruitment":
+            whole.pop("recruitment", None)
+        if step in ("source", "checks"):
+            whole.pop("visual_rule", None)
+        others = {"source": _TASK_KEYS | _CHECK_KEYS, "tasks": _CHECK_KEYS}.get(step, frozenset())
+        whole["tasks"] = [_without_keys(others, task) for task in whole.get("tasks", [])]
+        if step != "checks":
+            whole.pop("quality", None)
+    try:
+        file = read_study_text(services.to_toml(whole))
+    except StudyFileError as error:
+        return error
+    return services.find_check_error(file=file) if step == "checks" else None
+
+
+_TASK_KEYS = frozenset({"strata", "overlap", "wording", "instructions", "seed", "translations"})
+"""Keys of a task on the page "How it is asked"."""
+_CHECK_KEYS = frozenset({"examples", *PURPOSES})
+"""Keys of a task on the page "Examples and checks", which also has the translations of examples."""
+_CARE_KEY = re.compile(r"translations\.[\w-]+\.support_text\b")
+_CHECK_KEY = re.compile(rf"(?:translations\.[\w-]+\.)?(?:{'|'.join(sorted(_CHECK_KEYS))})\b")
+
+
+def _without_keys(keys: frozenset[str], task: Document) -> Document:
+    kept = {key: value for key, value in task.items() if key not in keys}
+    if "examples" in keys and "translations" in kept:
+        kept["translations"] = {
+            language: {key: text for key, text in texts.items() if key != "examples"}
+            for language, texts in kept["translations"].items()
+        }
+    return kept
+
+
+_NOUNS = {"consent": gettext_lazy("the consent text"), "consent.text": gettext_lazy("the consent text")}
+"""Key -> the words of a link to its field, where the field's label does not fit into a sentence."""
+
+
+@dataclass(frozen=True)
+class WizardErrors:
+    """Errors on the setup pages of the study `name`. `form`: that of the current page, if it has one."""
+
+    name: str
+    document: Document
+    form: StepForm | None = None
+    may_name_leads: bool = False
+
+    def for_page(self, error: StudyError) -> dict[str, str]:
+        """The message, and the step on which to fix the error."""
+        return {"text": self._message(error), "step": _step_of(error.key, self.document)}
+
+    def add_to_form(self, error: StudyError) -> None:
+        """Add the message to its field, or else to the first field of this page that it mentions."""
+        form = self.form
+        assert form is not None
+        keys = [error.key, *(each for each in error.details.values() if isinstance(each, KeyPath))]
+        field = next((name for key in keys if (name := form.field_for(key))), None)
+        form.add_error(field, self._message(error, field=field))
+
+    def _message(self, error: StudyError, *, field: str | None = None) -> SafeString:
+        """The translated message, with a link to each field it mentions except `field`, beside which it is
+        shown."""
+        template = _(error.page_message)
+        own = self.form is not None and field is not None and self.form.field_for(error.key) == field
+        it: object = f"'{_as_typed(error.value)}'" if error.has_value else error.key
+        first, *rest = message_pieces(template, {"it": it, **error.details})
+        linked = [self._link(each, field=field) if isinstance(each, KeyPath) else each for each in rest]
+        message = format_html_join("", "{}", [(capfirst(str(first)),), *((each,) for each in linked)])
+        if own or not error.key or ("%(it)s" in template and not error.has_value):
+            return message
+        return format_html("{}: {}", self._link(error.key, field=field, begins=True), message)
+
+    def _link(self, key: KeyPath, *, field: str | None, begins: bool = False) -> SafeString:
+        """A link to the field of `key`, named by its label, and by its page if that is another one. No link
+        to `field`, beside which it is shown. `begins`: the link begins a sentence."""
+        step = _step_of(key, self.document)
+        here = isinstance(self.form, FORMS[step])
+        form = self.form if self.form is not None and here else self._form(step)
+        anchor, label = form.anchor_and_label(key)
+        kind, _rest = split_task_key(self.document, key)
+        if key in _NOUNS and not begins:
+            text = str(_NOUNS[key])
+        elif label:
+            text = _("“%(field)s”") % {"field": label} + (f" ({_(TaskKind(kind).label)})" if kind else "")
+            if not here:
+                text = _("%(field)s on the page “%(page)s”") % {"field": text, "page": STEPS[step]}
+        else:
+            text = _("the page “%(page)s”") % {"page": STEPS[step]}
+            text = capfirst(text) if begins else text
+        if here and field is not None and form.field_for(key) == field:
+            return format_html("{}", text)
+        url = "" if here else reverse("setup_step", args=[self.name, step])
+        return format_html('<a href="{}#{}">{}</a>', url, anchor, text)
+
+    def _form(self, step: str) -> StepForm:
+        if step == "source":
+            return SourceForm(self.document, may_name_leads=self.may_name_leads)
+        return FORMS[step](self.document)
+
+
+def _step_of(key: str, document: Document) -> str:
+    """The step whose page has the field for `key`."""
+    kind, rest = split_task_key(document, key)
+    if key.startswith(("consent", "care")) or _CARE_KEY.match(key):
+        return "consent"
+    if key.startswith(("recruitment", "questions")):
+        return "recruitment"
+    if key.startswith("quality") or _CHECK_KEY.match(rest):
+        return "checks"
+    if kind and rest.partition("[")[0].partition(".")[0] in _TASK_KEYS:
+        return "tasks"
+    return "source"
+
+
+def _as_typed(value: Any) -> str:
+    """A value of a study file as it would be typed into a field."""
+    if isinstance(value, list | tuple):
+        return shortened(", ".join(str(each) for each in value))
+    return shortened(str(value))
