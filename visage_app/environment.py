@@ -60,6 +60,3 @@ def env_hosts(name: str) -> list[str]:
                 f"{name}=hooks.lab.example,receiver"
             )
     return hosts
-
-
-__all__ = ["BASE_DIR", "env", "env_bool", "env_choice", "env_hosts", "env_int", "env_rate"]

@@ -93,7 +93,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     # first: it measures, and logs, all the others
-    "visage_app.observability.request_log.RequestLog",
+    "visage_app.observability.request_log.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -103,15 +103,15 @@ MIDDLEWARE = [
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     # before the next, which reads a form to find its token
-    "visage_app.storage.body_limits.BodyLimits",
+    "visage_app.storage.body_limits.BodyLimitMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "visage_app.storage.disk_full.DiskFull",
+    "visage_app.storage.disk_full.DiskFullMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "visage_app.login.middleware.SecondFactorMiddleware",
-    "visage_app.database.replica_pages.FromReplica",
+    "visage_app.database.replica_pages.ReplicaMiddleware",
     # last: it turns a login that was refused too often into its page
     "axes.middleware.AxesMiddleware",
 ]
@@ -137,7 +137,7 @@ TEMPLATES = [
 
 
 DATABASES = databases.configured(VAR_DIR)
-DATABASE_ROUTERS = ["annotation.core.replica.Router"] if "replica" in DATABASES else []
+DATABASE_ROUTERS = ["annotation.core.replica.ReplicaRouter"] if "replica" in DATABASES else []
 # By how much the replica may be behind; above it, the primary is read.
 DATABASE_REPLICA_LAG_SECONDS = env_int("DATABASE_REPLICA_LAG_SECONDS", 10, least=1)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -160,7 +160,7 @@ AXES_COOLOFF_TIME = timedelta(minutes=LOGIN_PAUSE_MINUTES)
 # Name and address together: a stranger elsewhere cannot lock somebody out, and a classroom that shares an
 # address does not pay for one of its people.
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_CLIENT_IP_CALLABLE = "visage_app.login.client_address.of_client"
+AXES_CLIENT_IP_CALLABLE = "visage_app.login.client_address.client_ip"
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
@@ -283,7 +283,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "annotation.api.schema.Schema",
-    "EXCEPTION_HANDLER": "annotation.api.errors.handle",
+    "EXCEPTION_HANDLER": "annotation.api.errors.exception_handler",
     # whose address counts where nobody is known
     "NUM_PROXIES": 1 if BEHIND_PROXY else 0,
     "URL_FORMAT_OVERRIDE": None,

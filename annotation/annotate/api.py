@@ -26,7 +26,7 @@ from annotation.annotate.serializers import (
     as_answer,
 )
 from annotation.annotate.services import items, responses
-from annotation.api.errors import Conflict, NothingLeft, refusals
+from annotation.api.errors import Conflict, NoItemsLeft, refusals
 from annotation.assignment.queries import Seat
 from annotation.participation.enrolment_resource import TAGS, WORDS, Working, no_consent, seat_of, unblocked
 from annotation.participation.queries import enrolments
@@ -70,7 +70,7 @@ class Next(Working):
             raise no_consent(name)
         given = items.next_items(enrolment=seat.enrolment, wanted=body["wanted"])
         if given.state == "done":
-            raise NothingLeft(WORDS["done"])
+            raise NoItemsLeft(WORDS["done"])
         if given.state != "items":
             raise Conflict(WORDS[given.state], state=given.state)
         have: set[UUID] = set(body["have"])

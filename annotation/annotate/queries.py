@@ -14,8 +14,8 @@ from django.conf import settings
 from django.db.models import OuterRef, Subquery
 from django.urls import reverse
 
-from annotation.core.prepared import Given, Prepared
-from annotation.core.translation import looked_for, translation
+from annotation.core.prepared import Param, Prepared
+from annotation.core.translation import language_fallbacks, translation
 from annotation.models import (
     Box,
     Enrolment,
@@ -85,8 +85,8 @@ def described(
 @cache
 def _options(units: int) -> Prepared[JSON]:
     """The options of so many units."""
-    asked: Any = [Given(f"unit_{number}") for number in range(units)]
-    options = Option.objects.filter(unit__pk__in=asked, unit__task__study=Given("study"))
+    asked: Any = [Param(f"unit_{number}") for number in range(units)]
+    options = Option.objects.filter(unit__pk__in=asked, unit__task__study=Param("study"))
     last_page = (
         Unit.objects.filter(task=OuterRef("unit__task"), image=OuterRef("unit__image"))
         .order_by("-page")
@@ -167,7 +167,7 @@ def _wording(row: JSON, language: str) -> tuple[str, str]:
     if said := translation(row["unit__task__translations"] or {}, "wording", language):
         return said
     written = row["unit__task__wording"]
-    for name in looked_for(language):
+    for name in language_fallbacks(language):
         if usual := usual_wording(written, name):
             return usual, name
     return written, settings.LANGUAGE_CODE

@@ -1,4 +1,4 @@
-"""The scopes that the resources of several rooms ask of a token."""
+"""Token scopes that resources of several packages need."""
 
 from __future__ import annotations
 

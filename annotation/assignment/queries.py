@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, OuterRef, Subquery
 
-from annotation.core.prepared import Given, Prepared
+from annotation.core.prepared import Param, Prepared
 from annotation.models import (
     Consent,
     ConsentText,
@@ -38,7 +38,7 @@ _LATEST_TEXT = ConsentText.objects.filter(study=OuterRef(OuterRef("study"))).ord
 
 
 SEATS = (
-    Enrolment.objects.filter(annotator__user=Given("user"), study__name=Given("study"))
+    Enrolment.objects.filter(annotator__user=Param("user"), study__name=Param("study"))
     .select_related("study")
     .annotate(
         consented=Exists(
@@ -49,7 +49,7 @@ SEATS = (
                 text__version=Subquery(_LATEST_TEXT.values("version")[:1]),
             )
         ),
-        leads=Exists(Study.leads.through.objects.filter(study=OuterRef("study"), user=Given("user"))),
+        leads=Exists(Study.leads.through.objects.filter(study=OuterRef("study"), user=Param("user"))),
     )
 )
 """What `seat` reads."""

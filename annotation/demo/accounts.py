@@ -64,6 +64,3 @@ def working_logins() -> list[Login]:
         for login in LOGINS
         if (user := users.get(login.username)) and user.is_active and user.check_password(login.password)
     ]
-
-
-__all__ = ["LOGINS", "DemoRefused", "Login", "make_accounts", "working_logins"]

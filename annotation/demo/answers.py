@@ -161,6 +161,3 @@ def _somewhere(rng: random.Random) -> Extent:
 def _jittered(extent: Extent, *, sd: float, rng: random.Random) -> Extent:
     x0, y0, x1, y1 = (edge + rng.gauss(0, sd) for edge in extent)
     return x0, y0, max(x1, x0 + 8), max(y1, y0 + 8)
-
-
-__all__ = ["answer_all", "enrol_annotators"]

@@ -103,6 +103,3 @@ def _scaled(x: float, y: float) -> Point:
 def _scaled_extent(extent: Extent) -> Extent:
     x0, y0, x1, y1 = extent
     return x0 * _OVERSAMPLING, y0 * _OVERSAMPLING, x1 * _OVERSAMPLING, y1 * _OVERSAMPLING
-
-
-__all__ = ["SIZE", "Canvas", "DrawnBox", "Extent", "Point"]

@@ -63,6 +63,3 @@ def _association(
         offensiveness=list(ratings),
         offensiveness_mean=sum(ratings) / len(ratings) if ratings else None,
     )
-
-
-__all__ = ["make_catalogue"]

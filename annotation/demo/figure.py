@@ -192,14 +192,3 @@ HATS: dict[str, Callable[[Canvas], Extent]] = {
     "straw hat": _straw_hat,
     "turban": _turban,
 }
-
-__all__ = [
-    "CLOTH_TONES",
-    "FACE_AND_NECK",
-    "GARMENTS",
-    "HAIR_TONES",
-    "HATS",
-    "PAPER_TONES",
-    "Look",
-    "draw_person",
-]

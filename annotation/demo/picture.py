@@ -146,6 +146,3 @@ def draw(*, attributes: frozenset[str], seed: int) -> DrawnSample:
 def _clipped(extent: Extent) -> Extent:
     x0, y0, x1, y1 = extent
     return max(0.0, x0), max(0.0, y0), min(float(SIZE), x1), min(float(SIZE), y1)
-
-
-__all__ = ["MARK", "ZONES", "DrawnSample", "draw", "fits"]

@@ -62,6 +62,3 @@ def store(*, drawn: Truth, prompts_of: Callable[[str], Sequence[str]]) -> int:
             )
         Image.objects.bulk_create(missing)
     return len(missing)
-
-
-__all__ = ["IMAGE_SET", "Truth", "draw_all", "store"]

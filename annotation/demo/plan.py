@@ -96,6 +96,3 @@ def _draw_cells(rng: random.Random, *, wanted: dict[str, int], name: str) -> lis
         f"The pictures of {name!r} cannot hold {sum(wanted.values())} drawings. "
         "Lower drawn_stereotypical or drawn_random of its level in annotation/demo/data/simulation.toml."
     )
-
-
-__all__ = ["THRESHOLD", "GroupPlan", "PicturePlan", "make"]

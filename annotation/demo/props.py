@@ -191,5 +191,3 @@ PROPS: dict[str, Prop] = {
     "umbrella": _umbrella,
     "wine": _wine,
 }
-
-__all__ = ["PROPS", "Prop"]

@@ -125,6 +125,3 @@ def _group(entry: dict[str, Any]) -> Group:
 
 def _read(name: str) -> dict[str, Any]:
     return tomllib.loads((DATA / name).read_text(encoding="utf-8"))
-
-
-__all__ = ["ATTRIBUTES_PER_PAGE", "PICTURES_PER_GROUP", "Group", "Level", "Scenario", "load"]

@@ -259,6 +259,3 @@ def _add_slots(task: Task, units: Sequence[Unit]) -> None:
         for place, unit in enumerate(units)
         for index, stratum in enumerate(task.strata)
     )
-
-
-__all__ = ["FINISHED", "OPEN", "make_finished", "make_open"]

@@ -6,7 +6,7 @@ from django.utils.translation import get_language
 from rest_framework import serializers
 
 from annotation.api.resource import Body
-from annotation.core.translation import Told, text_of
+from annotation.core.translation import LocalizedText, translated_text
 from annotation.models import Study, StudyStatus
 from annotation.studies.study_file.texts import TEXTS
 
@@ -72,9 +72,9 @@ class AgreeBody(Body):
     )
 
 
-def text_here(study: Study, part: str) -> Told:
+def text_here(study: Study, part: str) -> LocalizedText:
     """A text of the study in the language that is asked for, as far as it is translated."""
-    return text_of(study, part, get_language() or "")
+    return translated_text(study, part, get_language() or "")
 
 
 def languages_here(study: Study, *parts: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body, FileResource, Query, Resource, file_of
 from annotation.api.scopes import EXPORT_SCOPES
 from annotation.models import AuditEvent, Study
@@ -141,7 +141,7 @@ class ReleasedSerializer(serializers.Serializer):
     )
 
 
-ReleasesQuery = listing("Releases", orders={"at": "at", "id": "pk"}, default="-at")
+ReleasesQuery = list_query("Releases", orders={"at": "at", "id": "pk"}, default="-at")
 
 
 class Releases(Resource):
@@ -152,7 +152,7 @@ class Releases(Resource):
     @extend_schema(
         operation_id="releases_list",
         parameters=[ReleasesQuery],
-        responses=page_of(ReleasedSerializer),
+        responses=page_serializer(ReleasedSerializer),
         tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:

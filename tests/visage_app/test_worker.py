@@ -95,7 +95,7 @@ def test_an_expired_lease_goes_back_to_the_queue(db):
 def test_with_a_broker_it_leaves_the_scores_to_celery_and_says_so(waiting_run, settings, capsys, monkeypatch):
     settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
     rung = []
-    monkeypatch.setattr("annotation.core.broker.messages", lambda queue: 0)
+    monkeypatch.setattr("annotation.core.broker.message_count", lambda queue: 0)
     monkeypatch.setattr(score_tasks.compute_score_run, "delay", rung.append)
     call_command("worker", "--once")
     assert ScoreRun.objects.get().state == RunState.PENDING

@@ -263,6 +263,3 @@ def _header(name: str, size: int) -> bytes:
 def _checksum(manifest: bytes) -> bytes:
     # as sha256sum --check reads it
     return f"{hashlib.sha256(manifest).hexdigest()}  {MANIFEST}\n".encode()
-
-
-__all__ = ["FILES", "MANIFEST", "ArchiveDamaged", "Lines", "Reader", "Writer"]

@@ -158,6 +158,3 @@ def _number(told: Mapping[str, Any], key: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _MOST:
         raise NotAManifest(f"{key} is no whole number from 0")
     return value
-
-
-__all__ = ["FORMAT", "KINDS", "VERSION", "Lines", "Manifest", "NewerFormat", "NotAManifest", "Table", "parse"]

@@ -65,7 +65,7 @@ def readers(kinds: Sequence[str], *, vendor: str) -> list[tuple[int, Callable[[A
     return [(place, made[kind]) for place, kind in enumerate(kinds)]
 
 
-def holds_no_text(raw: bytes, row: Sequence[object]) -> bool:
+def has_unstorable_text(raw: bytes, row: Sequence[object]) -> bool:
     """Whether some text of the row has a character that PostgreSQL cannot store: NUL, or half of a pair."""
     return bool(_MAY_BE_NOT_TEXT.search(raw)) and _no_text(row)
 
@@ -207,5 +207,3 @@ _SQLITE: dict[str, Callable[[Any], object]] = {
     "time": _read_time_of_sqlite,
     "uuid": lambda value: _read_uuid(value).replace("-", ""),
 }
-
-__all__ = ["BadValue", "holds_no_text", "line", "parse", "readers", "writers"]

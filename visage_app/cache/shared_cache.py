@@ -120,6 +120,3 @@ class SharedCache(RedisCache):
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, params)
         self._class = _Client
-
-
-__all__ = ["PAUSE_SECONDS", "SharedCache", "pause"]

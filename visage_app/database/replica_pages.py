@@ -58,7 +58,7 @@ _COOKIE, _MORE_SECONDS = "changed", 5
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
-class FromReplica:
+class ReplicaMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         if replica.ALIAS not in connections:
             raise MiddlewareNotUsed
@@ -85,15 +85,15 @@ class FromReplica:
     ) -> HttpResponse | None:
         """The page as the replica has it. None, and Django asks the view as ever, where the replica is not to
         be asked, fails, or does not know yet what is asked for: what it refuses, the primary may have."""
-        if not _may_be_late(request) or not replica.watch.fit():
+        if not _may_be_late(request) or not replica.monitor.is_usable():
             return None
         try:
-            with replica.reading():
+            with replica.from_replica():
                 response = view(request, *args, **kwargs)
         except Http404:
             return None
         except (OperationalError, InterfaceError) as error:
-            replica.watch.failed(error)
+            replica.monitor.mark_failed(error)
             return None
         return response if response.status_code < HTTPStatus.BAD_REQUEST else None
 
@@ -126,6 +126,3 @@ def _program(request: HttpRequest) -> str:
 
 def _remembered_by_all() -> bool:
     return isinstance(caches[DEFAULT_CACHE_ALIAS], SharedCache)
-
-
-__all__ = ["API", "PAGES", "FromReplica"]

@@ -66,7 +66,7 @@ class Queue:
 
 
 @dataclass(frozen=True)
-class Reported:
+class WorkerStatus:
     """A worker that reports while it lives. `silent`: it stopped without having been told to. Memory of its
     GPU in bytes, None without one."""
 
@@ -93,7 +93,7 @@ class Health:
     broker: bool | None
     unapplied: tuple[str, ...]
     versions: tuple[tuple[str, str], ...]
-    workers: tuple[Reported, ...]
+    workers: tuple[WorkerStatus, ...]
     last_backup: datetime | None
     stuck: tuple[str, ...] = field(default=())
     slow: tuple[str, ...] = field(default=())
@@ -144,9 +144,9 @@ def health(*, now: datetime | None = None) -> Health:
     )
 
 
-def _workers(now: datetime) -> Iterator[Reported]:
+def _workers(now: datetime) -> Iterator[WorkerStatus]:
     for worker in Worker.objects.order_by("queue", "-seen_at", "pk"):
-        yield Reported(
+        yield WorkerStatus(
             name=worker.name,
             queue=worker.queue,
             version=worker.version,
@@ -261,6 +261,3 @@ def _versions() -> tuple[tuple[str, str], ...]:
         ("Python", platform.python_version()),
         ("Django", django.get_version()),
     )
-
-
-__all__ = ["Failure", "Health", "Queue", "Reported", "broker_answers", "health", "unapplied_migrations"]

@@ -77,6 +77,3 @@ def _storage() -> None:
 def _broker() -> None:
     if not queries.broker_answers():
         raise NotReady("the broker does not answer at CELERY_BROKER_URL")
-
-
-__all__ = ["FAILED", "OK", "SLOW", "checks"]

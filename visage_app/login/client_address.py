@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 
-def of_client(request: HttpRequest) -> str:
+def client_ip(request: HttpRequest) -> str:
     """The address of the client: of the last entry of X-Forwarded-For behind our proxy, which adds it.
 
     What stands further left in that header was written by the client, who may write anything.
@@ -15,6 +15,3 @@ def of_client(request: HttpRequest) -> str:
     if not settings.BEHIND_PROXY:
         return own
     return request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip() or own
-
-
-__all__ = ["of_client"]

@@ -44,6 +44,3 @@ class SecondFactorMiddleware:
             auth.logout(request)
             return redirect_to_login(request.get_full_path())
         return redirect("second_factor")
-
-
-__all__ = ["OPEN", "SecondFactorMiddleware"]

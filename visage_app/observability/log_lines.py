@@ -31,24 +31,24 @@ _OWN = ("annotation", "generation", "metrics", "visage_app")
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
-class Line(logging.Formatter):
+class LineFormatter(logging.Formatter):
     """2026-11-22 01:02:03,004 WARNING visage_app.health.readiness [request id] message"""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        return super().format(careful(record))
+        return super().format(redacted(record))
 
     def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802 - logging's own name
         return stack(ei[1])
 
 
-class JsonLine(JsonFormatter):
+class JsonLineFormatter(JsonFormatter):
     """One JSON object a line, with fields of a fixed list only."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return super().format(careful(record))
+        return super().format(redacted(record))
 
     def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802 - logging's own name
         return stack(ei[1])
@@ -66,7 +66,7 @@ class JsonLine(JsonFormatter):
             log_data["exception"] = message_dict["exc_info"]
 
 
-def careful(record: logging.LogRecord) -> logging.LogRecord:
+def redacted(record: logging.LogRecord) -> logging.LogRecord:
     """A copy of the record without what tells of a person, and with the request's id."""
     safe = copy.copy(record)
     safe.exc_text = None
@@ -155,6 +155,3 @@ def _phrase(status: int, record: logging.LogRecord) -> str:
     if record.name == "django.security.csrf" and isinstance(record.args, tuple) and record.args:
         return f"{phrase} ({str(record.args[0]).partition(' - ')[0].rstrip('.')})"
     return phrase
-
-
-__all__ = ["JsonLine", "Line", "careful", "chain", "describe_error", "request_id", "route_of", "stack"]

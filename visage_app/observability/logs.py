@@ -24,8 +24,8 @@ def configured() -> dict[str, Any]:
     level = env_choice("LOG_LEVEL", ("warning", "debug", "info", "error")).upper()
     chosen = env_choice("LOG_FORMAT", ("line", "json"))
     kind = {
-        "line": "visage_app.observability.log_lines.Line",
-        "json": "visage_app.observability.log_lines.JsonLine",
+        "line": "visage_app.observability.log_lines.LineFormatter",
+        "json": "visage_app.observability.log_lines.JsonLineFormatter",
     }[chosen]
     told = {"handlers": ["console"], "level": level, "propagate": False}
     loudest = {name: max(level, least, key=LEVELS.index) for name, least in _QUIET.items()}
@@ -48,6 +48,3 @@ def configured() -> dict[str, Any]:
 def somebody(*args: object) -> str:
     """Whom django-axes names in the log when a login fails: nobody."""
     return "somebody"
-
-
-__all__ = ["configured", "somebody"]

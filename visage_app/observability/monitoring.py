@@ -85,6 +85,3 @@ def _exception(value: Mapping[str, Any], safe: Mapping[str, str]) -> dict[str, A
     shown = [{name: each for name, each in frame.items() if name != "vars"} for frame in frames]
     kept = {name: value[name] for name in ("type", "module", "mechanism") if name in value}
     return {**kept, "value": safe.get(str(value.get("type")), ""), "stacktrace": {"frames": shown}}
-
-
-__all__ = ["metrics_token", "report_errors", "scrubbed"]

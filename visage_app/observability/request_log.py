@@ -19,7 +19,7 @@ HEADER = "X-Request-ID"
 _USABLE = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
-class RequestLog:
+class RequestLogMiddleware:
     """Everything that is logged while a request is answered carries its id, and so does the answer: who
     quotes it leads to those lines. The line of the request says what was asked of which route, never by
     whom, from where or with which values."""
@@ -53,6 +53,3 @@ def identity(request: HttpRequest) -> str:
     """The id that our proxy gave the request, else a new one: without a proxy anybody could choose it."""
     given = request.headers.get(HEADER, "") if settings.BEHIND_PROXY else ""
     return given if _USABLE.fullmatch(given) else secrets.token_hex(8)
-
-
-__all__ = ["HEADER", "RequestLog", "identity"]

@@ -67,6 +67,3 @@ class _Own(Collector):
 
     def collect(self) -> Iterable[Metric]:
         return _own.collect()
-
-
-__all__ = ["FOLDER", "count", "method_of", "register"]

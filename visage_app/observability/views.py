@@ -18,10 +18,10 @@ from prometheus_client.registry import Collector
 from annotation.core.code_version import code_version
 from visage_app.observability import request_metrics
 from visage_app.observability.queries import metrics as metric_queries
-from visage_app.observability.queries.metrics import Watched
+from visage_app.observability.queries.metrics import Metrics
 
 log = logging.getLogger(__name__)
-# Load's fields -> what they are called, and what they say
+# QueueLoad's fields -> what they are called, and what they say
 _QUEUE_GAUGES = {
     "waiting": ("visage_queue_waiting", "Work that could be begun now; counted up to 10000."),
     "claimed": ("visage_queue_claimed", "Work that a worker has in hand; counted up to 10000."),
@@ -64,7 +64,7 @@ class _Rows(Collector):
         build.add_metric([code_version()], 1)
         yield build
         try:
-            found = metric_queries.watched()
+            found = metric_queries.read_metrics()
         except (OperationalError, InterfaceError) as error:
             log.warning("metrics without the database: %s", error)
             yield GaugeMetricFamily("visage_database_up", _UP, value=0)
@@ -78,7 +78,7 @@ class _Rows(Collector):
 _UP = "Whether the database answered this scrape; 0: whatever is read from rows is missing."
 
 
-def _of_people(found: Watched) -> Iterator[Metric]:
+def _of_people(found: Metrics) -> Iterator[Metric]:
     says = "Items in hand, within or beyond their time."
     leases = GaugeMetricFamily("visage_leases", says, labels=["state"])
     leases.add_metric(["open"], found.leases.held)
@@ -99,7 +99,7 @@ def _of_people(found: Watched) -> Iterator[Metric]:
     )
 
 
-def _of_work(found: Watched) -> Iterator[Metric]:
+def _of_work(found: Metrics) -> Iterator[Metric]:
     for field, (name, says) in _QUEUE_GAUGES.items():
         gauge = GaugeMetricFamily(name, says, labels=["queue"])
         for queue, load in found.queues.items():
@@ -111,7 +111,7 @@ def _of_work(found: Watched) -> Iterator[Metric]:
     yield alive
 
 
-def _of_machines(found: Watched) -> Iterator[Metric]:
+def _of_machines(found: Metrics) -> Iterator[Metric]:
     place = ["host", "device"]
     used = GaugeMetricFamily("visage_gpu_memory_used_bytes", "Of a worker's GPU, in use.", labels=place)
     total = GaugeMetricFamily("visage_gpu_memory_total_bytes", "Of a worker's GPU.", labels=place)
@@ -128,6 +128,3 @@ def _of_machines(found: Watched) -> Iterator[Metric]:
             "When manage.py backup last ended well.",
             value=found.last_backup.timestamp(),
         )
-
-
-__all__ = ["metrics"]

@@ -170,6 +170,3 @@ def _end(children: list[subprocess.Popen[bytes]]) -> None:
             log.warning("Process %s did not stop within %.0f s and is ended.", child.pid, _GRACE)
             child.kill()
             child.wait()
-
-
-__all__ = ["CannotServe", "Supervisor", "check_free", "parse_bind"]

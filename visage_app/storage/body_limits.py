@@ -14,9 +14,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 
-class BodyLimits:
+class BodyLimitMiddleware:
     """Answers 413 to a form with files that is larger than its page takes from whoever sends it: what the
-    fields of any form may hold, or what `takes_files` says of the view. Stands before the forgery check.
+    fields of any form may hold, or what `accepts_files` says of the view. Stands before the forgery check.
 
     Without a Content-Length nothing is read at all. The API reads no form, and bounds its own bodies.
     """
@@ -35,10 +35,7 @@ class BodyLimits:
         fields = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         if sent <= fields:
             return None
-        files = view.most_file_bytes(request.user) if hasattr(view, "most_file_bytes") else 0
+        files = view.max_file_bytes(request.user) if hasattr(view, "max_file_bytes") else 0
         if sent <= fields + files:
             return None
         return render(request, "413.html", {"most": (fields + files) // 1_000_000}, status=413)
-
-
-__all__ = ["BodyLimits"]

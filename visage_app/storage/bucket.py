@@ -233,6 +233,3 @@ class _Opened(File):
         super().__init__(io.BufferedReader(held, _BUFFER), held.name)
         # asked of the file itself, it would go to its end and back
         self.size = held.size
-
-
-__all__ = ["Bucket", "BucketFailed"]

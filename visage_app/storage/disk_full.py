@@ -12,7 +12,7 @@ from django.shortcuts import render
 from annotation.images import upload_spool
 
 
-class DiskFull:
+class DiskFullMiddleware:
     """507 instead of the page, which would say that no file was sent. Stands after the forgery check, which
     reads the form."""
 
@@ -26,6 +26,3 @@ class DiskFull:
         if not upload_spool.found_no_room(request):
             return None
         return render(request, "507.html", status=HTTPStatus.INSUFFICIENT_STORAGE)
-
-
-__all__ = ["DiskFull"]

@@ -128,6 +128,3 @@ def _walked(folder: str | os.PathLike[str]) -> Iterator[int]:
 def _there(folder: Path) -> Path:
     """The nearest folder above that exists."""
     return next(each for each in (folder, *folder.parents) if each.exists())
-
-
-__all__ = ["FILES_KEY", "LITTLE_SPACE", "Files", "Storage", "database_size", "disk_free", "storage"]

@@ -20,7 +20,7 @@ from annotation.accounts.queries.accounts import Person
 from annotation.accounts.serializers import DoneSerializer, EverybodySerializer, LinkSerializer, RolesBody
 from annotation.accounts.services import accounts
 from annotation.api.errors import Conflict, refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Resource
 from annotation.models import Annotator, EnrolmentStatus, Scope, Study
 
@@ -29,7 +29,7 @@ SCOPES: dict[str, Scope] = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE
 _KINDS = {"account": "u", "no_account": "a"}
 
 
-AccountsQuery = listing(
+AccountsQuery = list_query(
     "Accounts",
     orders={"id": "pk"},
     default="-id",
@@ -61,7 +61,7 @@ class Accounts(Resource):
     @extend_schema(
         operation_id="accounts_list",
         parameters=[AccountsQuery],
-        responses=page_of(EverybodySerializer),
+        responses=page_serializer(EverybodySerializer),
         tags=TAGS,
     )
     def get(self, request: Request) -> Response:
@@ -75,7 +75,7 @@ class Accounts(Resource):
             query=query,
             kind=AccountsQuery,
             row=EverybodySerializer,
-            shown=lambda found: account_queries.persons(kind, found),
+            prepare=lambda found: account_queries.persons(kind, found),
         )
 
 

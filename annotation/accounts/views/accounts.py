@@ -19,7 +19,7 @@ from annotation.accounts.services.accounts import AccountRefused
 from annotation.accounts.services.erasure import ErasureRefused
 from annotation.accounts.services.merging import MergeRefused
 from annotation.accounts.wordings import ROLES, STATES, Ask, ask
-from annotation.core.requests import LoggedIn, without_page
+from annotation.core.requests import LoggedIn, query_without_page
 from annotation.models import Study
 
 Refused = (AccountRefused, ErasureRefused, MergeRefused)
@@ -54,7 +54,7 @@ def people(request: LoggedIn) -> HttpResponse:
             "asked": asked,
             "roles": ROLES,
             "states": STATES,
-            "pager": without_page(request),
+            "pager": query_without_page(request),
         },
     )
 

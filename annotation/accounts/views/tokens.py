@@ -43,7 +43,7 @@ def token_list(request: LoggedIn) -> HttpResponse:
         "form": form,
         "made": made,
         "rows": token_queries.of_account(request.user),
-        "most": tokens.MOST_DAYS,
+        "most": tokens.MAX_DAYS,
     }
     return render(request, "annotation/accounts/tokens.html", context, status=422 if form.errors else 200)
 

@@ -23,7 +23,7 @@ from annotation.annotate.services import saving
 from annotation.annotate.services.answer_rules import Answer, AnswerRefused
 from annotation.assignment import lease_keys
 from annotation.assignment.services import enrolment_lock, slots
-from annotation.core.prepared import Given, Prepared
+from annotation.core.prepared import Param, Prepared
 from annotation.models import (
     Enrolment,
     EnrolmentStatus,
@@ -42,13 +42,13 @@ from annotation.models import (
 Outcome = Literal["filled", "surplus", "repeat", "check", "revised"]
 
 _ENROLMENT: Prepared[Any] = Prepared(
-    Enrolment.objects.filter(pk=Given("pk"))
+    Enrolment.objects.filter(pk=Param("pk"))
     .select_for_update(no_key=True)
     .values("annotator_id", "status", "position", "strata", *saving.COUNTERS)
 )
-_KNOWN = Response.objects.filter(client_key=Given("client_key")).values("pk")
+_KNOWN = Response.objects.filter(client_key=Param("client_key")).values("pk")
 _OPTIONS = Prepared(
-    Option.objects.filter(unit=Given("unit"), unit__task__study=Given("study"))
+    Option.objects.filter(unit=Param("unit"), unit__task__study=Param("study"))
     .select_related("unit__task", "unit__image")
     .annotate(known=Subquery(_KNOWN))
     .only(

@@ -15,8 +15,8 @@ from django.db import DEFAULT_DB_ALIAS
 
 from annotation.annotate.services.answer_rules import Corners, Judged
 from annotation.assignment.services import slots
-from annotation.core.prepared import Given, Prepared, PreparedInsert, PreparedUpdate
-from annotation.core.prepared_together import KeyOf, Together
+from annotation.core.prepared import Param, Prepared, PreparedInsert, PreparedUpdate
+from annotation.core.prepared_together import InsertedId, Together
 from annotation.models import (
     Box,
     Enrolment,
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 
 _SLOTS_OF_UNIT = Prepared(
-    Slot.objects.filter(unit=Given("unit"))
+    Slot.objects.filter(unit=Param("unit"))
     .select_for_update(no_key=True)
     .order_by("pk")
     .values_list("pk", "index", "state", "stratum", "annotator", "leased_at")
@@ -51,7 +51,7 @@ _SLOTS_OF_UNIT = Prepared(
 _RESPONSE = PreparedInsert(Response)
 COUNTERS = ("session_started_at", "session_units", "session_active_ms", "answered", "golds")
 _COUNT = PreparedUpdate(
-    Enrolment.objects.filter(pk=Given("pk")), **{counter: Given(counter) for counter in COUNTERS}
+    Enrolment.objects.filter(pk=Param("pk")), **{counter: Param(counter) for counter in COUNTERS}
 )
 
 
@@ -125,7 +125,7 @@ def _parts(judgements: int, *, fills: bool, counts: bool) -> Together:
 
 @cache
 def _judgements(number: int) -> PreparedInsert:
-    return PreparedInsert(Judgement, rows=number, response_id=KeyOf("response"))
+    return PreparedInsert(Judgement, rows=number, response_id=InsertedId("response"))
 
 
 def _corners(box: Corners) -> dict[str, float]:

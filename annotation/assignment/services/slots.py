@@ -21,8 +21,8 @@ from annotation.assignment import lease_keys
 from annotation.assignment.services import enrolment_lock, open_slots
 from annotation.assignment.services.open_slots import Candidate
 from annotation.core import strata
-from annotation.core.prepared import Given, Prepared, PreparedUpdate
-from annotation.core.prepared_together import Done, Together
+from annotation.core.prepared import Param, Prepared, PreparedUpdate
+from annotation.core.prepared_together import Changed, Together
 from annotation.models import Annotator, Enrolment, EnrolmentStatus, Slot, SlotState, Study, StudyStatus
 
 # Who is given nothing, also if they were at work when their request came in.
@@ -36,40 +36,40 @@ _OUT = frozenset(
 )
 
 _STANDING = Prepared(
-    Enrolment.objects.filter(pk=Given("pk"))
+    Enrolment.objects.filter(pk=Param("pk"))
     .select_for_update(no_key=True, of=("self",))
     .values_list("annotator", "position", "strata", "status", "study__status")
 )
 _HELD = Prepared(
-    Slot.objects.filter(study=Given("study"), annotator=Given("annotator"), state=SlotState.LEASED).order_by(
+    Slot.objects.filter(study=Param("study"), annotator=Param("annotator"), state=SlotState.LEASED).order_by(
         "leased_at", "queue"
     )
 )
 _NO_LEASE: dict[str, Any] = dict.fromkeys(("lease_key", "leased_at", "lease_expires_at"))
 # One that somebody else is claiming at this very moment is passed over.
-_FREE = Slot.objects.filter(pk=Given("slot"), state=SlotState.OPEN).order_by()
+_FREE = Slot.objects.filter(pk=Param("slot"), state=SlotState.OPEN).order_by()
 _CLAIM = PreparedUpdate(
     Slot.objects.filter(pk__in=_FREE.select_for_update(skip_locked=True).values("pk")),
     state=SlotState.LEASED,
-    annotator=Given("annotator"),
-    lease_key=Given("lease_key"),
-    leased_at=Given("leased_at"),
-    lease_expires_at=Given("lease_expires_at"),
+    annotator=Param("annotator"),
+    lease_key=Param("lease_key"),
+    leased_at=Param("leased_at"),
+    lease_expires_at=Param("lease_expires_at"),
 )
 # Candidate's columns, then those that a claim sets
 _CLAIMED = ("id", "unit_id", "queue", "state", "annotator_id", "lease_key", "leased_at", "lease_expires_at")
 # of the slot that an answer was found to fill (annotate/services/saving.py)
 FILL = PreparedUpdate(
     Slot.objects.filter(
-        Q(state=SlotState.OPEN) | Q(state=SlotState.LEASED, annotator=Given("annotator")), pk=Given("slot")
+        Q(state=SlotState.OPEN) | Q(state=SlotState.LEASED, annotator=Param("annotator")), pk=Param("slot")
     ),
     state=SlotState.FILLED,
-    annotator=Given("annotator"),
+    annotator=Param("annotator"),
     **_NO_LEASE,
 )
 _MOVE_ON = PreparedUpdate(
-    Enrolment.objects.filter(Done("claimed"), pk=Given("pk"), position__lt=Given("position")),
-    position=Given("position"),
+    Enrolment.objects.filter(Changed("claimed"), pk=Param("pk"), position__lt=Param("position")),
+    position=Param("position"),
 )
 _CLAIM_AND_MOVE_ON = Together(claimed=_CLAIM, moved=_MOVE_ON)
 
@@ -151,7 +151,7 @@ def matching_strata(*, enrolment: Enrolment) -> list[str]:
         there.update(of_slots or of_task or [strata.ANY])
     profile = dict(enrolment.annotator.profile_answers.values_list("field", "value"))
     enrolment.strata = sorted(
-        text for text in there if not strata.by_group(text) and strata.parse(text).matches(profile)
+        text for text in there if not strata.depends_on_group(text) and strata.parse(text).matches(profile)
     )
     Enrolment.objects.filter(pk=enrolment.pk).update(strata=enrolment.strata)
     return list(enrolment.strata)

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import Conflict, refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.models import EnrolmentStatus, StudyStatus
 from annotation.participation.enrolment_resource import TAGS, Working, place
 from annotation.participation.queries import care
@@ -29,7 +29,7 @@ _ENDED = (
     EnrolmentStatus.WITHDRAWN,
 )
 
-OwnStudiesQuery = listing("OwnStudies", orders={"title": "title", "name": "name"}, default="title")
+OwnStudiesQuery = list_query("OwnStudies", orders={"title": "title", "name": "name"}, default="title")
 
 
 class OwnStudies(Working):
@@ -38,7 +38,7 @@ class OwnStudies(Working):
     @extend_schema(
         operation_id="own_studies_list",
         parameters=[OwnStudiesQuery],
-        responses=page_of(OwnStudySerializer),
+        responses=page_serializer(OwnStudySerializer),
         tags=TAGS,
     )
     def get(self, request: Request) -> Response:

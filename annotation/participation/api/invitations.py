@@ -13,9 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body, Resource
-from annotation.api.study_access import led_study
+from annotation.api.study_access import study_for_lead
 from annotation.models import Invitation
 from annotation.participation.queries import people
 from annotation.participation.services import invitations
@@ -56,7 +56,7 @@ class InvitationBody(Body):
     )
 
 
-InvitationsQuery = listing(
+InvitationsQuery = list_query(
     "Invitations", orders={"created_at": "created_at", "id": "pk", "uses": "uses"}, default="-created_at"
 )
 
@@ -67,18 +67,18 @@ class Invitations(Resource):
     @extend_schema(
         operation_id="invitations_list",
         parameters=[InvitationsQuery],
-        responses=page_of(InvitationSerializer),
+        responses=page_serializer(InvitationSerializer),
         tags=["invitations"],
     )
     def get(self, request: Request, name: str) -> Response:
         query = self.query(InvitationsQuery)
         return page(
             request,
-            led_study(request, name).invitations.all(),
+            study_for_lead(request, name).invitations.all(),
             query=query,
             kind=InvitationsQuery,
             row=InvitationSerializer,
-            shown=lambda found: _shown(request, found),
+            prepare=lambda found: _shown(request, found),
         )
 
     @extend_schema(
@@ -92,7 +92,7 @@ class Invitations(Resource):
     )
     def post(self, request: Request, name: str) -> Response:
         """Make one more link. `manage` lets a program invite; who follows a link still has to consent."""
-        study = led_study(request, name)
+        study = study_for_lead(request, name)
         body = self.body(InvitationBody)
         with refusals(invitations.InvitationRefused):
             made = invitations.create(study=study, by=request.user, **body)
@@ -119,7 +119,7 @@ class OneInvitation(Resource):
 
 
 def _invitation(request: Request, name: str, number: int) -> Invitation:
-    return get_object_or_404(led_study(request, name).invitations, pk=number)
+    return get_object_or_404(study_for_lead(request, name).invitations, pk=number)
 
 
 def _one(request: Request, invitation: Invitation) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from annotation.core.translation import LANGUAGE, looked_for, part_of
+from annotation.core.translation import LANGUAGE, language_fallbacks, translated_field
 from annotation.models import (
     Annotator,
     ConsentText,
@@ -47,7 +47,7 @@ def in_language(texts: Iterable[ConsentText], language: str) -> ConsentText | No
     """The text in `language`, else in the language it is a variety of ('pt-br': 'pt'), else in English,
     else the first there is."""
     by_language = {text.language.lower(): text for text in texts}
-    for choice in (*looked_for(language.lower()), LANGUAGE):
+    for choice in (*language_fallbacks(language.lower()), LANGUAGE):
         if choice in by_language:
             return by_language[choice]
     return next(iter(by_language.values()), None)
@@ -58,8 +58,8 @@ def guides(*, tasks: Iterable[Task], language: str) -> list[Guide]:
     A task about which there is nothing to read is left out."""
     found = []
     for task in tasks:
-        instructions, spoken = part_of(task, "instructions", language)
-        examples, shown = part_of(task, "examples", language)
+        instructions, spoken = translated_field(task, "instructions", language)
+        examples, shown = translated_field(task, "examples", language)
         if instructions or examples:
             found.append(Guide(task.get_kind_display(), instructions, spoken, examples, shown))
     return found

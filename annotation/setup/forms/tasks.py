@@ -148,10 +148,10 @@ def _usual_strata(task: Document) -> Iterable[str]:
 
 def _problem(text: str, *, task: Document, questions: list[Document]) -> str:
     """Why `text` is no stratum of this task; empty if it is one."""
-    if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.LONGEST:
+    if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.MAX_LENGTH:
         return str(_("'%(text)s…' is over 120 characters.") % {"text": text[:40]})
     names_group = task["kind"] == TaskKind.DEPICTION or "associations" in task
-    if strata.by_group(text) and not names_group:
+    if strata.depends_on_group(text) and not names_group:
         return str(_("'%(text)s' needs identity groups, and this task names none.") % {"text": text})
     fields = [*ProfileField.values, *(each.get("field", "") for each in questions)]
     try:

@@ -220,9 +220,9 @@ def _check_strata(task: TaskFile, *, file: StudyFile, key: str) -> None:
     names_group = task.associations is not None or task.pages is not None
     for place, text in enumerate(task.strata, 1):
         where = f"{key}.strata[{place}]"
-        if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.LONGEST:
+        if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.MAX_LENGTH:
             raise StudyRefused(
-                f"'{text[:40]}...' is over {strata.LONGEST} characters, resolved.",
+                f"'{text[:40]}...' is over {strata.MAX_LENGTH} characters, resolved.",
                 place=where,
                 on_page=_("'%(text)s…' is over 120 characters."),
                 text=text[:40],
@@ -235,7 +235,7 @@ def _check_strata(task: TaskFile, *, file: StudyFile, key: str) -> None:
                 str(error),
                 place=where,
                 on_page=_("'%(text)s' needs identity groups, and this task names none.")
-                if strata.by_group(text) and not names_group
+                if strata.depends_on_group(text) and not names_group
                 else _(
                     "'%(text)s' is not understood. Write 'any', 'origin: Asia' or 'gender: not male', "
                     "with one of: %(fields)s."

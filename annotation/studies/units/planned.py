@@ -89,7 +89,7 @@ def refuse_without_region(texts: Sequence[str], *, regions: dict[str, str], key:
 
     `regions`: group -> region, '' where it is not known; `groups`: the key that chooses among the groups.
     """
-    if not any(strata.by_group(text) for text in texts):
+    if not any(strata.depends_on_group(text) for text in texts):
         return
     lacking = sorted(name for name, region in regions.items() if not region)
     if lacking:

@@ -11,8 +11,8 @@ from django.db import connection
 from django.db.models import F, Value
 from django.db.transaction import TransactionManagementError
 
-from annotation.core.prepared import Given, Prepared, PreparedInsert, PreparedUpdate
-from annotation.core.prepared_together import Done, KeyOf, Together
+from annotation.core.prepared import Param, Prepared, PreparedInsert, PreparedUpdate
+from annotation.core.prepared_together import Changed, InsertedId, Together
 from annotation.models import Enrolment, Judgement, Response, Slot, Study, Unit
 from tests import factories
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 def test_each_run_finds_what_its_own_values_ask_for():
     studies = [factories.study(name) for name in ("one", "two")]
-    by_name = Prepared(Study.objects.filter(name=Given("name")))
+    by_name = Prepared(Study.objects.filter(name=Param("name")))
     assert [by_name.first(name=name) for name in ("one", "two", "three")] == [*studies, None]
     assert by_name.get(name="two").title == studies[1].title
     with pytest.raises(Study.DoesNotExist, match="three"):
@@ -32,8 +32,8 @@ def test_each_run_finds_what_its_own_values_ask_for():
 
 def test_it_is_put_into_sql_once(monkeypatch):
     compiled = []
-    by_name = Prepared(Study.objects.filter(name=Given("name")))
-    monkeypatch.setattr(Given, "as_sql", lambda self, *_: compiled.append(self) or ("%s", (self,)))
+    by_name = Prepared(Study.objects.filter(name=Param("name")))
+    monkeypatch.setattr(Param, "as_sql", lambda self, *_: compiled.append(self) or ("%s", (self,)))
     for name in ("one", "two", "three"):
         by_name.all(name=name)
     assert len(compiled) == 1
@@ -41,7 +41,7 @@ def test_it_is_put_into_sql_once(monkeypatch):
 
 def test_what_is_related_comes_with_it(django_assert_num_queries):
     enrolment = factories.enrolment(factories.study())
-    found = Prepared(Enrolment.objects.filter(pk=Given("pk")).select_related("study", "annotator"))
+    found = Prepared(Enrolment.objects.filter(pk=Param("pk")).select_related("study", "annotator"))
     with django_assert_num_queries(1):
         [one] = found.all(pk=enrolment.pk)
         assert (one.study, one.annotator) == (enrolment.study, enrolment.annotator)
@@ -58,9 +58,9 @@ def test_values_that_a_database_does_not_know_come_back_as_they_went_in():
     assert (kept.pk, kept.unit, {name: getattr(kept, name) for name in given}) == (made, unit, given)
     assert (kept.slot, kept.started_at, kept.language) == (None, None, "")
 
-    found = Prepared(Response.objects.filter(client_key=Given("key"), submitted_at=Given("at")).values())
+    found = Prepared(Response.objects.filter(client_key=Param("key"), submitted_at=Param("at")).values())
     assert found.all(key=key, at=at) == list(Response.objects.values())
-    flat = Prepared(Response.objects.filter(pk=Given("pk")).values_list("client_key", flat=True))
+    flat = Prepared(Response.objects.filter(pk=Param("pk")).values_list("client_key", flat=True))
     assert flat.all(pk=made) == [key]
 
     # several at once, with what they have in common
@@ -75,10 +75,10 @@ def move_behind(slot: Slot, *, whose: Enrolment, state: str) -> dict:
     """Take a slot that is in `state`, and move on behind it if that came off."""
     both = Together(
         taken=PreparedUpdate(
-            Slot.objects.filter(pk=Given("slot"), state=Given("state")), queue=F("queue") + 9
+            Slot.objects.filter(pk=Param("slot"), state=Param("state")), queue=F("queue") + 9
         ),
         moved=PreparedUpdate(
-            Enrolment.objects.filter(Done("taken"), pk=Given("pk")), position=Given("position")
+            Enrolment.objects.filter(Changed("taken"), pk=Param("pk")), position=Param("position")
         ),
     )
     return both.run(slot=slot.pk, state=state, pk=whose.pk, position=slot.queue)
@@ -101,7 +101,7 @@ def test_of_changes_that_are_made_together_one_names_the_row_of_another(django_a
     )
     options = list(unit.options.order_by("position"))
     response = PreparedInsert(Response)
-    judgements = PreparedInsert(Judgement, rows=len(options), response_id=KeyOf("response"))
+    judgements = PreparedInsert(Judgement, rows=len(options), response_id=InsertedId("response"))
     both = Together(response=response, judgements=judgements)
     row = vars(Response(unit=unit, client_key=uuid4(), task_version=1))
     said = [vars(Judgement(option=option, value=1, position=option.position)) for option in options]
@@ -117,7 +117,7 @@ def test_an_update_says_how_many_rows_it_changed():
     task = factories.task(factories.study())
     slots = [slot for _ in range(2) for slot in factories.attribute_unit(task).slots.order_by("pk")]
     move = PreparedUpdate(
-        Slot.objects.filter(pk=Given("pk"), queue__lt=Given("below")), queue=F("queue") + Given("by")
+        Slot.objects.filter(pk=Param("pk"), queue__lt=Param("below")), queue=F("queue") + Param("by")
     )
     before = slots[-1].queue
     assert move.run(pk=slots[-1].pk, below=before, by=5) == 0
@@ -128,7 +128,7 @@ def test_an_update_says_how_many_rows_it_changed():
 
 @pytest.mark.django_db(transaction=True)
 def test_a_lock_needs_a_transaction_at_every_run():
-    locked = Prepared(Study.objects.filter(name=Given("name")).select_for_update())
+    locked = Prepared(Study.objects.filter(name=Param("name")).select_for_update())
     for _ in range(2):
         with pytest.raises(TransactionManagementError):
             locked.all(name="one")
@@ -138,7 +138,7 @@ def test_a_lock_needs_a_transaction_at_every_run():
 def test_threads_do_not_share_what_they_find():
     for number in range(8):
         factories.study(f"study-{number}")
-    by_name = Prepared(Study.objects.filter(name=Given("name")))
+    by_name = Prepared(Study.objects.filter(name=Param("name")))
 
     def look(number: int) -> set[str]:
         try:
@@ -152,7 +152,7 @@ def test_threads_do_not_share_what_they_find():
 
 @pytest.mark.django_db
 def test_writing_it_leaves_the_query_as_it_was_for_other_threads_that_write_it_too():
-    prepared = Prepared(Unit.objects.filter(pk=Given("pk")).select_related("image__group", "task"))
+    prepared = Prepared(Unit.objects.filter(pk=Param("pk")).select_related("image__group", "task"))
     shared = prepared._statement.query
     before = (dict(shared.alias_map), dict(shared.alias_refcount))
     assert prepared.first(pk=1) is None

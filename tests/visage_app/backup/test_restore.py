@@ -48,7 +48,7 @@ def refused(path, why: str) -> None:
     with pytest.raises(CommandError, match=why):
         call_command("restore", str(path))
     assert all(
-        tables.count(table) == 0 for table in tables.tables() if table.name not in tables.MADE_BY_MIGRATE
+        tables.count(table) == 0 for table in tables.tables() if table.name not in tables.FILLED_BY_MIGRATE
     )
     assert Permission.objects.filter(codename="change_study").exists()
 
@@ -315,7 +315,7 @@ def test_an_interruption_before_the_end_leaves_nothing_and_can_be_repeated(path,
 
 
 def test_what_is_read_back_differently_is_not_kept(path, monkeypatch):
-    real = tables.fill
+    real = tables.insert_rows
 
     def fill(table, rows):
         if table.name == "annotation_judgement":

@@ -13,14 +13,14 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import DatabaseError, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
-from annotation.core.table_statistics import learn
+from annotation.core.table_statistics import analyze_tables
 from annotation.images import files as image_files
 from visage_app.backup import manifest as manifests
 from visage_app.backup import values
 from visage_app.backup.archive import FILES, ArchiveDamaged, Reader
 from visage_app.backup.manifest import Manifest, Table
 from visage_app.backup.services import tables
-from visage_app.backup.services.writing import FILE_COLUMNS, TOLD_EVERY, Progress
+from visage_app.backup.services.writing import FILE_COLUMNS, PROGRESS_EVERY, Progress
 
 _STORED = re.compile(r"images/([0-9a-f]{64})(\.[a-z0-9]{1,8})")
 _FRESH = (
@@ -61,7 +61,7 @@ def restore(*, path: Path, progress: Progress) -> Manifest:
                 raise ArchiveDamaged(f"The stored file {name} does not hold what its name says.")
         try:
             with transaction.atomic(durable=True):
-                tables.keep_others_out([table.name for table in backup.manifest.tables])
+                tables.lock_tables([table.name for table in backup.manifest.tables])
                 _check_empty(backup.manifest)
                 _load(backup, progress)
         except DatabaseError as error:
@@ -100,7 +100,7 @@ class _Backup:
         for table in self.manifest.tables:
             for _ in self.rows(table):
                 done += 1
-                if done % TOLD_EVERY == 0 and done < self.manifest.rows:
+                if done % PROGRESS_EVERY == 0 and done < self.manifest.rows:
                     progress("rows checked", done, self.manifest.rows)
         progress("rows checked", self.manifest.rows, self.manifest.rows)
         for number, (name, sha256, size, pieces) in enumerate(self._files(), 1):
@@ -119,7 +119,7 @@ class _Backup:
         for number, line in enumerate(self._reader.lines(f"tables/{table.name}", table.lines), 1):
             try:
                 row = values.parse(line, len(readers))
-                if connection.vendor == "postgresql" and values.holds_no_text(line, row):
+                if connection.vendor == "postgresql" and values.has_unstorable_text(line, row):
                     raise RestoreRefused(
                         f"Row {number} of {table.name} holds a character that PostgreSQL cannot store (NUL, "
                         f"or half of a pair): {line[:200].decode('ascii', 'replace')}. Change it where the "
@@ -197,7 +197,7 @@ def _check_fits(manifest: Manifest) -> None:
 
 def _check_empty(manifest: Manifest) -> None:
     """Raises RestoreRefused if there is anything that a restore would mix with or replace."""
-    names = {table.name for table in manifest.tables} - set(tables.MADE_BY_MIGRATE)
+    names = {table.name for table in manifest.tables} - set(tables.FILLED_BY_MIGRATE)
     held = [(table.name, tables.count(table)) for table in manifest.tables if table.name in names]
     if full := [f"{name} ({rows:,} rows)" for name, rows in held if rows]:
         said = ", ".join(full[:5]) + (f" and {len(full) - 5} more tables" if len(full) > 5 else "")
@@ -206,8 +206,8 @@ def _check_empty(manifest: Manifest) -> None:
 
 def _load(backup: _Backup, progress: Progress) -> None:
     manifest = backup.manifest
-    for name in tables.MADE_BY_MIGRATE:
-        tables.empty(name)
+    for name in tables.FILLED_BY_MIGRATE:
+        tables.delete_rows(name)
     done = 0
 
     def counted(rows: Iterator[list[Any]]) -> Iterator[list[Any]]:
@@ -215,13 +215,13 @@ def _load(backup: _Backup, progress: Progress) -> None:
         for row in rows:
             yield row
             done += 1
-            if done % TOLD_EVERY == 0 and done < manifest.rows:
+            if done % PROGRESS_EVERY == 0 and done < manifest.rows:
                 progress("rows restored", done, manifest.rows)
 
     # in any order: references are looked at in the end
     for table in manifest.tables:
         try:
-            tables.fill(table, counted(backup.rows(table)))
+            tables.insert_rows(table, counted(backup.rows(table)))
         except DatabaseError as error:
             raise RestoreRefused(
                 f"The database refuses rows of {table.name}, and nothing was kept: {str(error).strip()}"
@@ -229,9 +229,9 @@ def _load(backup: _Backup, progress: Progress) -> None:
     progress("rows restored", manifest.rows, manifest.rows)
     tables.check_references()
     for table in manifest.tables:
-        tables.go_on_from(table)
+        tables.continue_numbering(table)
     restored = {table.name for table in manifest.tables}
-    learn(*(model for model in _models() if model._meta.db_table in restored), rows=manifest.rows)
+    analyze_tables(*(model for model in _models() if model._meta.db_table in restored), rows=manifest.rows)
     _compare(manifest, progress)
 
 
@@ -255,6 +255,3 @@ def _models() -> list[Any]:
 def _named(migrations: list[tuple[str, str]]) -> str:
     said = ", ".join(f"{app}.{name}" for app, name in migrations[:5])
     return said + (f" and {len(migrations) - 5} more" if len(migrations) > 5 else "")
-
-
-__all__ = ["RestoreRefused", "check", "restore"]

@@ -23,7 +23,7 @@ LEFT_OUT = frozenset(
 )
 """Sessions end with the move, as do workers; migrations are made by `migrate` and noted in the manifest.
 Wrong passwords (axes), with the addresses that they came from, matter for minutes."""
-MADE_BY_MIGRATE = ("auth_permission", "django_content_type")
+FILLED_BY_MIGRATE = ("auth_permission", "django_content_type")
 """What `migrate` fills by itself. A restore replaces it, so that what refers to its numbers still fits."""
 WITHOUT = {("annotation_exportjob", "file"): ""}
 """Columns that are written as this, whatever they hold: files of exports are not in a backup."""
@@ -145,7 +145,7 @@ def last_id(table: Table) -> int | None:
         return int(cursor.fetchone()[0] or 0)
 
 
-def go_on_from(table: Table) -> None:
+def continue_numbering(table: Table) -> None:
     """Have new rows numbered after the last number that was ever given."""
     with connection.cursor() as cursor:
         sequence = _sequence(cursor, table)
@@ -160,7 +160,7 @@ def go_on_from(table: Table) -> None:
             cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table.name, last])
 
 
-def fill(table: Table, rows: Iterable[Sequence[Any]]) -> None:
+def insert_rows(table: Table, rows: Iterable[Sequence[Any]]) -> None:
     """Store rows, their values already read by `values.readers`. Raises DatabaseError, told of its row
     where the database says which."""
     columns = ", ".join(_quoted(name) for name, _ in table.columns)
@@ -179,12 +179,12 @@ def fill(table: Table, rows: Iterable[Sequence[Any]]) -> None:
             cursor.executemany(query, some)
 
 
-def empty(name: str) -> None:
+def delete_rows(name: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"DELETE FROM {_quoted(name)}")  # noqa: S608
 
 
-def keep_others_out(names: Sequence[str]) -> None:
+def lock_tables(names: Sequence[str]) -> None:
     """Until the transaction ends nobody else writes to these tables; SQLite has one writer anyway."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
@@ -217,23 +217,3 @@ def _sequence(cursor: Any, table: Table) -> str | None:
 
 def _quoted(name: object) -> str:
     return str(connection.ops.quote_name(str(name)))
-
-
-__all__ = [
-    "LEFT_OUT",
-    "MADE_BY_MIGRATE",
-    "BackupRefused",
-    "applied",
-    "check_migrated",
-    "check_references",
-    "count",
-    "empty",
-    "file_names",
-    "fill",
-    "go_on_from",
-    "keep_others_out",
-    "kind",
-    "last_id",
-    "lines",
-    "tables",
-]

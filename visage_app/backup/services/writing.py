@@ -27,7 +27,7 @@ from visage_app.backup.services.tables import BackupRefused
 Progress = Callable[[str, int, int], None]
 """Told (step, done, of how many) now and then."""
 FILE_COLUMNS = ("path", "size", "sha256")
-TOLD_EVERY = 1000
+PROGRESS_EVERY = 1000
 _PIECE = 1 << 20
 
 
@@ -64,7 +64,7 @@ def _written(out: IO[bytes], progress: Progress, without_lost_files: bool) -> Ma
         for line in tables.lines(table):
             into.add(line)
             done += 1
-            if done % TOLD_EVERY == 0 and done < total:
+            if done % PROGRESS_EVERY == 0 and done < total:
                 progress("rows", done, total)
         told.append(replace(table, lines=into.end(), last_id=tables.last_id(table)))
     progress("rows", total, total)
@@ -130,6 +130,3 @@ def _unfinished(path: Path) -> Iterator[IO[bytes]]:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-__all__ = ["FILE_COLUMNS", "TOLD_EVERY", "Progress", "backup"]

@@ -29,7 +29,7 @@ from annotation.accounts.services import second_factor
 
 PENDING = "login_half_done"
 PENDING_SECONDS = 600
-WRONG = gettext_lazy(
+WRONG_CODE = gettext_lazy(
     "This code is not right, was used before, or came too soon after a wrong one. Wait for the next one."
 )
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -64,18 +64,18 @@ def login_code(request: HttpRequest) -> HttpResponse:
         return redirect("login")
     if request.method != "POST":
         return render(request, "registration/login_code.html")
-    device = checked(request, user, request.POST.get("code", ""))
+    device = verified_device(request, user, request.POST.get("code", ""))
     if device is None:
-        return render(request, "registration/login_code.html", {"wrong": WRONG}, status=422)
+        return render(request, "registration/login_code.html", {"wrong": WRONG_CODE}, status=422)
     then = request.session.pop(PENDING)["next"]
     auth.login(request, user, backend=_BACKEND)
     remember_device(request, second_factor.device_of(user))
     if isinstance(device, StaticDevice):
-        messages.warning(request, codes_left(user))
+        messages.warning(request, codes_left_text(user))
     return redirect(then)
 
 
-def checked(request: HttpRequest, user: User, code: str) -> Device | None:
+def verified_device(request: HttpRequest, user: User, code: str) -> Device | None:
     """The device that `code` is of. Wrong codes are counted with wrong passwords, and lead to the same pause:
     then it is None for right ones too, and the page about the pause is shown instead of the answer."""
     credentials = {"username": user.get_username()}
@@ -88,7 +88,7 @@ def checked(request: HttpRequest, user: User, code: str) -> Device | None:
     return device
 
 
-def codes_left(user: User) -> str:
+def codes_left_text(user: User) -> str:
     """How many recovery codes somebody still has, in words."""
     left = second_factor.codes_left(user)
     said = ngettext("%(left)d recovery code is left.", "%(left)d recovery codes are left.", left)
@@ -114,15 +114,3 @@ def admin_login(request: HttpRequest) -> HttpResponse:
     if request.user.is_authenticated:
         raise Http404
     return auth_views.redirect_to_login(request.GET.get("next", "/admin/"))
-
-
-__all__ = [
-    "PENDING",
-    "PENDING_SECONDS",
-    "WRONG",
-    "LoginView",
-    "admin_login",
-    "checked",
-    "codes_left",
-    "login_code",
-]

@@ -20,7 +20,7 @@ from annotation import policies
 from annotation.accounts.queries.accounts import has_second_factor
 from annotation.accounts.services import second_factor
 from annotation.core.requests import LoggedIn
-from visage_app.login.views.login import WRONG, checked, codes_left
+from visage_app.login.views.login import WRONG_CODE, codes_left_text, verified_device
 
 KEY = "second_factor_key"
 """Where the session keeps the secret of a second factor that is being set up."""
@@ -67,8 +67,8 @@ def _set_up(request: LoggedIn) -> HttpResponse:
 
 def _change(request: LoggedIn, wanted: str) -> HttpResponse:
     user = request.user
-    if checked(request, user, request.POST.get("code", "")) is None:
-        return _shown(request, there=True, errors={wanted: str(WRONG)})
+    if verified_device(request, user, request.POST.get("code", "")) is None:
+        return _shown(request, there=True, errors={wanted: str(WRONG_CODE)})
     if wanted == "remove":
         second_factor.remove(user=user, by=user)
         messages.success(request, _("From now on, your password alone is asked for."))
@@ -82,13 +82,10 @@ def _shown(request: LoggedIn, *, there: bool, errors: dict[str, str] | None = No
     context: dict[str, Any] = {"there": there, "errors": errors or {}}
     context["needed"] = policies.needs_second_factor(user)
     if there:
-        context["left"] = codes_left(user)
+        context["left"] = codes_left_text(user)
     elif user.has_usable_password():
         key = request.session.setdefault(KEY, second_factor.new_key())
         address = second_factor.address(user=user, key=key)
         context["secret"] = second_factor.shown(key)
         context["picture"] = segno.make(address, micro=False).svg_data_uri(scale=5, light="white")
     return render(request, _PAGE, context, status=422 if errors else 200)
-
-
-__all__ = ["KEY", "page"]

@@ -13,7 +13,7 @@ from annotation.models import AuditEvent, Judgement, Response, Slot, SlotState
 from generation.jobs.services import workers
 from generation.models import Worker
 from visage_app.observability.queries import queues as queue_queries
-from visage_app.observability.queries.queues import Load
+from visage_app.observability.queries.queues import QueueLoad
 from visage_app.storage import queries as storage_queries
 
 ACTIVE = timedelta(minutes=15)
@@ -40,12 +40,12 @@ class Device:
 
 
 @dataclass(frozen=True)
-class Watched:
+class Metrics:
     """All of it. `responses`, `judgements`: numbers given out so far. `workers`: queue -> how many are heard
     of. Sizes in bytes."""
 
     leases: Leases
-    queues: dict[str, Load]
+    queues: dict[str, QueueLoad]
     responses: int
     judgements: int
     workers: dict[str, int]
@@ -55,7 +55,7 @@ class Watched:
     disk_free: int
 
 
-def watched(*, now: datetime | None = None) -> Watched:
+def read_metrics(*, now: datetime | None = None) -> Metrics:
     """What there is to watch now. Raises DatabaseError if the database is away."""
     now = now or timezone.now()
     heard = list(Worker.objects.filter(seen_at__gte=now - workers.SILENT).order_by("seen_at", "pk"))
@@ -65,7 +65,7 @@ def watched(*, now: datetime | None = None) -> Watched:
     # two workers on one card see the same memory: the later look counts
     devices = {(each.host, each.device): each for each in heard if each.device}
     responses, judgements = _numbered()
-    return Watched(
+    return Metrics(
         leases=_leases(now),
         queues=queue_queries.loads(now),
         responses=responses,
@@ -109,6 +109,3 @@ def _numbered() -> tuple[int, int]:
         cursor.execute(f"SELECT {one}, {one}", tables)
         responses, judgements = cursor.fetchone()
     return int(responses), int(judgements)
-
-
-__all__ = ["ACTIVE", "Device", "Leases", "Watched", "last_backup", "watched"]

@@ -29,7 +29,7 @@ LATELY = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
-class Load:
+class QueueLoad:
     """One queue. `waiting`: could be begun now; `claimed`: somebody has it; `done`: within LATELY. `age`: how
     long (seconds) what waits longest could have been begun; 0 if nothing waits."""
 
@@ -60,7 +60,7 @@ def slow(now: datetime) -> tuple[str, ...]:
     return tuple(kind for kind, age in ages(now).items() if age > settings.QUEUE_SLOW_MINUTES * 60)
 
 
-def loads(now: datetime) -> dict[str, Load]:
+def loads(now: datetime) -> dict[str, QueueLoad]:
     """Every queue by its name."""
     waited = ages(now)
     # queue -> its table, and what of it could be begun
@@ -73,7 +73,7 @@ def loads(now: datetime) -> dict[str, Load]:
     found = {}
     for kind, (model, waiting) in asked.items():
         rows: QuerySet[Any] = model._default_manager.all()
-        found[kind] = Load(
+        found[kind] = QueueLoad(
             waiting=_counted(_open(waiting(now))),
             claimed=_counted(_open(rows).filter(state="claimed", lease_expires_at__gte=now)),
             failed=_counted(rows.filter(state="failed")),
@@ -117,6 +117,3 @@ def _runs_untouched_since(now: datetime) -> datetime | None:
     if not starts or any(held for _, held, _ in running):
         return None
     return max(min(starts), last) if last is not None else min(starts)
-
-
-__all__ = ["CAP", "LATELY", "Load", "ages", "loads", "slow"]
