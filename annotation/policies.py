@@ -61,14 +61,14 @@ def may_create_studies(user: User) -> bool:
 
 
 def may_make_images(user: User) -> bool:
-    """Whether `user` may generate, upload and see all images, captions and embeddings: everyone who may set up
-    studies, since a study may show any image set."""
+    """Whether `user` may generate, upload and see all images, captions and embeddings: everyone who may set
+    up studies, since a study may show any image set."""
     return may_create_studies(user)
 
 
 def may_see_set(user: User, image_set: ImageSet) -> bool:
-    """Whether `user` may see how the images of a set were made: everyone who may make images, and the leads of
-    studies that show the set. Judgements of a study are for its leads only."""
+    """Whether `user` may see how the images of a set were made: everyone who may make images, and the leads
+    of studies that show the set. Judgements of a study are for its leads only."""
     return may_make_images(user) or studies_led_by(user).filter(tasks__image_set=image_set).exists()
 
 
@@ -162,8 +162,8 @@ def studies_open_to(user: User) -> QuerySet[Study]:
 
 
 def token_scopes(user: User) -> tuple[str, ...]:
-    """The scopes that a token of `user` can have. Each request is also checked against the other rules: a scope
-    grants nothing that the account may not do."""
+    """The scopes that a token of `user` can have. Each request is also checked against the other rules: a
+    scope grants nothing that the account may not do."""
     admins_only = (Scope.EXPORT, Scope.ACCOUNTS)
     return tuple(scope for scope in Scope.values if scope not in admins_only or is_admin(user))
 

@@ -23,8 +23,9 @@ class ExportState(models.TextChoices):
 class ExportJob(models.Model):
     """One background export and its file.
 
-    The row decides; a queue message only wakes a worker. `claim` is a fencing key: a worker whose lease expired
-    finds another key there and stores nothing. `file` is a path in the private storage, empty once deleted.
+    The row decides; a queue message only wakes a worker. `claim` is a fencing key: a worker whose lease
+    expired finds another key there and stores nothing. `file` is a path in the private storage, empty once
+    deleted.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="export_jobs")

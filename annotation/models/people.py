@@ -48,8 +48,8 @@ class Annotator(models.Model):
 class ProfileAnswer(models.Model):
     """One field of a self-described profile, with its own permission to be published.
 
-    Strata compare `value`: the chosen option or, without one, free text (`self_described`). `own_words` is free
-    text in addition to an option.
+    Strata compare `value`: the chosen option or, without one, free text (`self_described`). `own_words` is
+    free text in addition to an option.
     """
 
     annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="profile_answers")
@@ -138,7 +138,8 @@ class Enrolment(models.Model):
     """An annotator in a study.
 
     `position` is a lower bound in the study's queue: every open slot up to it belongs to a unit that the
-    annotator has seen. It only grows, so *next* never scans the same slots twice (assignment/services/slots.py).
+    annotator has seen. It only grows, so *next* never scans the same slots twice
+    (assignment/services/slots.py).
     """
 
     annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="enrolments")

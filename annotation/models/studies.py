@@ -49,9 +49,9 @@ class Study(models.Model):
     `visual_mean`. A study has one rule at most; both null, the default, asks all of its annotators to agree
     (PROTOCOL §2).
 
-    `translations` holds the study's texts in other languages: language -> title, description and support_text,
-    each only if translated. Each of `questions` may have its own "translations": language -> label and choices,
-    the same number in the same order.
+    `translations` holds the study's texts in other languages: language -> title, description and
+    support_text, each only if translated. Each of `questions` may have its own "translations": language ->
+    label and choices, the same number in the same order.
     """
 
     name = models.SlugField(max_length=80, unique=True)
@@ -179,8 +179,8 @@ class ConsentText(models.Model):
 class Task(models.Model):
     """One kind of judgement in a study. Frozen once the study is open (`frozen_at`).
 
-    `strata` has one stratum for each response wanted for a unit (core/strata.py), so its length is the overlap.
-    `page_size` is the number of options on a depiction page, including none of the above.
+    `strata` has one stratum for each response wanted for a unit (core/strata.py), so its length is the
+    overlap. `page_size` is the number of options on a depiction page, including none of the above.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="tasks")

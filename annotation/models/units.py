@@ -121,8 +121,8 @@ class Slot(models.Model):
     """One wanted response of a unit, reserved for a stratum of annotators (DESIGN §4).
 
     `annotator` is set while the slot is leased and after it is filled; null on a filled slot means that the
-    annotator is not identified (the ViSAGe release names pages, not people). `queue` orders the open slots of a
-    study: a returned slot goes to the end, so that every annotator's position passes it again.
+    annotator is not identified (the ViSAGe release names pages, not people). `queue` orders the open slots of
+    a study: a returned slot goes to the end, so that every annotator's position passes it again.
     """
 
     # Each foreign key is the first column of an index below; its own index would only cost writes.
@@ -174,8 +174,9 @@ class Slot(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            # For *next*: the first open slot of a stratum after a position (assignment/queries.py). No other
-            # index begins with the stratum, so the planner cannot choose another.
+            # For *next*: the first open slot of a stratum after a position
+            # (assignment/services/open_slots.py). No other index begins with the stratum, so the planner
+            # cannot choose another.
             models.Index(
                 fields=["stratum", "study", "queue"],
                 condition=Q(state=SlotState.OPEN),
