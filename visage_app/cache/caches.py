@@ -21,9 +21,9 @@ def configured(*, code: str) -> dict[str, dict[str, Any]]:
         raise ImproperlyConfigured("CACHE_URL is not a Redis URL. Write CACHE_URL=redis://host:6379/0")
     if url == env.str("CELERY_BROKER_URL", default="").strip():
         raise ImproperlyConfigured(
-            "CACHE_URL and CELERY_BROKER_URL are the same. A cache evicts old values and can be cleared, which "
-            "would delete the broker's messages. Use another Redis, or at least another number after the last "
-            "slash."
+            "CACHE_URL and CELERY_BROKER_URL are the same. A cache evicts old values and can be "
+            "cleared, which would delete the broker's messages. Use another Redis, or at least another "
+            "number after the last slash."
         )
     return {
         "default": {

@@ -1,4 +1,4 @@
-"""What is answered to a form whose files found no room on the disk."""
+"""The response to a form whose files could not be saved because the disk is full."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from annotation.images import upload_spool
 
 
 class DiskFullMiddleware:
-    """507 instead of the page, which would say that no file was sent. Stands after the forgery check, which
-    reads the form."""
+    """Responds with 507 instead of the page, which would say that no file was sent. Must come after
+    CsrfViewMiddleware, which reads the form."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -36,7 +36,7 @@ def _two_databases(django_db_setup):
 def copy(transactional_db, settings, monkeypatch):
     """It says that it is not late."""
     settings.DATABASE_ROUTERS = ["annotation.core.replica.ReplicaRouter"]
-    monkeypatch.setattr(replica, "behind", lambda: 0.0)
+    monkeypatch.setattr(replica, "lag_seconds", lambda: 0.0)
     replica.monitor.reset()
     yield connections[replica.ALIAS]
     connections[replica.ALIAS].close()
@@ -120,7 +120,7 @@ def test_its_pages_are_pages_of_this_program():
 def test_a_copy_that_is_late_is_left_alone_and_looked_at_again_later(lead, monkeypatch, caplog):
     now, late = [0.0], [11.0]
     monkeypatch.setattr(replica, "monotonic", lambda: now[0])
-    monkeypatch.setattr(replica, "behind", lambda: late[0])
+    monkeypatch.setattr(replica, "lag_seconds", lambda: late[0])
     assert not replica.monitor.is_usable()
     assert f"{LOGGED}: it is 11 s behind" in caplog.text
     late[0] = 9.0
@@ -137,7 +137,7 @@ def test_a_copy_that_is_away_costs_nobody_their_page(lead, monkeypatch, caplog):
     def refuse():
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr(replica, "behind", refuse)
+    monkeypatch.setattr(replica, "lag_seconds", refuse)
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
             assert lead.get(reverse("overview", args=["kept"])).status_code == 200

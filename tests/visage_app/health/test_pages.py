@@ -223,7 +223,7 @@ def test_files_are_counted_as_far_as_time_allows(settings, tmp_path, monkeypatch
 
 
 def test_a_disk_that_is_nearly_full_needs_attention(client, admin, monkeypatch):
-    monkeypatch.setattr(storage_queries, "LITTLE_SPACE", 2**60)
+    monkeypatch.setattr(storage_queries, "MIN_FREE_SPACE", 2**60)
     assert "The disk is nearly full" in client.get("/health/").text
 
 
