@@ -160,7 +160,7 @@ class ConsentTextAdmin(AdminsOnly):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ConsentText]:
         return super().get_queryset(request).annotate(agreements=Count("consents"))
 
-    @admin.display(description=gettext_lazy("agreed to by"))
+    @admin.display(description=gettext_lazy("consents"))
     def agreed(self, text: Any) -> int:
         return int(text.agreements)
 
@@ -197,7 +197,7 @@ class AccountForm(Form):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["is_superuser"].label = _("admin")
-        self.fields["is_superuser"].help_text = _("Sees and does everything.")
+        self.fields["is_superuser"].help_text = _("Can see and do everything.")
         self.fields["may_set_up"].initial = self.instance.user_permissions.filter(
             content_type__app_label="annotation", codename="add_study"
         ).exists()

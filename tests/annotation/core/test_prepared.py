@@ -157,6 +157,6 @@ def test_writing_it_leaves_the_query_as_it_was_for_other_threads_that_write_it_t
     before = (dict(shared.alias_map), dict(shared.alias_refcount))
     assert prepared.first(pk=1) is None
     assert (dict(shared.alias_map), dict(shared.alias_refcount)) == before
-    compiler, sql, _ = prepared._statement.written()
+    compiler, sql, _ = prepared._statement.compiled()
     assert compiler.query is not shared
     assert "JOIN" in sql

@@ -140,7 +140,7 @@ def test_work_that_waits_with_nobody_heard_of_needs_attention(client, admin, stu
     score_run(study, created_at=now - LONG - timedelta(minutes=1))
     assert health().stuck == ("scores",)
     assert not health().well
-    assert "Scores: work is waiting and no worker has been heard of." in client.get("/health/").text
+    assert "Scores: jobs are waiting and there is no sign of a worker." in client.get("/health/").text
     # somebody ended another one a moment ago: it will have its turn
     score_run(study, state="done", finished_at=now - timedelta(minutes=1))
     assert health().stuck == ()
@@ -159,7 +159,7 @@ def test_work_that_waits_long_though_somebody_works_is_slow(client, admin, study
     score_run(study, state="done", finished_at=now - timedelta(minutes=1))
     assert (health().stuck, health().slow) == ((), ("scores",))
     assert not health().well
-    assert "Scores: the oldest work has waited for more than 15 minutes." in client.get("/health/").text
+    assert "Scores: the oldest job has waited for more than 15 minutes." in client.get("/health/").text
 
 
 def test_workers_are_listed_and_one_that_fell_silent_needs_attention(client, admin):
@@ -173,7 +173,7 @@ def test_workers_are_listed_and_one_that_fell_silent_needs_attention(client, adm
     assert "0.1 (abc)" in page
     assert health().well
     Worker.objects.create(name="default node2 9", queue="default", seen_at=now - timedelta(minutes=3), **made)
-    assert "The worker default node2 9 has fallen silent" in client.get("/health/").text
+    assert "The worker default node2 9 has stopped reporting" in client.get("/health/").text
     assert not health().well
 
 

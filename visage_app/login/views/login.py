@@ -30,7 +30,7 @@ from annotation.accounts.services import second_factor
 PENDING = "login_half_done"
 PENDING_SECONDS = 600
 WRONG_CODE = gettext_lazy(
-    "This code is not right, was used before, or came too soon after a wrong one. Wait for the next one."
+    "This code is wrong or already used, or it came too soon after a wrong one. Wait for the next code."
 )
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
