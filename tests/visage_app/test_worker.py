@@ -78,7 +78,7 @@ def test_with_a_broker_it_rings_for_runs_and_a_broker_that_is_away_costs_nothing
     monkeypatch.setattr(tasks, "waiting", away)
     with caplog.at_level(logging.ERROR):
         call_command("worker", "--once")
-    assert "ringing for waiting work failed" in caplog.text
+    assert "sending lost messages again failed" in caplog.text
 
 
 def test_an_expired_lease_goes_back_to_the_queue(db):

@@ -189,13 +189,13 @@ def test_a_lease_that_nobody_returns_tells_of_a_missing_worker(client, admin, st
     assert health().overdue == 0
     Slot.objects.filter(state="leased").update(lease_expires_at=timezone.now() - LONG - timedelta(minutes=1))
     assert health().overdue == 1
-    assert "1 item is in hand though its time is over" in client.get("/health/").text
+    assert "1 item has an expired reservation" in client.get("/health/").text
 
 
 def test_what_was_given_up_says_why_and_can_be_tried_again(client, admin, study):
     failed = score_run(study, state="failed", error="<b>no votes</b>", finished_at=timezone.now())
     page = client.get("/health/").text
-    assert "Scores: 1 was given up." in page
+    assert "Scores: 1 job failed." in page
     assert "&lt;b&gt;no votes" in page
     answer = client.post(f"/studies/words/scores/{failed.pk}/retry/", {"next": "/health/"})
     assert answer.url == "/health/"
