@@ -14,6 +14,8 @@ from rest_framework.request import Request
 from annotation.api import tokens
 from annotation.models import ApiToken, Scope
 
+EXPORT_SCOPES: dict[str, Scope] = dict.fromkeys(("GET", "POST", "DELETE"), Scope.EXPORT)
+"""`scopes` of resources for which every method needs *export*."""
 _KEYWORDS = ("bearer", "token")
 
 

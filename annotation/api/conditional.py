@@ -16,12 +16,12 @@ from annotation.api.errors import Stale
 
 def etag_of(data: Any) -> str:
     """The strong ETag of the response to a GET: a digest of its JSON."""
-    return f'"{hashlib.sha256(JSONRenderer().render(data)).hexdigest()[:32]}"'
+    return _etag(JSONRenderer().render(data))
 
 
 def with_etag(request: Request, response: Response) -> Any:
     """A rendered 200 response with its ETag, or 304 if the client has it already."""
-    etag = f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
+    etag = _etag(response.content)
     response["ETag"] = etag
     response["Cache-Control"] = "private, no-cache"
     patch_vary_headers(response, ["Authorization", "Cookie", "Accept"])
@@ -33,3 +33,7 @@ def check_if_match(request: Request, data: Any) -> None:
     if_match = request.headers.get("if-match", "")
     if if_match and if_match.strip() != "*" and etag_of(data) not in parse_etags(if_match):
         raise Stale
+
+
+def _etag(content: bytes) -> str:
+    return f'"{hashlib.sha256(content).hexdigest()[:32]}"'

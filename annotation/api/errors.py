@@ -194,23 +194,19 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Requests that Django refuses before any view: for the API in the API's format."""
     if not request.path.startswith("/api/"):
         return defaults.bad_request(request, exception)
-    return _plain(request, 400, "The request cannot be read.")
+    return problem_response(request, 400, "The request cannot be read.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     if not request.path.startswith("/api/"):
         return defaults.server_error(request)
-    return _plain(
+    return problem_response(
         request, 500, "Something went wrong on the server. It was logged, and nothing was partly saved."
     )
 
 
-def forbidden(request: HttpRequest, detail: str) -> HttpResponse:
-    """A request refused by middleware, in the API's format."""
-    return _plain(request, 403, detail)
-
-
-def _plain(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+def problem_response(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+    """A problem for a request that never reached the API."""
     body = problem(status=status, detail=detail, instance=request.path)
     return JsonResponse(body, status=status, content_type=MEDIA_TYPE)
 

@@ -14,10 +14,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
+from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import refusals
 from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body, FileResource, Query, Resource, file_of
-from annotation.api.scopes import EXPORT_SCOPES
 from annotation.models import AuditEvent, Study
 from annotation.releases.request import LEAST_K, ReleaseRefused, Wanted
 from annotation.releases.services import bundle

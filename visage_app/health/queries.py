@@ -12,8 +12,6 @@ from typing import Any
 import django
 from celery import current_app
 from django.conf import settings
-from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 from django.db.models import Count, F, Max, Min, Model, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
@@ -24,6 +22,7 @@ from generation.jobs.services import claims, workers
 from generation.models import Job, RunState, Worker
 from metrics.models import ScoreRun
 from metrics.score_runs import services as score_runs
+from visage_app.database.migrations import unapplied_migrations
 from visage_app.observability.queries import metrics as metric_queries
 from visage_app.observability.queries import queues as queue_queries
 from visage_app.storage.queries import Storage, storage
@@ -246,13 +245,6 @@ def broker_answers() -> bool | None:
     except (OSError, OperationalError):
         return False
     return True
-
-
-def unapplied_migrations() -> tuple[str, ...]:
-    """Unapplied migrations, each as *app name*."""
-    loader = MigrationLoader(connection)
-    missing = sorted(set(loader.graph.nodes) - set(loader.applied_migrations))
-    return tuple(f"{app} {name}" for app, name in missing)
 
 
 def _versions() -> tuple[tuple[str, str], ...]:

@@ -11,6 +11,7 @@ from django.core.files.storage import storages
 from django.db import connection
 from django.utils import timezone
 
+from visage_app.database.migrations import unapplied_migrations
 from visage_app.health import queries
 from visage_app.observability.queries import queues
 
@@ -65,7 +66,7 @@ def _database() -> None:
 
 
 def _migrations() -> None:
-    if missing := queries.unapplied_migrations():
+    if missing := unapplied_migrations():
         raise NotReady(f"{len(missing)} migrations are not applied: run manage.py migrate")
 
 

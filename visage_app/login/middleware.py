@@ -39,7 +39,7 @@ class SecondFactorMiddleware:
         if user.is_verified():
             return None
         if request.path.startswith("/api/"):
-            return errors.forbidden(request, "This account must log in with a second factor.")
+            return errors.problem_response(request, 403, "This account must log in with a second factor.")
         if has_second_factor(user):
             auth.logout(request)
             return redirect_to_login(request.get_full_path())

@@ -12,10 +12,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
+from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import Conflict, StorageUnreachable, refusals
 from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body, FileResource, Resource, file_of
-from annotation.api.scopes import EXPORT_SCOPES
 from annotation.api.study_access import study_for_export
 from annotation.exports import tasks
 from annotation.exports.api.exports import TAGS, filter_fields

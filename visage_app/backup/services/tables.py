@@ -8,11 +8,11 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connection, models
-from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
 from visage_app.backup import values
 from visage_app.backup.manifest import Lines, Table
+from visage_app.database.migrations import unapplied_migrations
 
 LEFT_OUT = frozenset(
     {
@@ -55,8 +55,7 @@ def applied() -> tuple[tuple[str, str], ...]:
 
 def check_migrated() -> None:
     """Raises BackupRefused if migrations are not applied."""
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+    if unapplied_migrations():
         raise BackupRefused("The database has unapplied migrations. Run: manage.py migrate")
 
 

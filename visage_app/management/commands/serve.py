@@ -8,9 +8,9 @@ from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
 from annotation.demo import accounts
+from visage_app.database.migrations import unapplied_migrations
 from visage_app.management.commands.demo import print_logins
 from visage_app.serving.supervisor import CannotServe, Supervisor, check_free, parse_bind
 
@@ -50,11 +50,9 @@ class Command(BaseCommand):
 
 def check_migrated() -> None:
     """Raises CannotServe if migrations are not applied."""
-    executor = MigrationExecutor(connection)
-    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if missing:
+    if missing := unapplied_migrations():
         raise CannotServe(
-            f"{len(missing)} migrations are not applied (the first: {missing[0][0]}). Run: manage.py migrate"
+            f"{len(missing)} migrations are not applied (the first: {missing[0]}). Run: manage.py migrate"
         )
 
 
