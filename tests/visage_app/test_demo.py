@@ -1,4 +1,4 @@
-"""`manage.py demo`: whole, marked, repeatable, and with the bias in its scores that was planted."""
+"""`manage.py demo`: complete, marked, repeatable, and with the planted bias in its scores."""
 
 import csv
 import io

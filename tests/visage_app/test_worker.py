@@ -1,4 +1,4 @@
-"""`manage.py worker`: finds what waits in the tables, survives what fails, stops when told to."""
+"""`manage.py worker`: finds waiting jobs in the database, survives errors, stops when told to."""
 
 import logging
 import signal

@@ -1,4 +1,4 @@
-"""What every resource shares: who asks, errors, pages, conditions, how often."""
+"""What all resources share: authentication, errors, pagination, conditional requests, rate limits."""
 
 from __future__ import annotations
 

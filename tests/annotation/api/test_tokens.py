@@ -1,4 +1,4 @@
-"""Tokens: made, shown once, used, revoked; by page and by command."""
+"""Tokens: created, shown once, used and revoked, on the page and by the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries that are put into SQL once find what the query sets that they were made of would find."""
+"""Prepared queries return the same rows as the query sets they are made from."""
 
 from __future__ import annotations
 

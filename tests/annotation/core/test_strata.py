@@ -1,4 +1,4 @@
-"""The small language of strata."""
+"""The language of strata."""
 
 import pytest
 

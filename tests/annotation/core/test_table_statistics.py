@@ -1,4 +1,4 @@
-"""PostgreSQL's planner knows of what was just imported, so that the first score does not take an hour."""
+"""PostgreSQL's planner has statistics of imported rows, so that the first score does not take an hour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py backup`: one moment of everything, in one file, whole or not at all; and that it comes back."""
+"""`manage.py backup`: a snapshot in one file, complete or not at all, that can be restored."""
 
 import errno
 import gzip

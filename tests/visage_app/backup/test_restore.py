@@ -1,4 +1,4 @@
-"""`manage.py restore`: all or nothing, only where it fits, and nothing that a forged file asks."""
+"""`manage.py restore`: all or nothing, only into an empty installation, and safe against forged files."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""What a backup makes of values, and what each database is given back of them."""
+"""The format of values in a backup, and their conversion for each database."""
 
 import json
 import math

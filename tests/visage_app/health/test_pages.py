@@ -1,4 +1,4 @@
-"""Storage and job health: what is waiting, who does it, and what needs attention."""
+"""The health page: waiting jobs, workers, and what needs attention."""
 
 import re
 from datetime import timedelta

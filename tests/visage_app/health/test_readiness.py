@@ -1,4 +1,4 @@
-"""What a proxy or an orchestrator asks: does it live, and can it serve?"""
+"""The liveness and readiness probes."""
 
 from datetime import timedelta
 from uuid import uuid4

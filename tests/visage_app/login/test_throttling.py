@@ -1,4 +1,4 @@
-"""Guessing passwords is stopped; nobody else pays for it (DESIGN §11)."""
+"""Guessing passwords is stopped without locking out others (DESIGN §11)."""
 
 import re
 from datetime import timedelta

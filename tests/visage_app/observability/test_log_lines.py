@@ -1,4 +1,4 @@
-"""The log: the same lines from every process, an id that leads to them, and nothing about people in them."""
+"""The log: one format for all processes, a request id, and no personal data."""
 
 import io
 import json

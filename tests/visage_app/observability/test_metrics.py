@@ -1,4 +1,4 @@
-"""What Prometheus reads: who may, what it says, and what a scrape costs."""
+"""`/metrics`: access, content, and the cost of a scrape."""
 
 import os
 import re

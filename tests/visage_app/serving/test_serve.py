@@ -1,4 +1,4 @@
-"""`manage.py serve`: refuses with a cure, serves with its worker, and ends as one."""
+"""`manage.py serve`: refuses with a helpful message, serves with its workers, and stops them."""
 
 import json
 import os

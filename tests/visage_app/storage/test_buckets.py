@@ -1,4 +1,4 @@
-"""Images and exports in buckets of an S3-compatible server: a local one, from a package."""
+"""Images and exports in buckets of a local S3-compatible server from a package."""
 
 from __future__ import annotations
 
