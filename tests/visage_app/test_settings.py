@@ -1,4 +1,4 @@
-"""The settings module: its variables are documented, and invalid values are refused with a helpful message."""
+"""The settings: every variable is documented, and invalid values are refused with a helpful message."""
 
 from __future__ import annotations
 
