@@ -1,7 +1,7 @@
-"""Django's administration, for the few things that belong there; the pages of the program do the rest.
+"""Django's admin site, for a few tables only; the program's own pages do the rest.
 
-Answers, and what is decided by services alone, are not here. Nothing can be deleted: what is referred to
-must stay, and people are erased on their own page.
+Answers and everything that services decide are left out. Nothing can be deleted here: other rows refer to it,
+and people are erased on their own page.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ admin.site.site_header = admin.site.site_title = "Visage"
 admin.site.disable_action("delete_selected")
 admin.site.unregister(get_user_model())
 admin.site.unregister(Group)
-# The secrets of others' second factors are no admin's to see, and each change is recorded elsewhere.
+# Admins must not see the secrets of second factors; their own page records each change.
 admin.site.unregister(TOTPDevice)
 admin.site.unregister(StaticDevice)
 
 
-class ForAdmins(Model):
-    """What admins see and change, and nobody deletes."""
+class AdminsOnly(Model):
+    """Admins may view and change; nobody may delete."""
 
     def _admin(self, request: HttpRequest) -> bool:
         return policies.is_admin(request.user)
@@ -74,8 +74,8 @@ class ForAdmins(Model):
         return False
 
 
-class ReadOnly(ForAdmins):
-    """What admins look at."""
+class ReadOnly(AdminsOnly):
+    """Admins may only view."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -84,39 +84,39 @@ class ReadOnly(ForAdmins):
         return False
 
 
-class NameStays(ForAdmins):
-    """What it is called is written once: study files and released data name it."""
+class NameReadOnly(AdminsOnly):
+    """The name cannot be changed later: study files and released data refer to it."""
 
-    named: ClassVar[tuple[str, ...]] = ("name",)
+    name_fields: ClassVar[tuple[str, ...]] = ("name",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return (*self.readonly_fields, *(self.named if obj is not None else ()))
+        return (*self.readonly_fields, *(self.name_fields if obj is not None else ()))
 
 
 @admin.register(Source)
-class SourceAdmin(NameStays):
+class SourceAdmin(NameReadOnly):
     list_display = ("name", "title", "licence")
     search_fields = ("name", "title")
 
 
 @admin.register(IdentityGroup)
-class IdentityGroupAdmin(NameStays):
+class IdentityGroupAdmin(NameReadOnly):
     list_display = ("name", "demonym", "axis", "country", "region", "global_south")
     list_filter = ("axis", "region", "global_south")
     search_fields = ("name", "demonym", "country")
-    named = ("name", "axis")
+    name_fields = ("name", "axis")
 
 
 @admin.register(Attribute)
-class AttributeAdmin(NameStays):
+class AttributeAdmin(NameReadOnly):
     list_display = ("text",)
     search_fields = ("text",)
-    named = ("text",)
+    name_fields = ("text",)
 
 
 @admin.register(Association)
 class AssociationAdmin(ReadOnly):
-    """The votes of a source, as it gives them."""
+    """The votes of a source, as published."""
 
     list_display = (
         "group",
@@ -133,8 +133,8 @@ class AssociationAdmin(ReadOnly):
 
 
 @admin.register(ImageSet)
-class ImageSetAdmin(ForAdmins):
-    """Sets are made by runs and uploads; here they get their title and licence."""
+class ImageSetAdmin(AdminsOnly):
+    """Runs and uploads create sets; their title and licence are edited here."""
 
     list_display = ("name", "title", "model_name", "licence", "drawn")
     search_fields = ("name", "title", "model_name")
@@ -146,9 +146,9 @@ class ImageSetAdmin(ForAdmins):
 
 
 @admin.register(ConsentText)
-class ConsentTextAdmin(ForAdmins):
-    """A text can be changed while its study is a draft and nobody has agreed to it; later, a new version is
-    made with the command `consent`."""
+class ConsentTextAdmin(AdminsOnly):
+    """A text can be changed while its study is a draft and nobody has consented. Later, the command `consent`
+    publishes a new version."""
 
     list_display = ("study", "version", "language", "agreed", "created_at")
     list_select_related = ("study",)
@@ -160,7 +160,7 @@ class ConsentTextAdmin(ForAdmins):
     def get_queryset(self, request: HttpRequest) -> QuerySet[ConsentText]:
         return super().get_queryset(request).annotate(agreements=Count("consents"))
 
-    @admin.display(description=gettext_lazy("agreed to by"))
+    @admin.display(description=gettext_lazy("consents"))
     def agreed(self, text: Any) -> int:
         return int(text.agreements)
 
@@ -183,7 +183,7 @@ class AuditEventAdmin(ReadOnly):
 
 
 class AccountForm(Form):
-    """An account and its roles, which go through accounts/services/accounts.py."""
+    """An account and its roles. accounts/services/accounts.py changes the roles."""
 
     may_set_up = forms.BooleanField(label=gettext_lazy("may set up studies"), required=False)
     leads = forms.ModelMultipleChoiceField(
@@ -197,7 +197,7 @@ class AccountForm(Form):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["is_superuser"].label = _("admin")
-        self.fields["is_superuser"].help_text = _("Sees and does everything.")
+        self.fields["is_superuser"].help_text = _("Can see and do everything.")
         self.fields["may_set_up"].initial = self.instance.user_permissions.filter(
             content_type__app_label="annotation", codename="add_study"
         ).exists()
@@ -205,9 +205,9 @@ class AccountForm(Form):
 
 
 @admin.register(get_user_model())
-class AccountAdmin(ForAdmins, UserAdmin):
-    """Accounts. A new one has a password that its maker chose; a lost one is replaced by a link, on the
-    page of the person."""
+class AccountAdmin(AdminsOnly, UserAdmin):
+    """Accounts. The admin chooses the password of a new one; a link on the person's page replaces a lost
+    one."""
 
     form = AccountForm
     list_display = ("username", "email", "is_active", "is_superuser", "last_login")
@@ -219,7 +219,7 @@ class AccountAdmin(ForAdmins, UserAdmin):
     )
 
     def get_urls(self) -> list[URLPattern]:
-        # Without the page that sets another's password.
+        # Without the page that sets the password of another account.
         return super(UserAdmin, self).get_urls()
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
@@ -229,20 +229,20 @@ class AccountAdmin(ForAdmins, UserAdmin):
         obj.save(update_fields=["username", "first_name", "last_name", "email"])
         self._change_roles(request, obj, form.cleaned_data)
 
-    def _change_roles(self, request: HttpRequest, user: User, wanted: dict[str, Any]) -> None:
-        """Each change by itself: what is refused is said, and keeps no other from being made."""
+    def _change_roles(self, request: HttpRequest, user: User, requested: dict[str, Any]) -> None:
+        """Make each change separately: a refused one is reported and does not prevent the others."""
         by: Any = request.user
-        leads = set(wanted["leads"])
-        led = set(Study.objects.filter(leads=user))
+        leads = set(requested["leads"])
+        current_leads = set(Study.objects.filter(leads=user))
         changes = [
-            lambda: accounts.set_active(user=user, on=wanted["is_active"], by=by),
-            lambda: accounts.set_may_create_studies(user=user, on=wanted["may_set_up"], by=by),
+            lambda: accounts.set_active(user=user, on=requested["is_active"], by=by),
+            lambda: accounts.set_may_set_up(user=user, on=requested["may_set_up"], by=by),
             *(
                 lambda study=study: accounts.set_lead(user=user, study=study, on=study in leads, by=by)
-                for study in sorted(led ^ leads, key=lambda study: study.pk)
+                for study in sorted(current_leads ^ leads, key=lambda study: study.pk)
             ),
-            # last: whoever gives up their own role can change nothing afterwards
-            lambda: accounts.set_admin(user=user, on=wanted["is_superuser"], by=by),
+            # Last, since admins who give up their own role can change nothing afterwards.
+            lambda: accounts.set_admin(user=user, on=requested["is_superuser"], by=by),
         ]
         for change in changes:
             try:

@@ -1,8 +1,8 @@
-"""Who may do what: the one place where roles are decided (DESIGN §11).
+"""Permissions: the only module that decides about roles (DESIGN §11).
 
-Roles: *admin* is any superuser; *lead* is whoever leads the study at hand; *annotator* is any other
-account. A lead does not see who an annotator is, and only an admin takes data out. Studies are made by
-admins and by accounts with the permission `annotation.add_study`.
+Roles: an *admin* is a superuser; a *lead* leads the study in question; every other account is an *annotator*.
+Leads do not see who an annotator is, and only admins export data. Admins and accounts with the permission
+`annotation.add_study` create studies.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     User = AbstractBaseUser | AnonymousUser
 
-AT_WORK = (EnrolmentStatus.TRAINING, EnrolmentStatus.QUALIFIED, EnrolmentStatus.FINISHED)
-"""Who takes part in a study: they have agreed, and neither left nor were shut out."""
+TAKING_PART = (EnrolmentStatus.TRAINING, EnrolmentStatus.QUALIFIED, EnrolmentStatus.FINISHED)
+"""Enrolments that take part: consent was given, and they are neither withdrawn nor blocked."""
 
 
 def is_admin(user: User) -> bool:
@@ -37,8 +37,8 @@ def is_admin(user: User) -> bool:
 
 
 def needs_second_factor(user: User) -> bool:
-    """Whether `user` must have a second factor to do anything: by the setting SECOND_FACTOR, admins, or
-    whoever sets studies up or leads one as well."""
+    """Whether `user` must have a second factor. By the setting SECOND_FACTOR: admins, or also accounts that
+    set up or lead studies."""
     if settings.SECOND_FACTOR == "optional" or not user.is_authenticated:
         return False
     if is_admin(user) or settings.SECOND_FACTOR == "admins":
@@ -61,50 +61,50 @@ def may_create_studies(user: User) -> bool:
 
 
 def may_make_images(user: User) -> bool:
-    """Whether `user` may plan, steer and bring in pictures, captions and embeddings, and see all of them:
-    who may set up studies, since a study may show any image set."""
+    """Whether `user` may generate, upload and see all images, captions and embeddings: everyone who may set
+    up studies, since a study may show any image set."""
     return may_create_studies(user)
 
 
 def may_see_set(user: User, image_set: ImageSet) -> bool:
-    """Whether `user` may see how the images of a set were made and judged: who makes images, and whoever
-    leads a study that shows the set. What was judged in a study is for its leads alone."""
+    """Whether `user` may see how the images of a set were made: everyone who may make images, and the leads
+    of studies that show the set. Judgements of a study are for its leads only."""
     return may_make_images(user) or studies_led_by(user).filter(tasks__image_set=image_set).exists()
 
 
 def may_set_up(user: User, study: Study) -> bool:
-    """Whether `user` may change what `study` asks: who leads it, as long as it is a draft."""
+    """Whether `user` may change the tasks of `study`: its leads, while it is a draft."""
     return study.status == StudyStatus.DRAFT and may_create_studies(user) and leads(user, study)
 
 
-def may_steer_webhooks(user: User, study: Study) -> bool:
-    """Whether `user` may have an address told of what happens in `study`: who leads it. Messages hold ids,
-    counts and times only."""
+def may_manage_webhooks(user: User, study: Study) -> bool:
+    """Whether `user` may set up webhooks of `study`: its leads. Messages contain only ids, counts and
+    times."""
     return leads(user, study)
 
 
 def may_read_audit_log(user: User) -> bool:
-    """Whether `user` may see what was done to people and data, by whom."""
+    """Whether `user` may read the audit log."""
     return is_admin(user)
 
 
 def may_see_hours(user: User, study: Study) -> bool:
-    """Whether `user` may see how long each annotator of `study` worked and what they met, by pseudonym."""
+    """Whether `user` may see the hours and exposure of each annotator of `study`, by pseudonym."""
     return leads(user, study)
 
 
 def may_see_all_hours(user: User) -> bool:
-    """Whether `user` may see the same over all studies together."""
+    """Whether `user` may see hours and exposure over all studies."""
     return is_admin(user)
 
 
 def may_export(user: User, study: Study) -> bool:
-    """Whether `user` may take annotator-level data out of `study`."""
+    """Whether `user` may export annotator-level data of `study`."""
     return is_admin(user)
 
 
 def may_fetch_export(user: User, job: ExportJob) -> bool:
-    """Whether `user` may fetch, repeat or delete an export: who asked for it, while they may export."""
+    """Whether `user` may download, retry or delete an export: its requester, while they may export."""
     return may_export(user, job.study) and job.by_id == user.pk
 
 
@@ -114,24 +114,25 @@ def may_release(user: User, study: Study) -> bool:
 
 
 def may_see_image(user: User, image: Image) -> bool:
-    """Whether `user` may load the file of `image`: who makes images, and whoever leads a study that shows
-    its set or has agreed to take part in one and neither left nor was shut out."""
+    """Whether `user` may load the file of `image`: everyone who may make images, and the leads and current
+    participants of studies that show its set."""
     if not user.is_authenticated:
         return False
     if may_make_images(user):
         return True
-    at_work = Enrolment.objects.filter(study=OuterRef("pk"), annotator__user=user.pk, status__in=AT_WORK)
+    taking_part = Enrolment.objects.filter(
+        study=OuterRef("pk"), annotator__user=user.pk, status__in=TAKING_PART
+    )
     return (
         Study.objects.filter(tasks__image_set=image.image_set_id)
-        .filter(Q(leads=user.pk) | Exists(at_work))
+        .filter(Q(leads=user.pk) | Exists(taking_part))
         .exists()
     )
 
 
 def may_annotate(user: User, study: Study) -> bool:
-    """Whether `user` may give answers in `study`: while it is open, any account, or, if it does not let
-    people enrol themselves, who was let in. A lead may not answer in their own study, since they know
-    what it looks for."""
+    """Whether `user` may annotate in `study` while it is open: any account or, without self-enrolment, only
+    enrolled ones. Leads may not answer in their own study, since they know its purpose."""
     if not user.is_authenticated or study.status != StudyStatus.OPEN:
         return False
     if study.leads.filter(pk=user.pk).exists():
@@ -146,28 +147,28 @@ def studies_led_by(user: User) -> QuerySet[Study]:
 
 
 def studies_open_to(user: User) -> QuerySet[Study]:
-    """Studies that `user` could start in or has started in, without those that they withdrew from."""
-    left = Enrolment.objects.filter(
+    """Studies that `user` can join or has joined, except those they withdrew from."""
+    withdrawn = Enrolment.objects.filter(
         study=OuterRef("pk"), annotator__user=user.pk, status=EnrolmentStatus.WITHDRAWN
     )
-    to_all = Q(status=StudyStatus.OPEN, self_enrol=True)
+    open_to_all = Q(status=StudyStatus.OPEN, self_enrol=True)
     return (
-        Study.objects.filter(to_all | Q(enrolments__annotator__user=user.pk))
+        Study.objects.filter(open_to_all | Q(enrolments__annotator__user=user.pk))
         .exclude(leads=user.pk)
         .exclude(status=StudyStatus.DRAFT)
-        .exclude(Exists(left))
+        .exclude(Exists(withdrawn))
         .distinct()
     )
 
 
 def token_scopes(user: User) -> tuple[str, ...]:
-    """What a token of `user` can be made for. Each use asks the other rules here as well: a scope opens
-    nothing that is closed to the account."""
-    for_admins = (Scope.EXPORT, Scope.ACCOUNTS)
-    return tuple(scope for scope in Scope.values if scope not in for_admins or is_admin(user))
+    """The scopes that a token of `user` can have. Each request is also checked against the other rules: a
+    scope grants nothing that the account may not do."""
+    admins_only = (Scope.EXPORT, Scope.ACCOUNTS)
+    return tuple(scope for scope in Scope.values if scope not in admins_only or is_admin(user))
 
 
 def may_see_catalogue(user: User) -> bool:
-    """Whether `user` may read associations and the votes behind them: who sets studies up or leads one.
-    Annotators would learn from them what others think."""
+    """Whether `user` may read associations and their votes: everyone who sets up or leads studies. They would
+    show annotators what others think."""
     return may_create_studies(user) or studies_led_by(user).exists()

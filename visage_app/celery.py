@@ -12,22 +12,22 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "visage_app.settings")
 
 app = Celery("visage_app")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-# The rooms with tasks. A name of a task is its name in messages of the broker, and stays when code moves.
+# The packages with tasks. Broker messages contain the task names, so they stay the same when code moves.
 app.autodiscover_tasks(["annotation.exports", "generation.jobs", "metrics.score_runs"])
 _reporting = ExitStack()
 
 
 @setup_logging.connect
-def _same_lines(**_: Any) -> None:
-    """Lines as everywhere else: with this, Celery sets up none of its own, and LOG_LEVEL decides."""
+def _configure_logging(**_: Any) -> None:
+    """Use the program's logging: with this handler, Celery does not set up its own, and LOG_LEVEL applies."""
     from django.conf import settings
 
     logging.config.dictConfig(settings.LOGGING)
 
 
 @worker_ready.connect
-def _begin_reporting(sender: Any, **_: Any) -> None:
-    """From the main process, whose children are forked by now."""
+def _start_reporting(sender: Any, **_: Any) -> None:
+    """Report from the main process, after its children were forked."""
     from generation.jobs.services import workers
 
     queues = ",".join(sorted(sender.app.amqp.queues.consume_from))
@@ -35,5 +35,5 @@ def _begin_reporting(sender: Any, **_: Any) -> None:
 
 
 @worker_shutdown.connect
-def _end_reporting(**_: Any) -> None:
+def _stop_reporting(**_: Any) -> None:
     _reporting.close()

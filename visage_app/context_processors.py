@@ -1,4 +1,4 @@
-"""What every page needs to know: which parts of the navigation are for this account."""
+"""Context of every page: which parts of the navigation this account may see."""
 
 from django.http import HttpRequest
 

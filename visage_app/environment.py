@@ -1,4 +1,4 @@
-"""Reading the environment: a bad value is refused with the cure in the message."""
+"""Reading environment variables: an invalid value is refused, and the message says how to fix it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if (BASE_DIR / ".env").is_file():
 
 
 def env_bool(name: str, default: bool) -> bool:
-    """A yes or a no; anything else is refused rather than read as one of them."""
+    """A boolean; anything else is refused."""
     raw = env.str(name, default="yes" if default else "no").strip().lower()
     if raw in {"1", "yes", "true", "on"}:
         return True
@@ -33,33 +33,30 @@ def env_int(name: str, default: int, *, least: int = 0) -> int:
 
 
 def env_rate(name: str, default: str) -> str:
-    """So many in so long a time, e.g. 600/minute."""
+    """A rate, e.g. 600/minute."""
     raw = env.str(name, default=default).strip().lower()
     if not re.fullmatch(r"[1-9][0-9]{0,8}/(second|minute|hour|day)", raw):
         raise ImproperlyConfigured(
-            f"{name}={raw!r} is no rate. Write it as 600/minute, or by second, hour or day."
+            f"{name}={raw!r} is not a rate. Write it like 600/minute; second, hour and day work too."
         )
     return raw
 
 
 def env_choice(name: str, choices: tuple[str, ...]) -> str:
-    """One of `choices`, of which the first is the default."""
+    """One of `choices`; the first is the default."""
     raw = env.str(name, default=choices[0]).strip().lower() or choices[0]
     if raw not in choices:
-        raise ImproperlyConfigured(f"{name}={raw!r} is none of: {', '.join(choices)}.")
+        raise ImproperlyConfigured(f"{name}={raw!r} is not one of: {', '.join(choices)}.")
     return raw
 
 
 def env_hosts(name: str) -> list[str]:
-    """Names of hosts, in lower case; bare names, nothing around them."""
+    """Host names in lower case, without scheme or port."""
     hosts = [host.strip().lower() for host in env.list(name, default=[]) if host.strip()]
     for host in hosts:
         if not re.fullmatch(r"[a-z0-9_.-]+", host):
             raise ImproperlyConfigured(
-                f"{name}={host!r} is not the name of a host. Write bare names, separated by commas: "
+                f"{name}={host!r} is not a host name. Write names only, separated by commas: "
                 f"{name}=hooks.lab.example,receiver"
             )
     return hosts
-
-
-__all__ = ["BASE_DIR", "env", "env_bool", "env_choice", "env_hosts", "env_int", "env_rate"]

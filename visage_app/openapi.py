@@ -1,10 +1,10 @@
-"""How the API's schema is made (docs/api.md)."""
+"""Settings of the API schema (docs/api.md)."""
 
 SPECTACULAR_SETTINGS = {
     "TITLE": "Visage",
     "DESCRIPTION": (
         "Human studies of visual stereotypes in text-to-image models, for programs. Errors are RFC 9457 "
-        "problems, lists come by cursor, single things have ETags. How to begin: docs/api.md."
+        "problems, lists use cursor pagination, and JSON responses have ETags. Introduction: docs/api.md."
     ),
     "VERSION": "1",
     "OAS_VERSION": "3.1.0",

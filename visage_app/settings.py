@@ -1,8 +1,8 @@
-"""All settings, from the environment; bad values are refused with the cure in the message (environment.py).
+"""All settings, from environment variables; an invalid value is refused with a message (environment.py).
 
-Without any variable set it is the *embedded* way to run: SQLite in `var/`, no broker, no server besides
-the program itself. `DATABASE_URL` and `CELERY_BROKER_URL` make it the *served* way (DESIGN §9).
-Every variable read here is listed in `.env.example`; a test holds the two together.
+Without any variable the program runs *embedded*: SQLite in `var/`, no broker, no other servers. With
+`DATABASE_URL` and `CELERY_BROKER_URL` it runs *served* (DESIGN §9). `.env.example` lists every variable; a
+test checks that it is complete.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ HTTPS = env_bool("HTTPS", False)
 
 
 def _secret_key() -> str:
-    """SECRET_KEY from the environment; else one made once and kept in var/, for the embedded way."""
-    given = env.str("SECRET_KEY", default="")
-    if given:
-        if len(given) < 50 or len(set(given)) < 5:
+    """SECRET_KEY from the environment, or for the embedded mode one that is created once in var/."""
+    configured_key = env.str("SECRET_KEY", default="")
+    if configured_key:
+        if len(configured_key) < 50 or len(set(configured_key)) < 5:
             raise ImproperlyConfigured(
-                "SECRET_KEY is too short to be safe. Make one: python -c "
+                "SECRET_KEY is too short to be safe. Create one: python -c "
                 '"from django.core.management.utils import get_random_secret_key as k; print(k())"'
             )
-        return given
+        return configured_key
     if HTTPS:
-        raise ImproperlyConfigured("SECRET_KEY is not set. A server reached over HTTPS needs its own.")
-    kept = VAR_DIR / "secret_key"
-    if not kept.is_file():
+        raise ImproperlyConfigured("SECRET_KEY is not set. An HTTPS server needs its own.")
+    key_file = VAR_DIR / "secret_key"
+    if not key_file.is_file():
         VAR_DIR.mkdir(parents=True, exist_ok=True)
-        with _alone_in(VAR_DIR):  # server and worker start at once, and must have the same
-            if not kept.is_file():
-                fresh = kept.with_suffix(".new")
-                fresh.write_text(get_random_secret_key())
-                fresh.chmod(0o600)
-                fresh.replace(kept)
-    return kept.read_text().strip()
+        with _locked(VAR_DIR):  # server and worker start together and need the same key
+            if not key_file.is_file():
+                temporary = key_file.with_suffix(".new")
+                temporary.write_text(get_random_secret_key())
+                temporary.chmod(0o600)
+                temporary.replace(key_file)
+    return key_file.read_text().strip()
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> Iterator[None]:
     opened = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX)
@@ -92,27 +92,27 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    # first: it measures, and logs, all the others
-    "visage_app.observability.request_log.RequestLog",
+    # First, since it measures and logs all the others.
+    "visage_app.observability.request_log.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    # so far out that what the ones below refuse has it, too
+    # Before the ones below, so that their refusals have the header too.
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
-    # before the next, which reads a form to find its token
-    "visage_app.storage.body_limits.BodyLimits",
+    # Before the CSRF check, which reads the form to find its token.
+    "visage_app.storage.body_limits.BodyLimitMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "visage_app.storage.disk_full.DiskFull",
+    "visage_app.storage.disk_full.DiskFullMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "visage_app.login.middleware.SecondFactorMiddleware",
-    "visage_app.database.replica_pages.FromReplica",
-    # last: it turns a login that was refused too often into its page
+    "visage_app.database.replica_pages.ReplicaMiddleware",
+    # Last: shows the lockout page after too many failed logins.
     "axes.middleware.AxesMiddleware",
 ]
 
@@ -137,8 +137,8 @@ TEMPLATES = [
 
 
 DATABASES = databases.configured(VAR_DIR)
-DATABASE_ROUTERS = ["annotation.core.replica.Router"] if "replica" in DATABASES else []
-# By how much the replica may be behind; above it, the primary is read.
+DATABASE_ROUTERS = ["annotation.core.replica.ReplicaRouter"] if "replica" in DATABASES else []
+# If the replica is further behind, the primary is read.
 DATABASE_REPLICA_LAG_SECONDS = env_int("DATABASE_REPLICA_LAG_SECONDS", 10, least=1)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -148,7 +148,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-# Guessing a password is stopped before anything else looks at it.
+# The lockout comes before any password check.
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
@@ -157,20 +157,20 @@ LOGIN_ATTEMPTS = env_int("LOGIN_ATTEMPTS", 10, least=1)
 LOGIN_PAUSE_MINUTES = env_int("LOGIN_PAUSE_MINUTES", 15, least=1)
 AXES_FAILURE_LIMIT = LOGIN_ATTEMPTS
 AXES_COOLOFF_TIME = timedelta(minutes=LOGIN_PAUSE_MINUTES)
-# Name and address together: a stranger elsewhere cannot lock somebody out, and a classroom that shares an
-# address does not pay for one of its people.
+# Name and address together: a stranger elsewhere cannot lock out a user, and one person cannot lock out a
+# classroom that shares an address.
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_CLIENT_IP_CALLABLE = "visage_app.login.client_address.of_client"
+AXES_CLIENT_IP_CALLABLE = "visage_app.login.client_address.client_ip"
 AXES_RESET_ON_SUCCESS = True
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
 AXES_HTTP_RESPONSE_CODE = 429
-# No record of who logs in from where, and no names in the log.
+# Do not record who logs in from where, and log no names.
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
 AXES_CLIENT_STR_CALLABLE = "visage_app.observability.logs.somebody"
 AXES_ENABLE_ADMIN = False
-# Who must have a second factor; everybody else with a password may.
+# Who must have a second factor; it is optional for everyone else with a password.
 SECOND_FACTOR = env_choice("SECOND_FACTOR", ("optional", "admins", "leads"))
 OTP_TOTP_ISSUER = "Visage"
 LOGIN_URL = "login"
@@ -178,7 +178,7 @@ LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 
 LANGUAGE_CODE = "en"
-# In their own names: who looks for theirs need not read another (docs/translating.md).
+# In their own language, so that people can find theirs (docs/translating.md).
 LANGUAGES = [("en", "English"), ("es", "Español"), ("ar", "العربية")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGE_COOKIE_AGE = 365 * 24 * 60 * 60
@@ -198,9 +198,9 @@ STATICFILES_FINDERS = [
     "visage_app.serving.static_files.ChartBundle",
 ]
 MEDIA_ROOT = VAR_DIR / "media"
-# Hashed names need `collectstatic` first; `make run` does it, the tests go without.
+# Hashed names need `collectstatic` first; `make run` does that, and the tests do without.
 STATIC_MANIFEST = env_bool("STATIC_MANIFEST", not DEBUG)
-# Above 0, images come from the bucket itself, at addresses that are good for so long.
+# Above 0, browsers load images from the bucket by signed URLs that are valid this long.
 IMAGES_SIGNED_SECONDS = storages.signed_seconds()
 STORAGES = storages.configured(VAR_DIR, static_manifest=STATIC_MANIFEST)
 WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
@@ -208,7 +208,7 @@ WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
-        # signed addresses of images, if browsers are sent to the bucket
+        # The origin of signed image URLs, if any.
         "img-src": [SELF, "data:", "blob:", *storages.image_origins(https=HTTPS)],
         "object-src": [NONE],
         "base-uri": [NONE],
@@ -224,7 +224,7 @@ CSRF_USE_SESSIONS = False
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
-# Asked from inside, in front of no proxy.
+# Requested from inside, not through the proxy.
 SECURE_REDIRECT_EXEMPT = ["^healthz$", "^readyz$", "^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
@@ -233,58 +233,58 @@ BEHIND_PROXY = env_bool("BEHIND_PROXY", False)
 if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
-# Who knows it may read /metrics; without it there is no such address (docs/monitoring.md).
+# Token for /metrics; without it the URL does not exist (docs/monitoring.md).
 METRICS_TOKEN = monitoring.metrics_token()
-# Work that could be done and waits longer than so is slow.
+# A queue is slow if a job that could start has waited longer.
 QUEUE_SLOW_MINUTES = env_int("QUEUE_SLOW_MINUTES", 15, least=1)
 
-# What an image was built from, where there is no checkout to ask.
+# The commit of the code, if there is no git checkout.
 CODE_REVISION = env.str("CODE_REVISION", default="").strip()
 
 CACHES = caches.configured(code=CODE_REVISION)
 
-# Celery is the bell, the rows are the truth: without a broker the embedded worker finds pending rows.
+# Celery messages only wake workers; rows decide. Without a broker the embedded worker looks for waiting rows.
 CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", default="")
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_DEFAULT_QUEUE = "default"
-# Queue gpu: whatever needs a model (docs/adr/0007-generation.md). One message is one slice of time.
+# Queue gpu: everything that needs a model (docs/adr/0007-generation.md). One message is one time slice.
 CELERY_TASK_ROUTES = {"generation.tasks.work_slice": {"queue": "gpu"}}
 
-# How long the file of an export that was made in the background can be fetched.
+# How long the file of a background export is stored.
 EXPORT_KEEP_DAYS = env_int("EXPORT_KEEP_DAYS", 7, least=1)
-# Where files of exports lie while they are made, on this machine also where they are then kept elsewhere.
+# Where exports are written; always on this machine, even if finished exports are stored elsewhere.
 EXPORTS_UNFINISHED = VAR_DIR / "exports-unfinished"
 LEASE_MINUTES = env_int("LEASE_MINUTES", 60, least=1)
 UPLOAD_MAX_MB = env_int("UPLOAD_MAX_MB", 500, least=1)
-# Where files lie while they are being sent.
+# Where uploads are written while they arrive.
 UPLOADS_UNFINISHED = VAR_DIR / "uploads-unfinished"
 FILE_UPLOAD_HANDLERS = [
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "annotation.images.upload_spool.SpoolingUploadHandler",
 ]
-# A job is somebody else's when its worker has not been heard of for so long.
+# After this time without a sign of its worker, another worker may take a job.
 JOB_LEASE_SECONDS = env_int("JOB_LEASE_SECONDS", 120, least=5)
-# The pause after a first try that failed; the second is twice as long.
+# The pause after the first failed attempt; the second is twice as long.
 JOB_RETRY_SECONDS = env_int("JOB_RETRY_SECONDS", 30)
-# How long a Celery worker stays with one run before the next message has its turn.
+# How long a Celery worker works on one run before it takes the next message.
 JOB_SLICE_SECONDS = env_int("JOB_SLICE_SECONDS", 120, least=1)
-# Where models run: cuda, cuda:1, mps, cpu; "" chooses a GPU if there is one.
+# The device for models: cuda, cuda:1, mps, cpu; "" chooses a GPU if there is one.
 MODEL_DEVICE = env.str("MODEL_DEVICE", default="").strip()
-# Webhooks go to public addresses over https, and to nothing else, unless one of these says so.
+# By default, webhooks go only to public addresses over https.
 WEBHOOK_ALLOW_HTTP = env_bool("WEBHOOK_ALLOW_HTTP", False)
 WEBHOOK_ALLOWED_HOSTS = env_hosts("WEBHOOK_ALLOWED_HOSTS")
 BOOTSTRAP_RESAMPLES = env_int("BOOTSTRAP_RESAMPLES", 1000, least=100)
 
-# How often one token, account or address may ask the API, counted in Django's cache.
+# The rate limit of the API for each token, account or address, counted in Django's cache.
 API_RATE = env_rate("API_RATE", "600/minute")
 REST_FRAMEWORK = {
-    # Who may do what stands in annotation/api/resource.py; this is for a view that forgot to ask.
+    # annotation/api/resource.py checks permissions; this is a fallback.
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "annotation.api.schema.Schema",
-    "EXCEPTION_HANDLER": "annotation.api.errors.handle",
-    # whose address counts where nobody is known
+    "EXCEPTION_HANDLER": "annotation.api.errors.exception_handler",
+    # For the address of unauthenticated clients.
     "NUM_PROXIES": 1 if BEHIND_PROXY else 0,
     "URL_FORMAT_OVERRIDE": None,
 }

@@ -16,7 +16,7 @@ urlpatterns = [
     path("health/", health.page, name="health_page"),
     path("health/live/", health.live, name="health_live"),
     path("language/", set_language, name="set_language"),
-    # No password reset by mail: the program sends none. An admin makes a link to a new one, or sets it.
+    # No password reset by e-mail, since the program sends none. An admin creates a link for a new password.
     path("accounts/login/", login.LoginView.as_view(), name="login"),
     path("accounts/login/code/", login.login_code, name="login_code"),
     path("accounts/logout/", passwords.LogoutView.as_view(), name="logout"),
@@ -28,7 +28,7 @@ urlpatterns = [
     path(
         "accounts/reset/<uidb64>/<token>/", passwords.NewPasswordView.as_view(), name="password_reset_confirm"
     ),
-    # before the administration's own: no way in goes round the second factor
+    # Before the admin site's own login, which would bypass the second factor.
     path("admin/login/", login.admin_login, name="admin_login"),
     path("admin/", admin.site.urls),
     path("api/v1/", include("visage_app.urls_api")),

@@ -4,7 +4,7 @@ from django.contrib.auth.decorators import login_required
 from django.urls import include, path, re_path
 
 from annotation.api.docs import DocsView, SchemaView
-from annotation.api.resource import Nothing
+from annotation.api.resource import NotFoundView
 from visage_app.health.api import HealthView
 
 app_name = "api"
@@ -15,5 +15,5 @@ urlpatterns = [
     path("", include("annotation.urls_api")),
     path("", include("generation.urls_api")),
     path("", include("metrics.urls_api")),
-    re_path(r"", Nothing.as_view(), name="nothing"),
+    re_path(r"", NotFoundView.as_view(), name="nothing"),
 ]

@@ -1,4 +1,4 @@
-"""The first page: where each role goes from."""
+"""The home page."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse

@@ -9,10 +9,10 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "visage_app.settings")
 
-# What is loaded stays: none of it is garbage to look for, neither meanwhile, which would take a fifth longer,
-# nor at some later request, which would wait a tenth of a second for it.
+# Loaded modules are never garbage. Collecting while they load would take a fifth longer, and later
+# collections would delay a request by a tenth of a second.
 gc.disable()
 application = get_wsgi_application()
-import_module(settings.ROOT_URLCONF)  # all pages: the first request would wait for them
+import_module(settings.ROOT_URLCONF)  # Load all views now, or the first request would wait.
 gc.freeze()
 gc.enable()

@@ -1,1 +1,1 @@
-"""What all resources of the API share: access, errors, pages, tokens, schema (docs/api.md)."""
+"""Shared by all resources of the API: access, errors, pagination, tokens, schema (docs/api.md)."""

@@ -1,4 +1,4 @@
-"""Who asks, and what their token is for. What the account may do is for policies.py to say."""
+"""Authentication and token scopes. policies.py decides what an account may do."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ from rest_framework.request import Request
 from annotation.api import tokens
 from annotation.models import ApiToken, Scope
 
+EXPORT_SCOPES: dict[str, Scope] = dict.fromkeys(("GET", "POST", "DELETE"), Scope.EXPORT)
+"""`scopes` of resources for which every method needs *export*."""
 _KEYWORDS = ("bearer", "token")
 
 
 class TokenAuthentication(authentication.BaseAuthentication):
-    """`Authorization: Bearer SECRET`; `Token SECRET` is the same."""
+    """`Authorization: Bearer SECRET`; `Token SECRET` works too."""
 
     def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
         keyword, _, secret = request.headers.get("authorization", "").partition(" ")
@@ -27,7 +29,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
         token = tokens.authenticate(secret=secret.strip())
         if token is None:
             raise exceptions.AuthenticationFailed(
-                "There is no such token, or it has expired or was revoked. Make one on the page /tokens/."
+                "There is no such token, or it has expired or was revoked. Create one on the page /tokens/."
             )
         return token.user, token
 
@@ -36,18 +38,18 @@ class TokenAuthentication(authentication.BaseAuthentication):
 
 
 class SessionAuthentication(authentication.SessionAuthentication):
-    """Who is logged in in the browser; what changes something needs the CSRF token, in the header."""
+    """A user logged in with the browser. Changes need the CSRF token in the header."""
 
     def enforce_csrf(self, request: Request) -> None:
-        # Django looks for the token in the form first, for which the whole body would be read, a ZIP say.
-        # No form comes here: let it look into an empty one.
-        bare: Any = copy.copy(request._request)
-        bare.POST = QueryDict()
-        super().enforce_csrf(bare)
+        # Django looks for the token in the form first and would read the whole body, for example a ZIP.
+        # The API takes no forms, so give it an empty one.
+        without_form: Any = copy.copy(request._request)
+        without_form.POST = QueryDict()
+        super().enforce_csrf(without_form)
 
 
-class Scoped(BasePermission):
-    """Somebody who is known, and by a token only what it was made for."""
+class HasScope(BasePermission):
+    """Requires an authenticated account, and for a token the scope that the view needs."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
         if not request.user.is_authenticated:
@@ -61,7 +63,7 @@ class Scoped(BasePermission):
 
 
 def default_scope(method: str) -> Scope:
-    """Reading needs *read*, whatever changes something *manage*."""
+    """*read* for safe methods, *manage* for changes."""
     return Scope.READ if method in SAFE_METHODS else Scope.MANAGE
 
 
@@ -73,7 +75,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
         return {
             "type": "http",
             "scheme": "bearer",
-            "description": "A token of the page /tokens/ or of `manage.py token`. Also: `Token SECRET`.",
+            "description": "A token from the page /tokens/ or `manage.py token`. `Token SECRET` works too.",
         }
 
 
@@ -86,5 +88,5 @@ class SessionScheme(OpenApiAuthenticationExtension):
             "type": "apiKey",
             "in": "cookie",
             "name": "sessionid",
-            "description": "Logged in in the browser; changes need the header X-CSRFToken.",
+            "description": "Logged in with the browser; changes need the header X-CSRFToken.",
         }

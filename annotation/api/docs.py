@@ -1,4 +1,4 @@
-"""The schema as a file, and as a page to read and to try things out."""
+"""The OpenAPI schema as a file and as a page to read and try out."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitVie
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from annotation.api.auth import Scoped
+from annotation.api.auth import HasScope
 from annotation.api.resource import Resource
 
 
 class SchemaView(SpectacularAPIView):
-    """The OpenAPI schema of this API, for who is logged in or has a token."""
+    """The OpenAPI schema of this API, for logged-in users and tokens."""
 
     authentication_classes = Resource.authentication_classes
-    permission_classes = (Scoped,)
+    permission_classes = (HasScope,)
     throttle_classes = Resource.throttle_classes
 
     def needed_scope(self, method: str) -> None:
@@ -29,22 +29,22 @@ class SchemaView(SpectacularAPIView):
     def _get_schema_response(self, request: Request) -> HttpResponse:
         renderer = request.accepted_renderer
         language = translation.get_language()
-        known = language if language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
+        supported = language if language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
         return HttpResponse(
-            _written(known, renderer.__class__),
+            _rendered(supported, renderer.__class__),
             content_type=renderer.media_type,
             headers={"Content-Disposition": f'inline; filename="{self._get_filename(request, None)}"'},
         )
 
 
 @cache
-def _written(language: str, renderer: type[BaseRenderer]) -> bytes:
-    """It takes seconds to make, and is the same for everybody as long as this process lives."""
+def _rendered(language: str, renderer: type[BaseRenderer]) -> bytes:
+    """Cached, since it takes seconds and is the same for everybody while this process lives."""
     with translation.override(language):
         return renderer().render(SchemaGenerator().get_schema(request=None, public=True))
 
 
 class DocsView(SpectacularSwaggerSplitView):
-    """The schema to read and to try out, in the browser."""
+    """The schema to read and try out in the browser."""
 
     template_name = "annotation/api/docs.html"

@@ -37,50 +37,50 @@ _TYPES = {
 
 
 class Conflict(exceptions.APIException):
-    """What is asked does not fit the state that things are in: `state`, where there is a word for it."""
+    """The request conflicts with the current state: `state`, where it has a name."""
 
     status_code = HTTPStatus.CONFLICT
-    default_detail = "This does not fit the state that it is in."
+    default_detail = "This is not possible in the current state."
 
     def __init__(self, detail: str | None = None, *, state: str = "") -> None:
         super().__init__(detail)
         self.state = state
 
 
-class NothingLeft(exceptions.NotFound):
-    """There is nothing more to do for who asks."""
+class NoItemsLeft(exceptions.NotFound):
+    """No items are left for this annotator."""
 
     kind = "nothing-left"
 
 
 class Busy(exceptions.APIException):
-    """It cannot be said at this moment, and it will be: come again after `wait` seconds."""
+    """The answer is not available yet: try again after `wait` seconds."""
 
     status_code = HTTPStatus.SERVICE_UNAVAILABLE
-    default_detail = "Come again in a moment."
+    default_detail = "Try again in a moment."
     wait = 2
 
 
 class Refused(exceptions.APIException):
-    """The request is well formed, and what it says cannot be done."""
+    """The request is well formed but cannot be carried out."""
 
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
     default_detail = "This cannot be done."
 
 
 class Stale(exceptions.APIException):
-    """If-Match names another version than there is."""
+    """If-Match names a version that is not the current one."""
 
     status_code = HTTPStatus.PRECONDITION_FAILED
-    default_detail = "It was changed since you read it. Read it again, and send your change with its ETag."
+    default_detail = "It has changed since you read it. Read it again and send your change with the new ETag."
 
 
-class Unreachable(exceptions.APIException):
-    """What is asked for is kept elsewhere, and that does not answer."""
+class StorageUnreachable(exceptions.APIException):
+    """The storage that holds the file does not answer."""
 
     kind = "unreachable"
     status_code = HTTPStatus.SERVICE_UNAVAILABLE
-    default_detail = "Where this is kept does not answer at the moment. Ask again in some seconds."
+    default_detail = "The storage does not answer at the moment. Try again in a few seconds."
     wait = 5
 
 
@@ -89,46 +89,44 @@ class TooLarge(exceptions.APIException):
     default_detail = "The body is too large."
 
 
-class NoRoom(exceptions.APIException):
-    """The disk is full on which what is sent would be kept."""
+class InsufficientStorage(exceptions.APIException):
+    """The disk for uploads is full."""
 
     status_code = HTTPStatus.INSUFFICIENT_STORAGE
     default_detail = (
-        "The server's disk is full. Nothing of what you sent was kept. Ask whoever runs the server to make "
-        "room on it, then send it again."
+        "The server's disk is full. Nothing you sent was saved. Ask the server's administrator to free "
+        "space, then send it again."
     )
 
 
 class BadQuery(exceptions.ValidationError):
-    """Query parameters that are wrong: parameter -> what is wrong."""
+    """Invalid query parameters: parameter -> messages."""
 
 
 class BadCursor(BadQuery):
-    """A cursor that this list never gave out."""
+    """A cursor that this list did not issue."""
 
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
 
 
 class FieldErrorSerializer(serializers.Serializer):
-    """One thing that is wrong: in the body, at `pointer`, or in the query parameter `parameter`."""
+    """One error: in the body at `pointer`, or in the query parameter `parameter`."""
 
-    detail = serializers.CharField(help_text="What is wrong with it.")
-    pointer = serializers.CharField(
-        required=False, help_text="JSON pointer (RFC 6901) to the place in the body."
-    )
+    detail = serializers.CharField(help_text="What is wrong.")
+    pointer = serializers.CharField(required=False, help_text="JSON pointer (RFC 6901) into the body.")
     parameter = serializers.CharField(required=False, help_text="Name of the query parameter.")
 
 
 class ProblemSerializer(serializers.Serializer):
-    """An error, as RFC 9457 has it."""
+    """An error in the format of RFC 9457."""
 
-    type = serializers.CharField(help_text="What kind of error: urn:visage:problem:not-found, say.")
-    title = serializers.CharField(help_text="The kind in words.")
+    type = serializers.CharField(help_text="The type of error, for example urn:visage:problem:not-found.")
+    title = serializers.CharField(help_text="The type in words.")
     status = serializers.IntegerField(help_text="The HTTP status.")
-    detail = serializers.CharField(help_text="What happened here, and what to do.")
-    instance = serializers.CharField(help_text="The path that was asked; empty with 414 and 431.")
-    errors = FieldErrorSerializer(many=True, required=False, help_text="What is wrong, one by one.")
-    state = serializers.CharField(required=False, help_text="In which state it is, where a program asks.")
+    detail = serializers.CharField(help_text="What happened and what to do.")
+    instance = serializers.CharField(help_text="The requested path; empty with 414 and 431.")
+    errors = FieldErrorSerializer(many=True, required=False, help_text="The individual errors.")
+    state = serializers.CharField(required=False, help_text="The current state, for programs.")
 
 
 @contextmanager
@@ -137,8 +135,8 @@ def refusals(
     forbidden: type[Exception] | tuple[()] = (),
     status: int = HTTPStatus.CONFLICT,
 ) -> Iterator[None]:
-    """What services refuse by raising `kinds`, as 409 (the state does not allow it) or 422 (what was sent
-    cannot be used); `forbidden`, one of them, as 403."""
+    """Translate the exceptions `kinds` of services to 409 (the state does not allow it) or 422 (the input
+    cannot be used), and `forbidden`, one of them, to 403."""
     try:
         yield
     except forbidden as refused:
@@ -153,20 +151,20 @@ def problem(
     """The body of an error."""
     phrase = HTTPStatus(status).phrase
     kind = kind or _TYPES.get(status, phrase.lower().replace(" ", "-"))
-    said: dict[str, Any] = {
+    body: dict[str, Any] = {
         "type": f"urn:visage:problem:{kind}",
         "title": phrase,
         "status": status,
         "detail": detail,
         "instance": instance,
     }
-    return said | ({"errors": errors} if errors else {})
+    return body | ({"errors": errors} if errors else {})
 
 
-def handle(exc: Exception, context: Mapping[str, Any]) -> Response | None:
-    """Every error of the API as a problem; None for what nobody foresaw, which becomes a 500."""
+def exception_handler(exc: Exception, context: Mapping[str, Any]) -> Response | None:
+    """Every error of the API as a problem; None for an unexpected one, which becomes a 500."""
     if isinstance(exc, Http404):
-        exc = exceptions.NotFound("There is nothing here, or nothing that is yours to see.")
+        exc = exceptions.NotFound("There is nothing here, or nothing you may see.")
     elif isinstance(exc, PermissionDenied):
         exc = exceptions.PermissionDenied()
     elif isinstance(exc, RequestDataTooBig):
@@ -183,7 +181,7 @@ def handle(exc: Exception, context: Mapping[str, Any]) -> Response | None:
     detail = str(exc.detail) if not isinstance(exc.detail, list | dict) else ""
     if not detail:
         errors = list(_errors(exc.detail, query=isinstance(exc, BadQuery)))
-        detail = " ".join(_told(one) for one in errors)
+        detail = " ".join(_as_text(one) for one in errors)
     request = context["request"]
     kind = getattr(exc, "kind", "")
     body = problem(status=exc.status_code, detail=detail, instance=request.path, kind=kind, errors=errors)
@@ -193,35 +191,33 @@ def handle(exc: Exception, context: Mapping[str, Any]) -> Response | None:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """What Django refuses before any view is asked: in the API's shape, where it was the API."""
+    """Requests that Django refuses before any view: for the API in the API's format."""
     if not request.path.startswith("/api/"):
         return defaults.bad_request(request, exception)
-    return _plain(request, 400, "The request cannot be read.")
+    return problem_response(request, 400, "The request cannot be read.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     if not request.path.startswith("/api/"):
         return defaults.server_error(request)
-    return _plain(request, 500, "Something went wrong here. It was logged; nothing was half-written.")
+    return problem_response(
+        request, 500, "Something went wrong on the server. It was logged, and nothing was partly saved."
+    )
 
 
-def forbidden(request: HttpRequest, detail: str) -> HttpResponse:
-    """What is refused before the API is asked."""
-    return _plain(request, 403, detail)
-
-
-def _plain(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+def problem_response(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+    """A problem for a request that never reached the API."""
     body = problem(status=status, detail=detail, instance=request.path)
     return JsonResponse(body, status=status, content_type=MEDIA_TYPE)
 
 
-def _told(error: Mapping[str, str]) -> str:
+def _as_text(error: Mapping[str, str]) -> str:
     place = error.get("parameter") or error.get("pointer", "").strip("/")
     return f"{place}: {error['detail']}" if place else error["detail"]
 
 
 def _errors(detail: Any, *, query: bool, pointer: str = "") -> Iterator[dict[str, str]]:
-    """Each message with the place that it is about."""
+    """Each message with the place it refers to."""
     if isinstance(detail, Mapping):
         for key, value in detail.items():
             here = pointer if key == "non_field_errors" else f"{pointer}/{_escaped(str(key))}"

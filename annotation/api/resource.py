@@ -1,4 +1,4 @@
-"""What every resource of the API is made of: who may ask, what is read of a request, how it is answered."""
+"""The base classes of the API's resources: access, request bodies and parameters, responses."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.api.auth import Scoped, SessionAuthentication, TokenAuthentication, default_scope
-from annotation.api.conditional import unless_known
+from annotation.api.auth import HasScope, SessionAuthentication, TokenAuthentication, default_scope
+from annotation.api.conditional import with_etag
 from annotation.api.errors import BadQuery, TooLarge
 from annotation.api.throttles import PerCaller
 from annotation.core import replica
@@ -26,38 +26,38 @@ from annotation.models import Scope
 
 
 class JSONBody(parsers.JSONParser):
-    """JSON of a bounded size and depth."""
+    """JSON of limited size and depth."""
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        text = whole_body(stream, parser_context)
+        text = read_body(stream, parser_context)
         try:
-            found = json.loads(text, parse_constant=_no_number, object_pairs_hook=_once)
-            # only an escape can write what no database keeps as text
-            if "\\u" in text and any("\x00" in each for each in _texts(found)):
-                raise ValueError("U+0000 is no character of a text")
+            data = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_duplicates)
+            # PostgreSQL cannot store U+0000 in text; in JSON it can only be written as an escape.
+            if "\\u" in text and any("\x00" in each for each in _texts(data)):
+                raise ValueError("U+0000 is not allowed in text")
         except (ValueError, RecursionError) as error:
             raise exceptions.ParseError(f"The body is not JSON: {error}") from error
-        return found
+        return data
 
 
 class Body(serializers.Serializer):
-    """What is sent: a key that is not among the fields is refused, not passed over."""
+    """A request body. Unknown keys are refused, not ignored."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, Mapping):
             unknown = sorted(str(key) for key in data if key not in self.fields)
             if unknown:
-                there = ", ".join(self.fields) or "none"
+                known = ", ".join(self.fields) or "none"
                 raise serializers.ValidationError(
-                    {key: [f"There is no such field. There are: {there}."] for key in unknown}
+                    {key: [f"There is no such field. Known fields: {known}."] for key in unknown}
                 )
-            wrong = {key: [_KINDS[kind]] for key, kind in self._other_kinds(data)}
+            wrong = {key: [_KINDS[kind]] for key, kind in self._wrong_types(data)}
             if wrong:
                 raise serializers.ValidationError(wrong)
         return super().to_internal_value(data)
 
-    def _other_kinds(self, data: Mapping[str, Any]) -> Iterator[tuple[str, type]]:
-        """Fields sent as something else that could be taken for it: 0 for false, a number for a text."""
+    def _wrong_types(self, data: Mapping[str, Any]) -> Iterator[tuple[str, type]]:
+        """Fields sent with a type that DRF would convert: 0 for false, a number for a text."""
         for key, value in data.items():
             kind = bool if isinstance(self.fields[key], serializers.BooleanField) else str
             texts = isinstance(self.fields[key], serializers.CharField)
@@ -65,15 +65,15 @@ class Body(serializers.Serializer):
                 yield key, kind
 
 
-_KINDS = {bool: "Send true or false.", str: "Send a text."}
+_KINDS = {bool: "Send true or false.", str: "Send a string."}
 
 
 class Query(serializers.Serializer):
-    """Query parameters; see annotation/api/pages.py for those of lists."""
+    """Query parameters; annotation/api/pages.py has those of lists."""
 
 
-class Passed(BaseRenderer):
-    """For answers that are not JSON; errors still are."""
+class RawRenderer(BaseRenderer):
+    """For responses that are not JSON; errors still are."""
 
     def render(self, data: Any, accepted_media_type: Any = None, renderer_context: Any = None) -> bytes:
         return data if isinstance(data, bytes) else JSONRenderer().render(data)
@@ -82,19 +82,19 @@ class Passed(BaseRenderer):
 BYTES = "application/octet-stream"
 
 
-class AnyFile(Passed):
-    """Whatever the client says it accepts: the address says which kind of file is wanted."""
+class FileRenderer(RawRenderer):
+    """Ignores Accept: the URL decides the type of the file."""
 
     media_type = "*/*"
     format = "file"
 
 
 class Resource(APIView):
-    """A view of the API. `scopes`: method -> scope, where it is another than *read* and *manage*; None asks
-    for a known account only."""
+    """A view of the API. `scopes`: method -> scope, where it is not the default (*read* or *manage*); None
+    needs an authenticated account only."""
 
     authentication_classes = (TokenAuthentication, SessionAuthentication)
-    permission_classes: ClassVar[tuple[type, ...]] = (Scoped,)
+    permission_classes: ClassVar[tuple[type, ...]] = (HasScope,)
     throttle_classes = (PerCaller,)
     renderer_classes: ClassVar[tuple[type, ...]] = (JSONRenderer,)
     parser_classes: ClassVar[tuple[type, ...]] = (JSONBody,)
@@ -107,12 +107,12 @@ class Resource(APIView):
         return self.scopes.get(method, default_scope(method))
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """As rest_framework does it, but whoever is refused is counted as well, and who asks, and what they
-        may, is never asked of a copy of the database that is late."""
-        with replica.current():
-            self._admit(request, *args, **kwargs)
+        """As in rest_framework, but requests that fail authentication count for throttling too, and accounts
+        and permissions are read from the primary database."""
+        with replica.from_primary():
+            self._check_access(request, *args, **kwargs)
 
-    def _admit(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def _check_access(self, request: Request, *args: Any, **kwargs: Any) -> None:
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
         request.version, request.versioning_scheme = self.determine_version(request, *args, **kwargs)
         try:
@@ -125,41 +125,43 @@ class Resource(APIView):
         response = super().finalize_response(request, response, *args, **kwargs)
         read = request.method in ("GET", "HEAD") and response.status_code == 200
         if read and isinstance(response, Response):
-            return unless_known(request, response.render())
+            return with_etag(request, response.render())
         response.headers.setdefault("Cache-Control", "private, no-store")
         return response
 
     def query(self, kind: type[Query]) -> dict[str, Any]:
-        """The query parameters, checked. A parameter that there is not is refused: a misspelt filter would
-        show everything."""
-        asked = self.request.query_params
-        # a plain dictionary: in one of a form, an empty value would count as left out
-        serializer = kind(data=asked.dict())
-        unknown = sorted(set(asked) - set(serializer.fields))
+        """The validated query parameters. Unknown ones are refused, since a misspelt filter would show
+        everything."""
+        params = self.request.query_params
+        # A plain dictionary: with a QueryDict, an empty value would count as missing.
+        serializer = kind(data=params.dict())
+        unknown = sorted(set(params) - set(serializer.fields))
         if unknown:
-            there = ", ".join(serializer.fields) or "none"
-            raise BadQuery({name: [f"There is no such parameter. There are: {there}."] for name in unknown})
-        twice = sorted(name for name in asked if len(asked.getlist(name)) > 1)
-        if twice:
-            raise BadQuery({name: ["Give it once."] for name in twice})
+            known = ", ".join(serializer.fields) or "none"
+            raise BadQuery(
+                {name: [f"There is no such parameter. Known parameters: {known}."] for name in unknown}
+            )
+        repeated = sorted(name for name in params if len(params.getlist(name)) > 1)
+        if repeated:
+            raise BadQuery({name: ["Send it once."] for name in repeated})
         if not serializer.is_valid():
             raise BadQuery(serializer.errors)
-        found: dict[str, Any] = serializer.validated_data
-        return found
+        data: dict[str, Any] = serializer.validated_data
+        return data
 
     def body(self, kind: type[Body], **options: Any) -> dict[str, Any]:
-        """The body, checked."""
+        """The validated body."""
         serializer = kind(data=self.request.data, **options)
         serializer.is_valid(raise_exception=True)
-        found: dict[str, Any] = serializer.validated_data
-        return found
+        data: dict[str, Any] = serializer.validated_data
+        return data
 
 
 class FileResource(Resource):
-    """A view that answers with a file: as what it is, or as plain bytes to a client that accepts those
-    and not what it is. Many that are made from the schema know no other file."""
+    """A view that returns a file: with its own media type, or as application/octet-stream to a client that
+    accepts only that. Many generated clients do."""
 
-    renderer_classes = (AnyFile,)
+    renderer_classes = (FileRenderer,)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
@@ -172,12 +174,12 @@ class FileResource(Resource):
 
 
 def file_of(*kinds: str) -> dict[tuple[int, str], Any]:
-    """What the schema says of a FileResource's answer, of one of these kinds."""
+    """The responses of a FileResource with one of these media types, for the schema."""
     return {(200, kind): OpenApiTypes.BINARY for kind in (BYTES, *kinds)}
 
 
-class Nothing(Resource):
-    """Every address that there is not."""
+class NotFoundView(Resource):
+    """404 for every unknown URL."""
 
     scopes: ClassVar = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
     permission_classes = ()
@@ -190,42 +192,42 @@ class Nothing(Resource):
         raise Http404
 
 
-def whole_body(stream: Any, parser_context: Any) -> str:
-    """The text of a body, if it is not too large."""
+def read_body(stream: Any, parser_context: Any) -> str:
+    """The text of a body; raises TooLarge."""
     context = parser_context or {}
     request = context.get("request")
     length = request.headers.get("content-length") or "0" if request is not None else "0"
-    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    if length.isdigit() and int(length) > most:
-        raise TooLarge(f"The body is larger than {most:,} bytes.")
+    limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    if length.isdigit() and int(length) > limit:
+        raise TooLarge(f"The body is larger than {limit:,} bytes.")
     try:
         encoding = codecs.lookup(context.get("encoding") or settings.DEFAULT_CHARSET).name
-        return str(stream.read(most + 1).decode(encoding))
+        return str(stream.read(limit + 1).decode(encoding))
     except (LookupError, UnicodeDecodeError) as error:
-        raise exceptions.ParseError(f"The body is not text in UTF-8: {error}") from error
+        raise exceptions.ParseError(f"The body is not UTF-8 text: {error}") from error
 
 
-def _texts(found: Any) -> Iterator[str]:
-    """Every text in what was sent. Raises UnicodeEncodeError for half of a surrogate pair."""
-    if isinstance(found, str):
-        found.encode()
-        yield found
-    elif isinstance(found, dict):
-        for key, value in found.items():
+def _texts(data: Any) -> Iterator[str]:
+    """Every string in parsed JSON. Raises UnicodeEncodeError for an unpaired surrogate."""
+    if isinstance(data, str):
+        data.encode()
+        yield data
+    elif isinstance(data, dict):
+        for key, value in data.items():
             yield from _texts(key)
             yield from _texts(value)
-    elif isinstance(found, list):
-        for value in found:
+    elif isinstance(data, list):
+        for value in data:
             yield from _texts(value)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of which no key stands twice: of two values, readers disagree on which one counts."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return found
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object without duplicate keys, since readers disagree on which value counts."""
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        raise ValueError("an object has a duplicate key")
+    return data
 
 
-def _no_number(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")

@@ -1,4 +1,4 @@
-"""The schema that drf-spectacular makes of the resources: errors and conditions on every operation."""
+"""The OpenAPI schema from drf-spectacular, with errors and conditional requests on every operation."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from drf_spectacular.openapi import AutoSchema
 from annotation.api.errors import MEDIA_TYPE, ProblemSerializer
 from annotation.api.resource import Body, Resource
 
-_ALWAYS = {
-    "401": "Nobody is known by this request.",
+_ALL = {
+    "401": "The request is not authenticated.",
     "403": "The token lacks the scope.",
-    "404": "There is nothing here, or nothing that is yours to see.",
-    "406": "It does not come in a form that Accept names.",
-    "429": "Too many requests; Retry-After says when to come again.",
+    "404": "There is nothing here, or nothing you may see.",
+    "406": "None of the media types in Accept is available.",
+    "429": "Too many requests; Retry-After says when to try again.",
 }
-# Where something is sent: in the body, or as parameters.
-_SENT = {
-    "400": "What was sent cannot be read, or has fields that cannot be.",
-    "422": "What was sent can be read, and what it says cannot be done.",
+# For operations with a body or parameters.
+_WITH_INPUT = {
+    "400": "The request cannot be read, or a field is unknown or invalid.",
+    "422": "The request is well formed but cannot be carried out.",
 }
-_BODY = {
+_WITH_BODY = {
     "413": "The body is too large.",
-    "415": "The body is of another kind than is read here.",
+    "415": "The media type of the body is not supported.",
 }
 
 
 class Schema(AutoSchema):
-    """Adds to each operation its scope, the errors, and for a GET the ETag."""
+    """Adds to each operation its scope and errors, and to a GET the ETag."""
 
     def get_description(self) -> str:
         scope = self.view.needed_scope(self.method) if isinstance(self.view, Resource) else None
-        said = super().get_description() or ""
-        return f"{said}\n\nScope: `{scope}`." if scope else said
+        description = super().get_description() or ""
+        return f"{description}\n\nScope: `{scope}`." if scope else description
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation = super().get_operation(*args, **kwargs)
@@ -45,25 +45,25 @@ class Schema(AutoSchema):
         if self.method == "GET" and "200" in responses:
             responses["200"].setdefault("headers", {})["ETag"] = {
                 "schema": {"type": "string"},
-                "description": "Send it back as If-None-Match: 304 while nothing has changed.",
+                "description": "Send it as If-None-Match: 304 while nothing has changed.",
             }
-            responses["304"] = {"description": "What you have is what there is (If-None-Match)."}
-        wrong = dict(_ALWAYS)
+            responses["304"] = {"description": "Nothing has changed (If-None-Match)."}
+        errors = dict(_ALL)
         if operation.get("requestBody") or operation.get("parameters"):
-            wrong |= _SENT
+            errors |= _WITH_INPUT
         if operation.get("requestBody"):
-            wrong |= _BODY
-        for status, words in wrong.items():
-            one = responses.setdefault(status, {"description": words})
-            one["content"] = {MEDIA_TYPE: {"schema": shape}}
-        for status, one in responses.items():
+            errors |= _WITH_BODY
+        for status, text in errors.items():
+            response = responses.setdefault(status, {"description": text})
+            response["content"] = {MEDIA_TYPE: {"schema": shape}}
+        for status, response in responses.items():
             if status.startswith(("4", "5")):
-                one["content"] = {MEDIA_TYPE: {"schema": shape}}
+                response["content"] = {MEDIA_TYPE: {"schema": shape}}
         return operation
 
 
 class StrictBody(OpenApiSerializerExtension):
-    """A body with another key is refused, and the schema says so."""
+    """The schema says that unknown keys are refused."""
 
     target_class = Body
     match_subclasses = True

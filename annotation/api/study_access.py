@@ -1,4 +1,4 @@
-"""The study that an address names, for who may see it."""
+"""The study in a URL, for accounts that may see it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from annotation import policies
 from annotation.models import Study
 
 
-def led_study(request: Request, name: str) -> Study:
-    """The study, if the account leads it; 404 otherwise, as if there were none."""
+def study_for_lead(request: Request, name: str) -> Study:
+    """The study if the account leads it; otherwise 404, as if it did not exist."""
     return get_object_or_404(policies.studies_led_by(request.user), name=name)
 
 
-def exported_study(request: Request, name: str) -> Study:
-    """The study, if the account may take its data out; 404 otherwise, as if there were none."""
+def study_for_export(request: Request, name: str) -> Study:
+    """The study if the account may export its data; otherwise 404, as if it did not exist."""
     study = get_object_or_404(Study, name=name)
     if not policies.may_export(request.user, study):
         raise Http404

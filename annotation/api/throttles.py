@@ -1,4 +1,4 @@
-"""How often somebody may ask: `API_RATE` for each token, account or, without either, address."""
+"""Rate limit: `API_RATE` for each token, account or, without either, IP address."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from annotation.models import ApiToken
 
 
 class PerCaller(SimpleRateThrottle):
-    """Counted in Django's cache: for all processes and machines with CACHE_URL, else by each for itself.
-    While that cache is away nobody is refused."""
+    """Counted in Django's cache: over all processes and machines with CACHE_URL, otherwise in each process.
+    While the shared cache is down, no request is refused."""
 
     def get_rate(self) -> str:
         return settings.API_RATE

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Resource
 from annotation.models import Association, Attribute, Axis, IdentityGroup, Region, Source
 
@@ -76,7 +76,7 @@ def _text_filter(help_text: str, max_length: int = 200) -> serializers.CharField
     return serializers.CharField(required=False, max_length=max_length, help_text=help_text)
 
 
-GroupsQuery = listing(
+GroupsQuery = list_query(
     "IdentityGroups",
     orders={"name": "name", "id": "pk"},
     default="name",
@@ -84,13 +84,13 @@ GroupsQuery = listing(
     region=serializers.ChoiceField(choices=Region.choices, required=False, help_text="Only of this region."),
     name=_text_filter("Only the group of this name.", 120),
 )
-AttributesQuery = listing(
+AttributesQuery = list_query(
     "Attributes",
     orders={"text": "text", "id": "pk"},
     default="text",
     contains=_text_filter("Only attributes with this in their text."),
 )
-AssociationsQuery = listing(
+AssociationsQuery = list_query(
     "Associations",
     orders={"id": "pk"},
     default="id",
@@ -98,7 +98,7 @@ AssociationsQuery = listing(
     group=_text_filter("Only of the identity group of this name.", 120),
     attribute=_text_filter("Only of this attribute, lower case."),
 )
-SourcesQuery = listing("Sources", orders={"name": "name"}, default="name")
+SourcesQuery = list_query("Sources", orders={"name": "name"}, default="name")
 
 
 class CatalogueResource(Resource):
@@ -116,7 +116,7 @@ class IdentityGroups(CatalogueResource):
     @extend_schema(
         operation_id="identity_groups_list",
         parameters=[GroupsQuery],
-        responses=page_of(CataloguedGroupSerializer),
+        responses=page_serializer(CataloguedGroupSerializer),
         tags=_TAGS,
     )
     def get(self, request: Request) -> Response:
@@ -140,7 +140,7 @@ class Attributes(CatalogueResource):
     @extend_schema(
         operation_id="attributes_list",
         parameters=[AttributesQuery],
-        responses=page_of(AttributeSerializer),
+        responses=page_serializer(AttributeSerializer),
         tags=_TAGS,
     )
     def get(self, request: Request) -> Response:
@@ -157,7 +157,7 @@ class Sources(CatalogueResource):
     @extend_schema(
         operation_id="sources_list",
         parameters=[SourcesQuery],
-        responses=page_of(SourceSerializer),
+        responses=page_serializer(SourceSerializer),
         tags=_TAGS,
     )
     def get(self, request: Request) -> Response:
@@ -171,7 +171,7 @@ class Associations(CatalogueResource):
     @extend_schema(
         operation_id="associations_list",
         parameters=[AssociationsQuery],
-        responses=page_of(AssociationSerializer),
+        responses=page_serializer(AssociationSerializer),
         tags=_TAGS,
     )
     def get(self, request: Request) -> Response:

@@ -1,1 +1,1 @@
-"""What every room shares. Nothing here knows a table of this app."""
+"""Code shared by all packages of this app. Nothing here imports its models."""

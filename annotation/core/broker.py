@@ -1,4 +1,4 @@
-"""What lies in a queue of the broker, and what is put there again. The rows are the truth; messages only ring
+"""Messages in the broker's queues. Database rows decide what is done; a message only wakes a worker
 (DESIGN §6)."""
 
 from __future__ import annotations
@@ -10,29 +10,26 @@ from amqp.exceptions import ChannelError
 from celery import Task, current_app
 
 
-def messages(queue: str) -> int:
-    """The messages that no worker has taken yet."""
-    # A connection of its own: one that the pool has kept is of no use once the broker was restarted.
+def message_count(queue: str) -> int:
+    """Number of messages that no worker has taken yet."""
+    # A new connection: a pooled one is dead once the broker has restarted.
     with current_app.connection_for_read() as connection, connection.channel() as channel:
-        declared: Any = channel
+        amqp_channel: Any = channel
         try:
-            count: int = declared.queue_declare(queue, passive=True).message_count
-        except ChannelError:  # Redis forgets an empty queue
+            count: int = amqp_channel.queue_declare(queue, passive=True).message_count
+        except ChannelError:  # Redis deletes an empty queue
             return 0
     return count
 
 
-def ring_again(task: Task, rows: Iterable[int], *, queue: str) -> int:
-    """Ring by `task` for the rows that wait, if no message in `queue` does any more; returns for how many.
+def resend_messages(task: Task, rows: Iterable[int], *, queue: str) -> int:
+    """Send `task` again for the waiting rows if `queue` holds no message; return how many were sent.
 
-    Messages are lost: a broker is emptied, a worker is killed with one in hand.
+    Messages can be lost: the broker is emptied, or a worker is killed while it holds one.
     """
     waiting = list(rows)
-    if not waiting or messages(queue):
+    if not waiting or message_count(queue):
         return 0
     for row in waiting:
         task.delay(row)
     return len(waiting)
-
-
-__all__ = ["messages", "ring_again"]

@@ -1,4 +1,4 @@
-"""Which code made a number or a picture: stored with each, so that it can be made again years later."""
+"""The code version, stored with every score and image so that it can be reproduced years later."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGE = "visage-studies"
 def code_version() -> str:
     """The installed version, and in a checkout its commit: 'visage-studies 0.1.0 (1a2b3c4d5e6f)'.
 
-    A '+' after the commit says that files of it had been changed.
+    A '+' after the commit means that tracked files had been changed.
     """
     try:
         version = metadata.version(PACKAGE)
@@ -41,6 +41,3 @@ def _git(git: str, *arguments: str) -> str:
     command = [git, "-C", str(settings.BASE_DIR), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)  # noqa: S603
     return done.stdout.strip() if done.returncode == 0 else ""
-
-
-__all__ = ["code_version"]

@@ -1,7 +1,7 @@
-"""How far a list by id can be read without passing by a row that is still on its way.
+"""How far a list can be read by id without missing a row that is not committed yet.
 
-PostgreSQL gives ids out before it commits, so a smaller id can become visible after a larger one: a cursor
-that simply followed the largest would pass it by for ever.
+PostgreSQL assigns ids before it commits, so a smaller id can become visible after a larger one. A cursor that
+followed the largest visible id would miss that row for ever.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Max
 
-PATIENCE_SECONDS = 1.0
+TIMEOUT_SECONDS = 1.0
 _PAUSE_SECONDS = 0.02
 _LAST_ID = "SELECT coalesce(pg_sequence_last_value(pg_get_serial_sequence(%s, 'id')::regclass), 0)"
 _WRITERS = """
@@ -23,14 +23,14 @@ _WRITERS = """
 """
 
 
-def horizon(model: Any, *, patience: float = PATIENCE_SECONDS) -> int | None:
-    """An id such that no row of `model` with it or a smaller one can still appear; None if that could not be
-    said within `patience` seconds.
+def highest_safe_id(model: Any, *, timeout: float = TIMEOUT_SECONDS) -> int | None:
+    """The highest id up to which no new row of `model` can appear; None if that is unknown after `timeout`
+    seconds.
 
-    Whoever inserts a row holds a lock on the table from before the id is drawn until after the commit is
-    visible. So: note the last id that was drawn, then who writes at this moment, and wait until each of
-    those is through. Who begins later draws a larger id, and is not waited for. Nobody waits for this. On
-    SQLite there is one writer at a time, and ids appear in order.
+    A transaction that inserts a row locks the table before the id is drawn and keeps the lock until the
+    commit is visible. So this reads the last id drawn, then the transactions that are writing, and waits for
+    each of them to end. Transactions that start later draw larger ids and need no waiting. No writer is
+    blocked. On SQLite there is one writer at a time, so ids appear in order.
     """
     if connection.vendor != "postgresql":
         newest: int | None = model.objects.aggregate(newest=Max("pk"))["newest"]
@@ -38,18 +38,15 @@ def horizon(model: Any, *, patience: float = PATIENCE_SECONDS) -> int | None:
     table = model._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute(_LAST_ID, [table])
-        drawn = int(cursor.fetchone()[0])
-        until = time.monotonic() + patience
+        last_id = int(cursor.fetchone()[0])
+        deadline = time.monotonic() + timeout
         writing: set[str] | None = None
         while True:
             cursor.execute(_WRITERS, [table])
-            now = {row[0] for row in cursor.fetchall()}
-            writing = now if writing is None else writing & now
+            current = {row[0] for row in cursor.fetchall()}
+            writing = current if writing is None else writing & current
             if not writing:
-                return drawn
-            if time.monotonic() >= until:
+                return last_id
+            if time.monotonic() >= deadline:
                 return None
             time.sleep(_PAUSE_SECONDS)
-
-
-__all__ = ["PATIENCE_SECONDS", "horizon"]

@@ -1,4 +1,4 @@
-"""CSV that every spreadsheet opens and none runs. Pure: no Django."""
+"""CSV in which no spreadsheet runs a formula. Pure: no Django."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-# What a spreadsheet takes for the start of a formula (OWASP, CSV injection).
+# Characters at which a spreadsheet starts a formula (OWASP, CSV injection).
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def safe_cell(text: str) -> str:
-    """`text` as no spreadsheet runs it: an apostrophe goes before what would start a formula, and before what
-    looks as if one had. `text_of_cell` gives the text back."""
+    """`text` with an apostrophe in front if it would start a formula, or if it already has an apostrophe
+    there. `text_of_cell` undoes it."""
     return f"'{text}" if text.lstrip("'").startswith(FORMULA_STARTS) else text
 
 
 def text_of_cell(cell: str) -> str:
-    """The text that `safe_cell` made into this cell."""
+    """The original text of a cell written by `safe_cell`."""
     return cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA_STARTS) else cell
 
 
 def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
-    """`rows` as CSV: texts defused, nothing for None, yes and no, times in ISO 8601, lists as JSON."""
+    """`rows` as CSV: formulas disarmed, None empty, booleans yes or no, times in ISO 8601, lists as JSON."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows([_cell(value) for value in row] for row in rows)
     return text.getvalue()

@@ -1,8 +1,8 @@
-"""Words that the catalogues of translations must hold though no page spells them out (docs/translating.md).
+"""Texts to translate that no page contains as a literal (docs/translating.md).
 
-`scales` knows no Django and the models keep plain English; pages translate both where they show them, as
-in `gettext(label.name)`. `makemessages` only finds literals, and here they stand. A test holds this list
-to the scales and to the states of a study.
+`scales` does not import Django and the models hold plain English; pages translate both when they show them,
+as in `gettext(label.name)`. `makemessages` only finds literals, so they are listed here. A test compares this
+list with the scales and the states of a study.
 """
 
 from django.utils.translation import gettext_noop, pgettext_lazy
@@ -30,7 +30,7 @@ SCALES = (
     gettext_noop("Depicted"),
     gettext_noop("Not depicted"),
 )
-"""Names and explanations of annotation/core/scales.py, in its order."""
+"""Names and explanations of annotation/core/scales.py, in the same order."""
 
 STUDY_STATES = (
     pgettext_lazy("state of a study", "Draft"),

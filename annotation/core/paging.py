@@ -1,4 +1,4 @@
-"""Long lists of pages, a part at a time."""
+"""Pagination of long lists in the browser."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Paged:
-    """One page of a list: its number, from 1, of how many, and how long the whole list is."""
+class Page:
+    """One page of a list: its number from 1, the number of pages, and the number of all rows."""
 
     number: int
     pages: int
     total: int
-
-
-__all__ = ["Paged"]

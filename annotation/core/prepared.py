@@ -1,13 +1,13 @@
-"""Queries that are written with the ORM once and run many times.
+"""Queries that the ORM compiles once and that run many times.
 
-What annotators do at every item takes the ORM longer to put into SQL than the database to answer
-(docs/performance.md). A `Prepared` query is put into SQL the first time it runs; later runs only fill in
-the values of its `Param`s:
+For the queries that run at every item, the ORM takes longer to write the SQL than the database to answer it
+(docs/performance.md). A `Prepared` query is compiled to SQL when it first runs; later runs only fill in the
+values of its `Param`s:
 
     _BY_NAME = Prepared(Study.objects.filter(name=Param("name")))
     study = _BY_NAME.first(name="words")
 
-It finds and returns what the query set would, locks and related objects included.
+It returns what the query set would return, including locks and related objects.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Row = TypeVar("Row")
 
 
 class Param(Expression):
-    """A value that is filled in when the query runs, by this name. In arithmetic it is a whole number."""
+    """A named parameter, filled in when the query runs. In arithmetic it is an integer."""
 
     def __init__(self, name: str) -> None:
         super().__init__(output_field=IntegerField())
@@ -42,44 +42,43 @@ class Param(Expression):
 
 
 class _Statement:
-    """The SQL of one query, written once for each connection."""
+    """The SQL of one query, compiled once for each connection."""
 
     def __init__(self, query: Any) -> None:
         self.query = query
 
-    def written(self) -> tuple[Any, str, tuple[Any, ...]]:
+    def compiled(self) -> tuple[Any, str, tuple[Any, ...]]:
         """The compiler, the SQL and its parameters, `Param`s among them."""
-        # With the connection, since a compiler holds on to it: they go together.
-        kept = vars(connections[DEFAULT_DB_ALIAS]).setdefault("prepared", {})
-        if self not in kept:
-            kept[self] = self._write(self._compiler())
-        return kept[self]
+        # Stored on the connection, since a compiler belongs to one.
+        statements = vars(connections[DEFAULT_DB_ALIAS]).setdefault("prepared", {})
+        if self not in statements:
+            statements[self] = self._compile(self._compiler())
+        return statements[self]
 
     def _compiler(self) -> Any:
-        # Of a copy, since writing changes a query: two threads may write the same one at once.
+        # A copy, since compiling changes a query and two threads may compile the same one.
         return self.query.clone().get_compiler(DEFAULT_DB_ALIAS)
 
-    def _write(self, compiler: Any) -> tuple[Any, str, tuple[Any, ...]]:
+    def _compile(self, compiler: Any) -> tuple[Any, str, tuple[Any, ...]]:
         return (compiler, *compiler.as_sql())
 
     @contextmanager
     def executed(self, values: dict[str, Any]) -> Iterator[CursorWrapper]:
-        """A cursor that has run it."""
-        _, sql, parameters = self.written()
-        with cursor() as ours:
-            ours.execute(
-                sql, [_adapted(values[each.name]) if isinstance(each, Param) else each for each in parameters]
-            )
-            yield ours
+        """A cursor that has run the statement."""
+        _, sql, parameters = self.compiled()
+        arguments = [_adapted(values[each.name]) if isinstance(each, Param) else each for each in parameters]
+        with cursor() as opened:
+            opened.execute(sql, arguments)
+            yield opened
 
 
 class _Select(_Statement):
-    def _write(self, compiler: Any) -> tuple[Any, str, tuple[Any, ...]]:
+    def _compile(self, compiler: Any) -> tuple[Any, str, tuple[Any, ...]]:
         sql, parameters = compiler.as_sql()
-        # What turns columns into values of Python is the same for every row there will be.
+        # The converters from columns to Python values are the same for every row.
         converters = compiler.get_converters([column for column, *_ in compiler.select[: compiler.col_count]])
         compiler.get_converters = lambda expressions: converters
-        # What makes objects of rows takes this for a query set whose query found them.
+        # The row iterator takes this for the query set whose query found the rows.
         query = copy.copy(compiler.query)
         query.get_compiler = lambda *args, **options: compiler
         compiler.queryset = SimpleNamespace(
@@ -89,14 +88,14 @@ class _Select(_Statement):
 
 
 class _Insert(_Statement):
-    def _write(self, compiler: Any) -> tuple[Any, str, tuple[Any, ...]]:
+    def _compile(self, compiler: Any) -> tuple[Any, str, tuple[Any, ...]]:
         compiler.returning_fields = self.query.get_meta().db_returning_fields
         [(sql, parameters)] = compiler.as_sql()
         return compiler, sql, parameters
 
 
 class Prepared(Generic[Row]):
-    """A query set that is put into SQL once. Raises KeyError if a value is not given."""
+    """A query set that is compiled once. Raises KeyError if a value is missing."""
 
     def __init__(self, queryset: QuerySet[Any, Row]) -> None:
         self._statement = _Select(queryset.query)
@@ -111,23 +110,23 @@ class Prepared(Generic[Row]):
             rows = done.fetchall()
         if not rows:
             return []
-        compiler = self._statement.written()[0]
+        compiler = self._statement.compiled()[0]
         compiler.execute_sql = lambda *args, **options: [rows]
         return list(self._iterable(compiler.queryset, chunked_fetch=False))
 
     def first(self, **values: Any) -> Row | None:
-        """The first row that is found, in the order that the query set has."""
+        """The first row in the order of the query set, or None."""
         return next(iter(self.all(**values)), None)
 
     def get(self, **values: Any) -> Row:
-        """The one row that there is; raises the model's DoesNotExist if there is none."""
+        """The single row; raises the model's DoesNotExist if there is none."""
         for row in self.all(**values):
             return row
         raise self._model.DoesNotExist(f"There is no {self._model.__name__} of {values}.")
 
 
 class PreparedUpdate:
-    """An UPDATE that is put into SQL once: of the rows of `queryset`, which it finds without joins."""
+    """An UPDATE of the rows of `queryset` that is compiled once. `queryset` must not need joins."""
 
     def __init__(self, queryset: QuerySet[Any, Any], **changes: Any) -> None:
         query: Any = queryset.query.chain(UpdateQuery)
@@ -135,32 +134,32 @@ class PreparedUpdate:
         self.statement = _Statement(query)
 
     def run(self, **values: Any) -> int:
-        """The number of rows that it changed."""
+        """Return the number of changed rows."""
         with self.statement.executed(values) as done:
             return done.rowcount
 
 
 class PreparedInsert:
-    """An INSERT of so many rows that is put into SQL once (SQLite 3.35 or newer). `known`: what columns are
-    in all of them."""
+    """An INSERT of `rows` rows that is compiled once (SQLite 3.35 or newer). `known`: columns whose value is
+    the same expression in every row."""
 
     def __init__(self, model: type[Model], *, rows: int = 1, **known: Expression) -> None:
         fields = [field for field in model._meta.local_concrete_fields if not field.primary_key]
         self._names = [field.attname for field in fields if field.attname not in known]
-        given = [
+        instances = [
             model(**known, **{name: Param(_numbered(name, number)) for name in self._names})
             for number in range(rows)
         ]
         query = InsertQuery(model)
-        query.insert_values(fields, given)
+        query.insert_values(fields, instances)
         self.statement = _Insert(query)
 
     def values(self, *rows: Mapping[str, Any]) -> dict[str, Any]:
-        """What `run` takes for rows of these values, by the columns' names."""
+        """The arguments of `run` for rows with these values, by column name."""
         return {_numbered(name, number): row[name] for number, row in enumerate(rows) for name in self._names}
 
     def run(self, **values: Any) -> list[int]:
-        """The keys of the new rows, in their order."""
+        """Return the keys of the new rows, in order."""
         with self.statement.executed(values) as done:
             return [key for (key,) in done.fetchall()]
 
@@ -170,31 +169,31 @@ def _numbered(name: str, number: int) -> str:
 
 
 def plan_once(connection: Any, **_: Any) -> None:
-    """Have PostgreSQL keep the plan of what comes through `cursor`. Left to itself it plans the look-up of
-    *next* anew each time, since it believes in fewer rows when it knows the values: that takes four times as
-    long as the look-up. What Django sends has its values in it, and is planned as ever."""
-    ours = connection.connection
-    # without statements that are prepared there is nothing to keep; out of a pool the same one comes again
-    if connection.vendor != "postgresql" or ours.prepare_threshold is None or "plans" in vars(ours):
+    """Make PostgreSQL reuse the plans of statements sent through `cursor`. By default it plans the look-up of
+    *next* each time, because it expects fewer rows when it knows the values; planning takes four times as
+    long as the look-up. Django's own statements contain their values and are planned as usual."""
+    raw = connection.connection
+    # Without prepared statements there are no plans to reuse. A pool returns the same connection again.
+    if connection.vendor != "postgresql" or raw.prepare_threshold is None or "plans" in vars(raw):
         return
-    with connection.cursor() as asked:
-        asked.execute("SET plan_cache_mode = force_generic_plan")
-    vars(ours)["plans"] = "once"
+    with connection.cursor() as opened:
+        opened.execute("SET plan_cache_mode = force_generic_plan")
+    vars(raw)["plans"] = "once"
 
 
 def cursor() -> CursorWrapper:
-    """For SQL that is run many times: PostgreSQL plans what comes through this one once as well."""
+    """A cursor for SQL that runs many times: PostgreSQL plans each statement once."""
     if connection.vendor != "postgresql":
         return connection.cursor()
     from django.db.backends.postgresql.base import ServerBindingCursor
 
-    ours: Any = connections[DEFAULT_DB_ALIAS]
-    ours.ensure_connection()
-    return ours._prepare_cursor(cast("Any", ServerBindingCursor)(ours.connection))
+    wrapper: Any = connections[DEFAULT_DB_ALIAS]
+    wrapper.ensure_connection()
+    return wrapper._prepare_cursor(cast("Any", ServerBindingCursor)(wrapper.connection))
 
 
 def _adapted(value: Any) -> Any:
-    """As the driver takes it: SQLite knows neither times nor UUIDs."""
+    """The value as the driver takes it: SQLite has neither times nor UUIDs."""
     if isinstance(value, datetime):
         return connection.ops.adapt_datetimefield_value(value)
     if isinstance(value, UUID) and not connection.features.has_native_uuid_field:

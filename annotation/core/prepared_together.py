@@ -1,13 +1,13 @@
-"""Changes that are made together: one statement, and so one trip, on PostgreSQL.
+"""Several changes in one statement, and so in one round trip, on PostgreSQL.
 
     _TAKE_AND_MOVE = Together(
         taken=PreparedUpdate(Slot.objects.filter(pk=Param("slot"), state="open"), state="leased"),
-        moved=PreparedUpdate(Enrolment.objects.filter(Done("taken"), pk=Param("pk")), position=7),
+        moved=PreparedUpdate(Enrolment.objects.filter(Changed("taken"), pk=Param("pk")), position=7),
     )
     done = _TAKE_AND_MOVE.run(slot=1, pk=2)  # {"taken": 1, "moved": 1}
 
-SQLite knows no changes in a WITH, and has no trips to save: there they are made one after the other. Each is
-a change of another table, and none sees what another one changes but by `Done` and `KeyOf`.
+SQLite allows no changes in a WITH and has no round trips to save: there the changes run one after another.
+Each changes a different table, and sees the effect of another only through `Changed` and `InsertedId`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from annotation.core.prepared import Param, PreparedInsert, PreparedUpdate, _Sta
 Change = PreparedUpdate | PreparedInsert
 
 
-class KeyOf(Param):
-    """In a change of a `Together`: the key of the one row that the insert before it, of this name, makes."""
+class InsertedId(Param):
+    """In a change of a `Together`: the key of the single row inserted by the earlier insert of this name."""
 
     def as_postgresql(self, compiler: SQLCompiler, connection: Any) -> tuple[str, tuple[Any, ...]]:
         return f'(SELECT id FROM "{self.name}")', ()  # noqa: S608 - a name in our code
 
 
-class Done(Param):
-    """In a change of a `Together`, as a condition: whether the update before it, of this name, changed
-    anything."""
+class Changed(Param):
+    """In a change of a `Together`, as a condition: whether the earlier update of this name changed any
+    row."""
 
     conditional = True
 
@@ -44,8 +44,8 @@ class Done(Param):
         return f'EXISTS (SELECT 1 FROM "{self.name}")', ()  # noqa: S608 - a name in our code
 
 
-class _Joined(_Statement):
-    """The changes as the WITH of one SELECT, which says what each of them did."""
+class _CombinedStatement(_Statement):
+    """The changes as the WITH of one SELECT, which returns the result of each."""
 
     def __init__(self, changes: dict[str, Change]) -> None:
         super().__init__(None)
@@ -54,39 +54,41 @@ class _Joined(_Statement):
     def _compiler(self) -> Any:
         return None
 
-    def _write(self, compiler: Any) -> tuple[Any, str, tuple[Any, ...]]:
-        steps, told = [], []
-        given: list[Any] = []
+    def _compile(self, compiler: Any) -> tuple[Any, str, tuple[Any, ...]]:
+        steps, results = [], []
+        arguments: list[Any] = []
         for name, change in self.changes.items():
-            _, sql, parameters = change.statement.written()
-            given += parameters
+            _, sql, parameters = change.statement.compiled()
+            arguments += parameters
             if isinstance(change, PreparedInsert):
-                told.append(f'ARRAY(SELECT id FROM "{name}")')  # noqa: S608 - a name in our code
+                results.append(f'ARRAY(SELECT id FROM "{name}")')  # noqa: S608 - a name in our code
             else:
                 sql += " RETURNING 1"
-                told.append(f'(SELECT count(*) FROM "{name}")')  # noqa: S608 - a name in our code
+                results.append(f'(SELECT count(*) FROM "{name}")')  # noqa: S608 - a name in our code
             steps.append(f'"{name}" AS ({sql})')
-        return compiler, f"WITH {', '.join(steps)} SELECT {', '.join(told)}", tuple(given)
+        return compiler, f"WITH {', '.join(steps)} SELECT {', '.join(results)}", tuple(arguments)
 
 
 class Together:
-    """Changes by their names. Raises KeyError if a value is not given."""
+    """Named changes. Raises KeyError if a value is missing."""
 
     def __init__(self, **changes: Change) -> None:
         self._changes = changes
-        self._joined = _Joined(changes)
+        self._combined = _CombinedStatement(changes)
 
     def run(self, **values: Any) -> dict[str, Any]:
-        """By the name of each change: the keys of what it inserted, or the number of rows that it changed."""
+        """Return for each change, by name, the keys it inserted or the number of rows it changed."""
         if connection.vendor == "postgresql":
-            with self._joined.executed(values) as ran:
+            with self._combined.executed(values) as ran:
                 return dict(zip(self._changes, ran.fetchone(), strict=True))
         done: dict[str, Any] = {}
         for name, change in self._changes.items():
-            done[name] = change.run(**{**values, **{had: _seen(what) for had, what in done.items()}})
+            done[name] = change.run(
+                **{**values, **{earlier: _outcome(result) for earlier, result in done.items()}}
+            )
         return done
 
 
-def _seen(what: Any) -> Any:
-    """What later changes see of one: the key of its row, or whether it changed anything."""
-    return what[0] if isinstance(what, list) else bool(what)
+def _outcome(result: Any) -> Any:
+    """What later changes see: the key of the inserted row, or whether any row was changed."""
+    return result[0] if isinstance(result, list) else bool(result)

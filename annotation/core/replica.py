@@ -1,7 +1,7 @@
-"""Reading from a copy of the database (DATABASE_REPLICA_URL) what a page of numbers shows.
+"""Reading pages of scores and progress from a replica of the database (DATABASE_REPLICA_URL).
 
-Nothing goes there by itself: `reading()` opens the way for what is read within it, and even then whoever has
-begun to write on the primary reads there. All writes go to the primary.
+Only reads inside `from_replica()` go there, and not within a transaction on the primary. All writes go to the
+primary.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from django.db import DEFAULT_DB_ALIAS, Error, connections
 from django.db.models import Model
 
 ALIAS = "replica"
-# Who somebody is and what they may do is always asked of the primary.
-_STUDIED = frozenset({"annotation", "generation", "metrics"})
-_LOOK_SECONDS = 5.0
+# Accounts and permissions are always read from the primary.
+_REPLICATED_APPS = frozenset({"annotation", "generation", "metrics"})
+_CHECK_SECONDS = 5.0
 _reading: ContextVar[bool] = ContextVar("reading", default=False)
 log = logging.getLogger(__name__)
 
 
-class Router:
-    """Django's question which database to use."""
+class ReplicaRouter:
+    """Django's database router."""
 
     def db_for_read(self, model: type[Model], **hints: Any) -> str:
-        return alias() if model._meta.app_label in _STUDIED else DEFAULT_DB_ALIAS
+        return read_alias() if model._meta.app_label in _REPLICATED_APPS else DEFAULT_DB_ALIAS
 
     def db_for_write(self, model: type[Model], **hints: Any) -> str:
         return DEFAULT_DB_ALIAS
@@ -42,16 +42,16 @@ class Router:
         return db == DEFAULT_DB_ALIAS
 
 
-def alias() -> str:
-    """Where studies are read now."""
+def read_alias() -> str:
+    """The database from which studies are read now."""
     if _reading.get() and not connections[DEFAULT_DB_ALIAS].in_atomic_block:
         return ALIAS
     return DEFAULT_DB_ALIAS
 
 
 @contextmanager
-def reading() -> Iterator[None]:
-    """What is read within may be some seconds old."""
+def from_replica() -> Iterator[None]:
+    """Reads inside may be a few seconds old."""
     token = _reading.set(True)
     try:
         yield
@@ -60,8 +60,8 @@ def reading() -> Iterator[None]:
 
 
 @contextmanager
-def current() -> Iterator[None]:
-    """What is read within is as it is now, wherever it is asked from."""
+def from_primary() -> Iterator[None]:
+    """Reads inside come from the primary, also within `from_replica`."""
     token = _reading.set(False)
     try:
         yield
@@ -69,73 +69,71 @@ def current() -> Iterator[None]:
         _reading.reset(token)
 
 
-class Watch:
-    """Whether the replica can be read: looked at every few seconds by one thread, of this process."""
+class ReplicaMonitor:
+    """Whether the replica can be read. One thread of each process checks every few seconds."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
-        self._fit, self._again = False, 0.0
+    def reset(self) -> None:
+        self._usable, self._next_check = False, 0.0
 
-    def fit(self) -> bool:
-        """False if it is away, or behind by more than DATABASE_REPLICA_LAG_SECONDS; the log says so."""
-        if monotonic() >= self._again and self._lock.acquire(blocking=False):
+    def is_usable(self) -> bool:
+        """False if it is down or more than DATABASE_REPLICA_LAG_SECONDS behind; the log says so."""
+        if monotonic() >= self._next_check and self._lock.acquire(blocking=False):
             try:
-                self._look()
+                self._check()
             finally:
-                self._again = monotonic() + _LOOK_SECONDS
+                self._next_check = monotonic() + _CHECK_SECONDS
                 self._lock.release()
-        return self._fit
+        return self._usable
 
-    def failed(self, error: Exception) -> None:
-        """Somebody could not read it: nobody tries until it is looked at again."""
+    def mark_failed(self, error: Exception) -> None:
+        """Record a failed read: the replica is not used until the next check."""
         connections[ALIAS].close_if_unusable_or_obsolete()
-        self._say(f"it failed: {error}")
-        self._again = monotonic() + _LOOK_SECONDS
+        self._mark_unusable(f"it failed: {error}")
+        self._next_check = monotonic() + _CHECK_SECONDS
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         try:
-            late = behind()
+            lag = lag_seconds()
         except Error as error:
-            # a connection that broke is not kept for the next look
+            # A broken connection is not kept for the next check.
             connections[ALIAS].close_if_unusable_or_obsolete()
-            self._say(f"it does not answer: {error}")
+            self._mark_unusable(f"it does not answer: {error}")
             return
-        if late is None:
-            self._say("it is no copy that PostgreSQL keeps up to date (a streaming standby)")
-        elif late > settings.DATABASE_REPLICA_LAG_SECONDS:
-            self._say(f"it is {late:.0f} s behind")
+        if lag is None:
+            self._mark_unusable("it is not a streaming standby")
+        elif lag > settings.DATABASE_REPLICA_LAG_SECONDS:
+            self._mark_unusable(f"it is {lag:.0f} s behind")
         else:
-            self._fit = True
+            self._usable = True
 
-    def _say(self, why: str) -> None:
-        self._fit = False
-        log.warning("pages of numbers are read from the primary, not from DATABASE_REPLICA_URL: %s", why)
+    def _mark_unusable(self, why: str) -> None:
+        self._usable = False
+        log.warning("scores and progress are read from the primary, not from DATABASE_REPLICA_URL: %s", why)
 
 
-def behind() -> float | None:
-    """By how many seconds the replica is late; None if it is no standby. Raises django.db.Error.
+def lag_seconds() -> float | None:
+    """How many seconds the replica is behind; None if it is not a standby. Raises django.db.Error.
 
-    The age of what it replayed last says nothing while nobody writes, and its own word for how much it has
-    received says nothing once it lost the primary: so it is held against where the primary is.
+    The age of the last replayed transaction says nothing while nobody writes, and what the replica reports as
+    received says nothing once it has lost the primary. So its position is compared with the primary's.
     """
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
         cursor.execute("SELECT pg_current_wal_lsn()::text")
-        place = cursor.fetchone()[0]
+        position = cursor.fetchone()[0]
     with connections[ALIAS].cursor() as cursor:
         cursor.execute(
             "SELECT pg_is_in_recovery(), pg_last_wal_replay_lsn() >= %s::pg_lsn, "
             "coalesce(extract(epoch FROM now() - pg_last_xact_replay_timestamp()), 'infinity')::float8",
-            [place],
+            [position],
         )
-        standby, there, age = cursor.fetchone()
+        standby, caught_up, age = cursor.fetchone()
     if not standby:
         return None
-    return 0.0 if there else float(age)
+    return 0.0 if caught_up else float(age)
 
 
-watch = Watch()
-
-__all__ = ["ALIAS", "Router", "alias", "behind", "current", "reading", "watch"]
+monitor = ReplicaMonitor()

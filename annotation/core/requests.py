@@ -1,4 +1,4 @@
-"""What views know of a request."""
+"""Helpers for requests in views."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ _View = TypeVar("_View", bound=Callable[..., Any])
 
 
 class LoggedIn(HttpRequest):
-    """Of somebody who is logged in, for views behind `login_required`."""
+    """A request of a logged-in user, for views behind `login_required`."""
 
     user: User
     htmx: HtmxDetails
 
 
-def without_page(request: HttpRequest) -> str:
-    """The reader's choices but for the page, as the beginning of a link to another page. To wait until a page
-    has checked its numbers (`check`) is chosen once."""
+def query_without_page(request: HttpRequest) -> str:
+    """The query string without `page`, for links to another page. `check` (wait until the scores are checked)
+    is dropped too, since it applies to one request."""
     query: QueryDict = request.GET.copy()
     query.pop("page", None)
     query.pop("check", None)
     return f"{query.urlencode()}&" if query else ""
 
 
-def takes_files(most_bytes: Callable[[User | AnonymousUser], int]) -> Callable[[_View], _View]:
-    """For a page to which files are sent: how many bytes of them are read from an account before anything
-    else is looked at (visage_app/storage/body_limits.py). Outermost of a view's decorators."""
+def accepts_files(max_bytes: Callable[[User | AnonymousUser], int]) -> Callable[[_View], _View]:
+    """Decorator for a view that accepts files: `max_bytes` returns how many bytes of them an account may send
+    (visage_app/storage/body_limits.py). It must be the outermost decorator."""
 
-    def said(view: _View) -> _View:
-        view.most_file_bytes = most_bytes  # type: ignore[attr-defined]
+    def decorate(view: _View) -> _View:
+        view.max_file_bytes = max_bytes  # type: ignore[attr-defined]
         return view
 
-    return said
+    return decorate

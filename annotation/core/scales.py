@@ -1,4 +1,4 @@
-"""The scales of the tasks: which values a judgement can have, what they are called, which need a reason.
+"""The scales of the tasks: the values of a judgement, their labels, and which need a justification.
 
 Pure: no Django models. Values are those of the released files where a release has them (PROTOCOL §2-§5).
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Label:
-    """One answer of a scale. `explanation` is what the annotator reads beside it."""
+    """One answer of a scale. `explanation` is shown beside it."""
 
     value: int
     name: str
@@ -56,7 +56,7 @@ VISUAL = frozenset({4, 5})
 
 
 def label_of(kind: str, value: int) -> Label:
-    """The label of a value; raises ValueError if the scale of `kind` has no such value."""
+    """The label of a value; raises ValueError if it is not on the scale of `kind`."""
     for label in SCALES[kind]:
         if label.value == value:
             return label

@@ -1,4 +1,4 @@
-"""Reading for long without standing in anybody's way."""
+"""Long reads in a snapshot, without blocking writers."""
 
 from __future__ import annotations
 
@@ -13,34 +13,31 @@ from annotation.core import replica
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """All reads within see the database as it was at the beginning, while others go on writing. Only for
-    reading; within a transaction of the caller's, whose rules stand, it changes nothing.
+    """All reads inside see the database as it was at the start, while others go on writing. For reading only.
+    Inside a transaction of the caller it has no effect.
 
-    PostgreSQL needs a stricter isolation level for it. Transactions on SQLite see one moment anyway, but ours
-    ask to write from their start and queue for that (visage_app/database/sqlite): this one does neither, or
-    annotators would wait for as long as it reads.
+    PostgreSQL needs a stricter isolation level for this. On SQLite every transaction is a snapshot, but ours
+    lock for writing from the start (visage_app/database/sqlite). This one is deferred, or annotators would
+    wait for as long as it reads.
     """
-    alias = replica.alias()
-    ours: Any = connections[alias]
-    if ours.in_atomic_block:
+    alias = replica.read_alias()
+    database: Any = connections[alias]
+    if database.in_atomic_block:
         yield
-    elif ours.vendor == "postgresql":
+    elif database.vendor == "postgresql":
         with transaction.atomic(using=alias):
-            with ours.cursor() as cursor:
+            with database.cursor() as cursor:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield
     else:
-        ours.ensure_connection()
-        writing, ours.transaction_mode = ours.transaction_mode, "DEFERRED"
+        database.ensure_connection()
+        mode, database.transaction_mode = database.transaction_mode, "DEFERRED"
         try:
             with transaction.atomic(using=alias):
-                with ours.cursor() as cursor:
-                    # the moment is that of the first read
+                with database.cursor() as cursor:
+                    # The snapshot is taken at the first read.
                     cursor.execute("SELECT count(*) FROM sqlite_master")
                     cursor.fetchone()
                 yield
         finally:
-            ours.transaction_mode = writing
-
-
-__all__ = ["snapshot"]
+            database.transaction_mode = mode

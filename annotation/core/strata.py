@@ -1,9 +1,9 @@
-"""Strata: for whom a slot is reserved. A small language, parsed here and nowhere else (DESIGN §4).
+"""Strata: the annotators for whom a slot is reserved. A small language, parsed only here (DESIGN §4).
 
     any                                   everybody
-    origin: Asia                          whoever's profile says so
+    origin: Asia                          profiles with this value
     origin: Asia or Europe                one of several values
-    gender: not male                      whoever says something else; people who did not say do not match
+    gender: not male                      any other answer; profiles without an answer do not match
     residence: Europe and gender: female  all of several clauses
     in-region, out-region                 by the identity group of each unit (PROTOCOL §3): `resolve`
     in-region and gender: not male        both
@@ -21,9 +21,9 @@ from dataclasses import dataclass
 ANY = "any"
 IN_REGION = "in-region"
 OUT_REGION = "out-region"
-_REGIONAL = frozenset({IN_REGION, OUT_REGION})  # clauses that mean something only with an identity group
-LONGEST = 120
-"""Most characters that a stratum may have, resolved."""
+_REGIONAL = frozenset({IN_REGION, OUT_REGION})  # clauses that need an identity group
+MAX_LENGTH = 120
+"""Maximum number of characters of a resolved stratum."""
 
 # Words people write for the same gender; 'not male' must not let 'man' through.
 _SYNONYMS = {"man": "male", "men": "male", "woman": "female", "women": "female"}
@@ -38,11 +38,11 @@ class Clause:
     negated: bool = False
 
     def matches(self, profile: Mapping[str, str]) -> bool:
-        # a study's own question is called by its field in strata, too
-        said = profile.get(self.field) or profile.get(f"question:{self.field}")
-        if not said:
+        # A study's own question is named by its field in strata, too.
+        answer = profile.get(self.field) or profile.get(f"question:{self.field}")
+        if not answer:
             return False
-        return (_canonical(said) in self.values) != self.negated
+        return (_canonical(answer) in self.values) != self.negated
 
 
 @dataclass(frozen=True)
@@ -55,23 +55,23 @@ class Stratum:
         return all(clause.matches(profile) for clause in self.clauses)
 
 
-def by_group(text: str) -> bool:
-    """Whether `text` means something only together with a unit's identity group."""
+def depends_on_group(text: str) -> bool:
+    """Whether the stratum depends on a unit's identity group."""
     return any(part.lower() in _REGIONAL for part in _parts(text))
 
 
 def resolve(text: str, *, region: str) -> str:
-    """The stratum that `text` means for a unit about a group of `region`: in-region annotators reside in
-    the group's region, out-region ones identify with it and reside in North America (PROTOCOL §3).
+    """The stratum for a unit about a group of `region`: in-region annotators reside in the group's region;
+    out-region annotators identify with it and reside in North America (PROTOCOL §3).
 
-    Raises ValueError if the region is needed and not known.
+    Raises ValueError if the region is needed and unknown.
 
     Examples
     --------
     >>> resolve("in-region and gender: not male", region="South Asia")
     'residence: South Asia and gender: not male'
     """
-    if not by_group(text):
+    if not depends_on_group(text):
         return text
     if not region:
         raise ValueError(f"'{text}' needs the region of the identity group, which is not known.")
@@ -83,23 +83,23 @@ def resolve(text: str, *, region: str) -> str:
 
 
 def parse(text: str, *, fields: Iterable[str] | None = None, unresolved: bool = False) -> Stratum:
-    """Read one stratum; raises ValueError naming it and what is allowed.
+    """Parse one stratum; raises ValueError, which names it and what is allowed.
 
-    `fields`: the profile fields there are; None accepts any. In-region and out-region must have been
-    resolved; `unresolved` leaves them out instead, to look at what else is asked for.
+    `fields`: the known profile fields; None accepts any. In-region and out-region must be resolved already;
+    with `unresolved` they are left out instead, which returns the other clauses.
     """
     parts = _parts(text)
     if [part.lower() for part in parts] == [ANY]:
         return Stratum()
-    if by_group(text) and not unresolved:
+    if depends_on_group(text) and not unresolved:
         raise ValueError(f"'{text}' is for units about an identity group; here there is none.")
     known = None if fields is None else sorted(fields)
     others = [part for part in parts if part.lower() not in _REGIONAL]
     return Stratum(tuple(_clause(part, whole=text, known=known) for part in others))
 
 
-def value_of(text: str, field: str) -> str:
-    """The one value, as written, that a stratum asks of `field`; empty if it asks none or leaves a choice."""
+def single_value(text: str, field: str) -> str:
+    """The only value, as written, that a stratum allows for `field`; empty if there is none or a choice."""
     parts = _parts(text)
     if [part.lower() for part in parts] == [ANY]:
         return ""
@@ -112,8 +112,8 @@ def value_of(text: str, field: str) -> str:
 
 
 def _parts(text: str) -> list[str]:
-    """The clauses of a stratum, as written. ' and ' parts them only before another 'field:' and next to
-    in-region and out-region, since a value may hold the word itself: 'origin: Trinidad and Tobago'."""
+    """The clauses of a stratum, as written. ' and ' separates them only before another 'field:' and next to
+    in-region and out-region, since a value may contain the word: 'origin: Trinidad and Tobago'."""
     parts: list[str] = []
     for piece in _AND.split(" ".join(text.split())):
         begins = _FIELD.match(piece) or piece.lower() in _REGIONAL

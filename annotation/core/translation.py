@@ -1,6 +1,4 @@
-"""In which language a text is shown, of those it is written in: the one rule for everything that studies say
-(docs/translating.md). Pure: no Django.
-"""
+"""Choosing the language in which a study's texts are shown (docs/translating.md). Pure: no Django."""
 
 from __future__ import annotations
 
@@ -9,22 +7,22 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 LANGUAGE = "en"
-"""The language of the texts that stand under no language of their own."""
+"""The language of texts outside `translations`."""
 
 Translations = Mapping[str, Mapping[str, Any]]
-"""Language -> part, e.g. "title" -> what it says in that language."""
+"""Language -> field, e.g. "title" -> its text in that language."""
 
 
 class Translated(Protocol):
-    """What says its parts in English, as attributes, and in other languages."""
+    """A row with its fields in English, as attributes, and in other languages."""
 
     @property
     def translations(self) -> Translations: ...
 
 
 @dataclass(frozen=True)
-class Told:
-    """A text, and the language that it is written in."""
+class LocalizedText:
+    """A text and the language it is written in."""
 
     text: str
     language: str
@@ -36,35 +34,31 @@ class Told:
         return bool(self.text)
 
 
-def looked_for(language: str) -> tuple[str, str]:
-    """The languages in which a reader of `language` is given a text, the better one first: their own, and
-    what that is a variety of. Else it is as it was written.
+def language_fallbacks(language: str) -> tuple[str, str]:
+    """The languages to try for a reader of `language`, best first: the language itself and the one it is a
+    variety of. If a text exists in neither, its original is shown.
 
     Examples
     --------
-    >>> looked_for("pt-br")
+    >>> language_fallbacks("pt-br")
     ('pt-br', 'pt')
     """
     return language, language.partition("-")[0]
 
 
-def translation(translations: Translations, part: str, language: str) -> tuple[Any, str] | None:
-    """A part for readers of `language`, and in which language that is; None if it is in none of theirs."""
-    for name in looked_for(language):
-        if said := translations.get(name, {}).get(part):
-            return said, name
+def translation(translations: Translations, field: str, language: str) -> tuple[Any, str] | None:
+    """A field for readers of `language`, with the language found; None if there is no translation."""
+    for name in language_fallbacks(language):
+        if text := translations.get(name, {}).get(field):
+            return text, name
     return None
 
 
-def part_of(row: Translated, part: str, language: str) -> tuple[Any, str]:
-    """A part of a study or a task for readers of `language`, else as it was written; and in which language
-    that is."""
-    return translation(row.translations, part, language) or (getattr(row, part), LANGUAGE)
+def translated_field(row: Translated, field: str, language: str) -> tuple[Any, str]:
+    """A field of a study or a task for readers of `language`, or its original, with the language found."""
+    return translation(row.translations, field, language) or (getattr(row, field), LANGUAGE)
 
 
-def text_of(row: Translated, part: str, language: str) -> Told:
-    """As `part_of`, of a text."""
-    return Told(*part_of(row, part, language))
-
-
-__all__ = ["Told", "Translated", "Translations", "looked_for", "part_of", "text_of", "translation"]
+def translated_text(row: Translated, field: str, language: str) -> LocalizedText:
+    """Like `translated_field`, for a text."""
+    return LocalizedText(*translated_field(row, field, language))

@@ -1,4 +1,4 @@
 """The demonstration: a small complete study with drawn pictures and simulated answers (docs/demo.md).
 
-What is simulated, and with which bias, is in annotation/demo/data.
+annotation/demo/data says what is simulated and with which bias.
 """

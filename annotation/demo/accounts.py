@@ -1,4 +1,4 @@
-"""The demonstration's logins. Their passwords are public, so they are never made on a real server."""
+"""The demonstration's logins. Their passwords are public, so they are never created on a real server."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ LOGINS = (
 
 @transaction.atomic
 def make_accounts() -> list[str]:
-    """Make the logins that are not there yet; returns their names. Accounts that exist stay untouched.
+    """Create the missing logins and return their names. Existing accounts stay unchanged.
 
     Raises DemoRefused on a server reached over HTTPS.
     """
     if settings.HTTPS:
         raise DemoRefused(
-            "HTTPS=yes says that this is a real server, and the demonstration's passwords are public. "
-            "Load it where HTTPS is off, or make accounts with: manage.py createsuperuser"
+            "HTTPS=yes means that this is a real server, and the demonstration's passwords are public. "
+            "Load it on a server without HTTPS, or create accounts with: manage.py createsuperuser"
         )
     made = []
     for login in LOGINS:
@@ -48,7 +48,7 @@ def make_accounts() -> list[str]:
             login.username, password=login.password, is_staff=admin, is_superuser=admin
         )
         if login.role == "project lead":
-            # may set up studies of their own
+            # Leads of the demonstration may set up studies.
             user.user_permissions.add(
                 Permission.objects.get(codename="add_study", content_type__app_label="annotation")
             )
@@ -57,13 +57,10 @@ def make_accounts() -> list[str]:
 
 
 def working_logins() -> list[Login]:
-    """The demonstration's logins that work as printed: neither removed nor given another password."""
+    """The demonstration's logins that work as printed: still active and with the original password."""
     users = User.objects.in_bulk([login.username for login in LOGINS], field_name="username")
     return [
         login
         for login in LOGINS
         if (user := users.get(login.username)) and user.is_active and user.check_password(login.password)
     ]
-
-
-__all__ = ["LOGINS", "DemoRefused", "Login", "make_accounts", "working_logins"]

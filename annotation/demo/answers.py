@@ -1,6 +1,6 @@
-"""Simulated annotators: they take their slots and answer through the services that people's answers take.
+"""Simulated annotators. They take slots and submit answers through the same services as people.
 
-So the rules of assignment, of scales, justifications and boxes hold for them as for anybody (DESIGN §4).
+So the rules of assignment, scales, justifications and boxes apply to them too (DESIGN §4).
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _PAUSE = timedelta(seconds=4)
 
 
 def enrol_annotators(*, study: Study, scenario: Scenario) -> list[Enrolment]:
-    """Make the simulated annotators with their profiles, and enrol them in `study`."""
+    """Create the simulated annotators with their profiles and enrol them in `study`."""
     enrolments = []
     for number, person in enumerate(scenario.annotators, start=1):
-        annotator, made = Annotator.objects.get_or_create(
+        annotator, created = Annotator.objects.get_or_create(
             pseudonym=f"simulated-{number:02}", defaults={"simulated": True}
         )
-        if made:
+        if created:
             profile = {"origin": person.origin, "gender": person.gender, "age_band": person.age_band}
             ProfileAnswer.objects.bulk_create(
                 ProfileAnswer(annotator=annotator, field=field, value=value, may_publish=True)
@@ -53,9 +53,9 @@ def enrol_annotators(*, study: Study, scenario: Scenario) -> list[Enrolment]:
 def answer_all(
     *, enrolments: Sequence[Enrolment], scenario: Scenario, truth: Truth, since: datetime
 ) -> datetime:
-    """Let the annotators answer in turns until nothing is left for any of them; returns when they ended.
+    """Let the annotators answer in turn until none has an item left; return the time at which they finished.
 
-    `since`: when they begin, on a clock of their own. The same scenario gives the same answers.
+    `since`: their start time on a simulated clock. The same scenario gives the same answers.
     """
     rng = random.Random(f"{scenario.seed}:answers")  # noqa: S311 - a simulation, not a secret
     study_id = enrolments[0].study_id
@@ -65,12 +65,12 @@ def answer_all(
         .select_related("task", "attribute", "image__group")
         .prefetch_related("options__attribute")
     }
-    clock, working = since, list(enrolments)
-    while working:
-        for enrolment in list(working):
+    clock, active = since, list(enrolments)
+    while active:
+        for enrolment in list(active):
             slot = lease_next(enrolment=enrolment, now=clock)
             if slot is None:
-                working.remove(enrolment)
+                active.remove(enrolment)
                 continue
             unit = units[slot.unit_id]
             seconds = rng.uniform(4, 12) if unit.task.kind == TaskKind.VISUAL_NATURE else rng.uniform(12, 40)
@@ -82,7 +82,7 @@ def answer_all(
                 began=clock,
                 ended=ended,
             )
-            # Twelve people work side by side, so the clock moves by a part of each one's time.
+            # The annotators work in parallel, so the clock advances by a fraction of each one's time.
             clock += timedelta(seconds=seconds / len(enrolments)) + _PAUSE / len(enrolments)
     return clock + timedelta(minutes=1)
 
@@ -121,7 +121,7 @@ def _rate(unit: Unit, *, scenario: Scenario, rng: random.Random) -> Answer:
 
 
 def _depict(unit: Unit, *, scenario: Scenario, truth: Truth, rng: random.Random) -> list[Answer]:
-    """Select what is drawn with probability `hit`, and what is not by the level's false selections."""
+    """Select a drawn attribute with probability `hit`, another one with the level's false probability."""
     assert unit.image is not None
     group = unit.image.group.name
     level = scenario.levels[next(item.level for item in scenario.groups if item.name == group)]
@@ -134,7 +134,7 @@ def _depict(unit: Unit, *, scenario: Scenario, truth: Truth, rng: random.Random)
         text = _text(option)
         false = level.false_stereotypical if option.role == OptionRole.STEREOTYPICAL else level.false_random
         selected = rng.random() < (scenario.hit if text in boxes else false)
-        around = boxes.get(text) or _somewhere(rng)
+        around = boxes.get(text) or _random_box(rng)
         answers.append(
             Answer(
                 option_id=option.pk,
@@ -153,8 +153,8 @@ def _text(option: Option) -> str:
     return option.attribute.text
 
 
-def _somewhere(rng: random.Random) -> Extent:
-    """Where an annotator believes to see what was not drawn."""
+def _random_box(rng: random.Random) -> Extent:
+    """A random box for an attribute that is not drawn."""
     x, y = rng.uniform(60, SIZE - 180), rng.uniform(60, SIZE - 180)
     return x, y, x + rng.uniform(60, 120), y + rng.uniform(60, 120)
 
@@ -162,6 +162,3 @@ def _somewhere(rng: random.Random) -> Extent:
 def _jittered(extent: Extent, *, sd: float, rng: random.Random) -> Extent:
     x0, y0, x1, y1 = (edge + rng.gauss(0, sd) for edge in extent)
     return x0, y0, max(x1, x0 + 8), max(y1, y0 + 8)
-
-
-__all__ = ["answer_all", "enrol_annotators"]

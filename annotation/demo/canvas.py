@@ -1,4 +1,4 @@
-"""A small drawing board: flat shapes in picture pixels, smooth at the edges. Pure Pillow, no Django."""
+"""A small canvas: flat, antialiased shapes in image pixels. Pillow only, no Django."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from PIL import Image as PillowImage
 from PIL import ImageChops, ImageDraw, ImageFont
 
 SIZE = 512
-"""Width and height of a drawn sample, in pixels: that of Stable Diffusion 1.4's pictures."""
+"""Width and height of a drawn sample in pixels, as in images of Stable Diffusion 1.4."""
 _OVERSAMPLING = 2
 
 Point = tuple[float, float]
 Extent = tuple[float, float, float, float]
-"""x0, y0, x1, y1 in pixels of the picture, x0 < x1 and y0 < y1."""
+"""x0, y0, x1, y1 in image pixels, x0 < x1 and y0 < y1."""
 
 
 @dataclass(frozen=True)
 class DrawnBox:
-    """Where an attribute was really drawn: the ground truth of a sample."""
+    """Where an attribute was drawn: the ground truth of a sample."""
 
     attribute: str
     extent: Extent
 
 
 class Canvas:
-    """Draws at twice the size and halves it at the end, which smooths every edge."""
+    """Draws at twice the size and halves it at the end, which antialiases every edge."""
 
     def __init__(self, background: str) -> None:
         side = SIZE * _OVERSAMPLING
@@ -45,7 +45,7 @@ class Canvas:
         self._pen.rounded_rectangle(_scaled_extent(extent), radius * _OVERSAMPLING, fill=fill)
 
     def slice(self, extent: Extent, start: float, end: float, fill: str) -> None:
-        """A piece of pie, angles in degrees clockwise from three o'clock."""
+        """A pie slice; angles in degrees clockwise from three o'clock."""
         self._pen.pieslice(_scaled_extent(extent), start, end, fill=fill)
 
     def arc(self, extent: Extent, start: float, end: float, fill: str, width: float = 3) -> None:
@@ -77,7 +77,8 @@ class Canvas:
         return self._image.copy()
 
     def keep_inside(self, before: PillowImage.Image, extent: Extent, radius: float) -> None:
-        """Undo whatever was drawn since `before` outside a rounded rectangle: cloth ends at the body."""
+        """Undo everything drawn since `before` outside a rounded rectangle, so that clothes end at the
+        body."""
         mask = PillowImage.new("L", self._image.size, 0)
         ImageDraw.Draw(mask).rounded_rectangle(_scaled_extent(extent), radius * _OVERSAMPLING, fill=255)
         self._image.paste(before, mask=ImageChops.invert(mask))
@@ -90,7 +91,7 @@ class Canvas:
         self._pen.text(_scaled(18, 21), text, fill="#4a4f54", font=font, anchor="lm")
 
     def png(self) -> bytes:
-        """The finished picture, SIZE by SIZE."""
+        """The finished image as PNG, SIZE by SIZE pixels."""
         out = BytesIO()
         self._image.resize((SIZE, SIZE), PillowImage.Resampling.LANCZOS).save(out, "PNG")
         return out.getvalue()
@@ -103,6 +104,3 @@ def _scaled(x: float, y: float) -> Point:
 def _scaled_extent(extent: Extent) -> Extent:
     x0, y0, x1, y1 = extent
     return x0 * _OVERSAMPLING, y0 * _OVERSAMPLING, x1 * _OVERSAMPLING, y1 * _OVERSAMPLING
-
-
-__all__ = ["SIZE", "Canvas", "DrawnBox", "Extent", "Point"]

@@ -10,10 +10,10 @@ from annotation.models import Association, Attribute, Axis, IdentityGroup, Sourc
 
 @transaction.atomic
 def make_catalogue(*, scenario: Scenario) -> int:
-    """Write what is not there yet; returns the number of associations made.
+    """Create what is missing; return the number of new associations.
 
-    Identity groups and attributes are shared with imported resources, and those that exist keep what
-    they say. The made-up votes belong to a source of their own and so never mix with real ones.
+    Identity groups and attributes are shared with imported resources; existing ones are not changed. The
+    invented votes belong to their own source, so they never mix with real ones.
     """
     source, _ = Source.objects.get_or_create(name=scenario.source["name"], defaults=scenario.source)
     groups = {}
@@ -63,6 +63,3 @@ def _association(
         offensiveness=list(ratings),
         offensiveness_mean=sum(ratings) / len(ratings) if ratings else None,
     )
-
-
-__all__ = ["make_catalogue"]

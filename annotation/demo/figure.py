@@ -1,8 +1,8 @@
-"""The person of a drawn sample, and what can be worn: a calm figure, as if cut from coloured paper.
+"""The person in a drawn sample and their clothes: a plain figure in the style of paper cut-outs.
 
-Its paper tones are nobody's skin on purpose: no tone is the default that others depart from. Only where
-the attribute 'dark skin' is drawn does the figure have a human tone. Hair, clothes and tones are drawn
-from the picture's seed and never from the identity, so that nothing but the attributes tells groups apart.
+Its paper tones are deliberately not skin colours, so that no tone is a default. The figure has a human tone
+only if the attribute 'dark skin' is drawn. Hair, clothes and tones depend on the image's seed and never on
+the identity, so that only the attributes distinguish groups.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DARK_SKIN = "#6a452f"
 
 @dataclass(frozen=True)
 class Look:
-    """What varies from picture to picture by its seed alone."""
+    """The parts that vary with the seed of the image only."""
 
     paper: str
     cloth: str
@@ -35,7 +35,7 @@ def torso(*, thin: bool) -> Extent:
 
 
 def draw_person(c: Canvas, look: Look, worn: frozenset[str]) -> dict[str, Extent]:
-    """Draw the figure with what is worn of `worn`; returns the extent of each attribute drawn."""
+    """Draw the figure with the attributes in `worn` it can wear; return the extent of each."""
     thin = "thin" in worn
     body = torso(thin=thin)
     skin = DARK_SKIN if "dark skin" in worn else look.paper
@@ -128,7 +128,7 @@ def _beret(c: Canvas) -> Extent:
 
 
 def _poor(c: Canvas, body: Extent) -> Extent:
-    """Clothes that have been mended more than once."""
+    """Clothes with several patches."""
     middle = (body[0] + body[2]) / 2
     patches = ((middle - 62, 372, middle - 12, 420), (middle + 16, 430, middle + 66, 478))
     for (x0, y0, x1, y1), tone in zip(patches, ("#b9a98c", "#8f8a7c"), strict=True):
@@ -192,14 +192,3 @@ HATS: dict[str, Callable[[Canvas], Extent]] = {
     "straw hat": _straw_hat,
     "turban": _turban,
 }
-
-__all__ = [
-    "CLOTH_TONES",
-    "FACE_AND_NECK",
-    "GARMENTS",
-    "HAIR_TONES",
-    "HATS",
-    "PAPER_TONES",
-    "Look",
-    "draw_person",
-]

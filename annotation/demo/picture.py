@@ -1,4 +1,4 @@
-"""A drawn sample: which attributes fit together in one picture, and the picture with its true boxes."""
+"""A drawn sample: the image with its true boxes, and which attributes fit into one image."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _snow(c: Canvas) -> Extent:
 _HORIZON: dict[str, Callable[[Canvas], Extent]] = {"mountain": _mountain, "pyramid": _pyramid}
 _GROUND: dict[str, Callable[[Canvas], Extent]] = {"desert": _desert, "beach": _beach}
 
-# What is drawn in the same zone hides the other, so a picture holds one of each (two props: left, right).
+# Attributes in the same zone would cover each other, so an image has one per zone (two props: left, right).
 ZONES: dict[str, str] = {
     **dict.fromkeys(PROPS, "prop"),
     **dict.fromkeys(HATS, "hat"),
@@ -84,30 +84,30 @@ ZONES: dict[str, str] = {
     **dict.fromkeys(_GROUND, "ground"),
     **{name: name for name in (*FACE_AND_NECK, "thin", "dark skin", "snow")},
 }
-_ROOM = {"prop": 2}
+_ZONE_CAPACITY = {"prop": 2}
 
 
 @dataclass(frozen=True)
 class DrawnSample:
-    """A picture and the truth about it. `png`: bytes of a SIZE by SIZE picture."""
+    """An image and its ground truth. `png`: the bytes of a SIZE by SIZE image."""
 
     png: bytes
     boxes: tuple[DrawnBox, ...]
 
 
 def fits(attributes: Iterable[str]) -> bool:
-    """Whether these attributes can all be seen in one picture; raises KeyError if one cannot be drawn."""
+    """Whether one image can show all these attributes; raises KeyError if one cannot be drawn."""
     taken: dict[str, int] = {}
     for attribute in attributes:
         zone = ZONES[attribute]
         taken[zone] = taken.get(zone, 0) + 1
-        if taken[zone] > _ROOM.get(zone, 1):
+        if taken[zone] > _ZONE_CAPACITY.get(zone, 1):
             return False
     return True
 
 
 def draw(*, attributes: frozenset[str], seed: int) -> DrawnSample:
-    """Draw one sample with exactly these attributes. The same arguments give the same picture.
+    """Draw one sample with exactly these attributes. The same arguments give the same image.
 
     Raises ValueError if one cannot be drawn, or if they do not fit together.
     """
@@ -146,6 +146,3 @@ def draw(*, attributes: frozenset[str], seed: int) -> DrawnSample:
 def _clipped(extent: Extent) -> Extent:
     x0, y0, x1, y1 = extent
     return max(0.0, x0), max(0.0, y0), min(float(SIZE), x1), min(float(SIZE), y1)
-
-
-__all__ = ["MARK", "ZONES", "DrawnSample", "draw", "fits"]

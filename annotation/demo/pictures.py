@@ -1,4 +1,4 @@
-"""The demonstration's drawn pictures: files under their hash, rows that say they are drawn."""
+"""The demonstration's drawn images: files named by hash, rows marked as drawn."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from annotation.models import Axis, IdentityGroup, Image, ImageSet
 
 IMAGE_SET = "demo-drawings"
 Truth = dict[tuple[str, int], DrawnSample]
-"""(group, index of the picture) -> the picture and where its attributes are."""
+"""(group, index of the image) -> the image and its true boxes."""
 
 
 def draw_all(*, plans: Sequence[GroupPlan]) -> Truth:
-    """Draw every picture of the plan. Touches neither the database nor a file."""
+    """Draw every image of the plan, without writing to the database or to files."""
     return {
         (plan.group, picture.index): draw(attributes=picture.drawn, seed=picture.seed)
         for plan in plans
@@ -27,10 +27,10 @@ def draw_all(*, plans: Sequence[GroupPlan]) -> Truth:
 
 
 def store(*, drawn: Truth, prompts_of: Callable[[str], Sequence[str]]) -> int:
-    """Keep the pictures' files and rows that are not there yet; returns the number of rows made.
+    """Store missing files and rows; return the number of new rows.
 
-    `prompts_of` names the prompts that a model would have been given for a group (PROTOCOL §5). A file
-    lost since, for example because MEDIA_ROOT was emptied, is written again.
+    `prompts_of` returns the prompts that a model would get for a group (PROTOCOL §5). Lost files, for example
+    after MEDIA_ROOT was emptied, are written again.
     """
     files = {key: image_files.store(sample.png) for key, sample in drawn.items()}
     with transaction.atomic():
@@ -62,6 +62,3 @@ def store(*, drawn: Truth, prompts_of: Callable[[str], Sequence[str]]) -> int:
             )
         Image.objects.bulk_create(missing)
     return len(missing)
-
-
-__all__ = ["IMAGE_SET", "Truth", "draw_all", "store"]

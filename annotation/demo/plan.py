@@ -1,4 +1,4 @@
-"""Which attributes are shown with whose pictures, and which of them are really drawn. Pure: no Django."""
+"""Which attributes are shown with each image, and which of them are drawn. Pure: no Django."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TRIES = 2000
 
 @dataclass(frozen=True)
 class PicturePlan:
-    """One picture of a group. `pages`: the attributes shown, page by page, in their recorded order."""
+    """One image of a group. `pages`: the attributes of each page, in their recorded order."""
 
     index: int
     drawn: frozenset[str]
@@ -25,7 +25,8 @@ class PicturePlan:
 
 @dataclass(frozen=True)
 class GroupPlan:
-    """`stereotypical` is S(id), `random` R(id) of PROTOCOL §5: as many, associated with `id` nowhere."""
+    """`stereotypical` is S(id) and `random` is R(id) of PROTOCOL §5: the same number, not associated with
+    id."""
 
     group: str
     stereotypical: tuple[str, ...]
@@ -39,18 +40,18 @@ def make(scenario: Scenario) -> tuple[GroupPlan, ...]:
 
 
 def _plan_group(scenario: Scenario, group: Group) -> GroupPlan:
-    # A string seed: each group has its own draws, whatever comes before it in the file.
+    # A string seed: the draws of a group do not depend on the groups before it in the file.
     rng = random.Random(f"{scenario.seed}:{group.name}")  # noqa: S311 - a draw of a study, not a secret
     visual = scenario.visual()
     stereotypical = [text for text in group.stereotypes(threshold=THRESHOLD) if text in visual]
     others = [text for text in visual if text not in group.votes]
     randoms = rng.sample(others, len(stereotypical))
     level = scenario.levels[group.level]
-    drawn = _draw_cells(
+    drawn = _choose_images(
         rng,
-        wanted={
-            **_cells(stereotypical, level.drawn_stereotypical, rng),
-            **_cells(randoms, level.drawn_random, rng),
+        counts={
+            **_spread(stereotypical, level.drawn_stereotypical, rng),
+            **_spread(randoms, level.drawn_random, rng),
         },
         name=group.name,
     )
@@ -73,29 +74,26 @@ def _plan_group(scenario: Scenario, group: Group) -> GroupPlan:
     )
 
 
-def _cells(attributes: Sequence[str], total: int, rng: random.Random) -> dict[str, int]:
-    """In how many pictures each attribute is drawn: `total` spread as evenly as it goes."""
+def _spread(attributes: Sequence[str], total: int, rng: random.Random) -> dict[str, int]:
+    """The number of images in which each attribute is drawn: `total`, spread as evenly as possible."""
     order = rng.sample(list(attributes), len(attributes))
     each, left = divmod(total, len(order))
     return {text: each + (place < left) for place, text in enumerate(order)}
 
 
-def _draw_cells(rng: random.Random, *, wanted: dict[str, int], name: str) -> list[frozenset[str]]:
-    """Choose the pictures of each attribute so that what meets in a picture can be seen together."""
+def _choose_images(rng: random.Random, *, counts: dict[str, int], name: str) -> list[frozenset[str]]:
+    """Choose the images of each attribute so that the attributes of every image fit together."""
     for _ in range(_TRIES):
         pictures: list[set[str]] = [set() for _ in range(PICTURES_PER_GROUP)]
-        for attribute in sorted(wanted, key=lambda text: -wanted[text]):
+        for attribute in sorted(counts, key=lambda text: -counts[text]):
             room = [picture for picture in pictures if fits({*picture, attribute})]
-            if len(room) < wanted[attribute]:
+            if len(room) < counts[attribute]:
                 break
-            for picture in rng.sample(room, wanted[attribute]):
+            for picture in rng.sample(room, counts[attribute]):
                 picture.add(attribute)
         else:
             return [frozenset(picture) for picture in pictures]
     raise ValueError(
-        f"The pictures of {name!r} cannot hold {sum(wanted.values())} drawings. "
+        f"The images of {name!r} cannot show {sum(counts.values())} drawn attributes. "
         "Lower drawn_stereotypical or drawn_random of its level in annotation/demo/data/simulation.toml."
     )
-
-
-__all__ = ["THRESHOLD", "GroupPlan", "PicturePlan", "make"]

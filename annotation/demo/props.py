@@ -1,6 +1,6 @@
-"""Things that stand beside the figure of a drawn sample. Each fits a place of about 130 by 170 pixels.
+"""Objects beside the figure of a drawn sample, each about 130 by 170 pixels.
 
-A prop is drawn around the middle (x, y) of its place and returns the extent of what it drew.
+A prop is drawn around its centre (x, y) and returns its extent.
 """
 
 from __future__ import annotations
@@ -191,5 +191,3 @@ PROPS: dict[str, Prop] = {
     "umbrella": _umbrella,
     "wine": _wine,
 }
-
-__all__ = ["PROPS", "Prop"]

@@ -1,4 +1,4 @@
-"""What the demonstration is made of, read from annotation/demo/data/*.toml. Pure: no Django."""
+"""The content of the demonstration, read from annotation/demo/data/*.toml. Pure: no Django."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 DATA = Path(__file__).resolve().parent / "data"
 PICTURES_PER_GROUP = 5
 ATTRIBUTES_PER_PAGE = 4
-"""And 'none of the above' as a fifth option (PROTOCOL §5)."""
+"""Besides 'none of the above', the fifth option (PROTOCOL §5)."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """How a group's pictures and answers are made up (simulation.toml).
+    """How the images and answers of a group are simulated (simulation.toml).
 
-    `drawn_*`: how many of the cells (picture, attribute) are drawn. `false_*`: probability that an
+    `drawn_*`: the number of cells (image, attribute) that are drawn. `false_*`: the probability that an
     annotator selects such an attribute where it is not drawn.
     """
 
@@ -69,7 +69,7 @@ class Scenario:
     seed: int
 
     def visual(self) -> list[str]:
-        """Attributes that are meant to be visual; the simulated ratings agree (a test sees to it)."""
+        """Attributes meant to be visual; a test checks that the simulated ratings agree."""
         return sorted(text for text, kind in self.attributes.items() if kind != "character")
 
     def with_levels(self, **levels: Level) -> Scenario:
@@ -81,7 +81,7 @@ class Scenario:
         return replace(self, groups=tuple(group for group in self.groups if group.name in groups))
 
     def expected_theta(self, level: str) -> float:
-        """The stereotypical tendency that was planted: its value for endlessly many annotators."""
+        """The planted stereotypical tendency: its value in the limit of infinitely many annotators."""
         planted = self.levels[level]
         cells = PICTURES_PER_GROUP * ATTRIBUTES_PER_PAGE
         stereotypical = _likelihood(
@@ -125,6 +125,3 @@ def _group(entry: dict[str, Any]) -> Group:
 
 def _read(name: str) -> dict[str, Any]:
     return tomllib.loads((DATA / name).read_text(encoding="utf-8"))
-
-
-__all__ = ["ATTRIBUTES_PER_PAGE", "PICTURES_PER_GROUP", "Group", "Level", "Scenario", "load"]

@@ -1,4 +1,4 @@
-"""The two studies of the demonstration: one finished by simulated annotators, one open to be tried."""
+"""The two studies of the demonstration: one completed by simulated annotators, one open to try."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _WORDING = "The attribute '[attr]' can be visually depicted in an image."
 _CONSENT = {
     "en": {
         "text": (
-            "This is a demonstration. What you answer is stored on this computer only and is of no study. "
-            "You can stop at any time, and nothing you do here is held against anybody."
+            "This is a demonstration. Your answers are stored on this computer only and are not part of a "
+            "study. You can stop at any time, without any disadvantage."
         ),
         "content_warning": (
-            "Some of the words name stereotypes of groups of people. That they are shown does not make them "
-            "true."
+            "Some of the words name stereotypes of groups of people. Showing them does not mean that they "
+            "are true."
         ),
     },
     "es": {
@@ -65,7 +65,7 @@ _CONSENT = {
         "content_warning": "تسمّي بعض الكلمات صورًا نمطية عن مجموعات من الناس. وعرضها لا يجعلها صحيحة.",
     },
 }
-_IN_OTHER_LANGUAGES = {
+_TRANSLATIONS = {
     "es": {
         "title": "Demostración: ¿qué atributos se pueden ver?",
         "description": "Cuarenta atributos para valorar, para probar lo que hacen quienes participan.",
@@ -80,20 +80,20 @@ _IN_OTHER_LANGUAGES = {
 def make_finished(
     *, scenario: Scenario, plans: Sequence[GroupPlan], truth: Truth, by: User, now: datetime
 ) -> bool:
-    """Make the study `demo`, answered and closed; says whether it had to be made.
+    """Create the study `demo`, answered and closed; return False if it exists already.
 
-    `by`: who leads it. Raises DemoRefused if there is another study of that name.
+    `by`: its lead. Raises DemoRefused if another study has this name.
     """
     with transaction.atomic():
-        if _is_there(FINISHED, simulated=True):
+        if _exists(FINISHED, simulated=True):
             return False
         began = now - timedelta(days=7)
         study = _new_study(
             name=FINISHED,
             title="Demonstration (simulated answers)",
             description=(
-                "Drawn pictures, judged by a program that stands in for twelve annotators, with a bias that "
-                "is known. Nothing here says anything about any group of people."
+                "Drawn images with simulated answers of twelve annotators and a known bias. Nothing here "
+                "says anything about any group of people."
             ),
             simulated=True,
             opened_at=began,
@@ -126,18 +126,18 @@ def make_finished(
 
 
 def make_open(*, scenario: Scenario, by: User, now: datetime) -> bool:
-    """Make the study `demo-rating`, open and without an answer; says whether it had to be made.
+    """Create the study `demo-rating`, open and without answers; return False if it exists already.
 
-    Raises DemoRefused if there is another study of that name.
+    Raises DemoRefused if another study has this name.
     """
     with transaction.atomic():
-        if _is_there(OPEN, simulated=False):
+        if _exists(OPEN, simulated=False):
             return False
         study = _new_study(
             name=OPEN,
             title="Demonstration: which attributes can be seen?",
-            description="Forty attributes to rate, to try out what annotators do.",
-            translations=_IN_OTHER_LANGUAGES,
+            description="Forty attributes to rate, to try out the annotation page.",
+            translations=_TRANSLATIONS,
             simulated=False,
             opened_at=now,
             by=by,
@@ -154,15 +154,15 @@ def make_open(*, scenario: Scenario, by: User, now: datetime) -> bool:
     return True
 
 
-def _is_there(name: str, *, simulated: bool) -> bool:
+def _exists(name: str, *, simulated: bool) -> bool:
     study = Study.objects.filter(name=name).select_related("stereotype_source").first()
     if study is None:
         return False
     source = study.stereotype_source
     if study.simulated != simulated or source is None or source.name != "demo":
         raise DemoRefused(
-            f"There is a study named '{name}' that the demonstration did not make. Rename it in the "
-            "administration, or load the demonstration into another database (VAR_DIR or DATABASE_URL)."
+            f"There is already a study named '{name}' that is not part of the demonstration. Rename it in "
+            "the admin site, or load the demonstration into another database (VAR_DIR or DATABASE_URL)."
         )
     return True
 
@@ -259,6 +259,3 @@ def _add_slots(task: Task, units: Sequence[Unit]) -> None:
         for place, unit in enumerate(units)
         for index, stratum in enumerate(task.strata)
     )
-
-
-__all__ = ["FINISHED", "OPEN", "make_finished", "make_open"]

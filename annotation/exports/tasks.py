@@ -45,7 +45,9 @@ def ring(job: ExportJob) -> None:
 
 def sweep() -> int:
     """Ring for the exports that wait, if no message does any more; returns how many were rung for."""
-    return broker.ring_again(make_export, export_jobs.waiting().values_list("pk", flat=True), queue=QUEUE)
+    return broker.resend_messages(
+        make_export, export_jobs.waiting().values_list("pk", flat=True), queue=QUEUE
+    )
 
 
 __all__ = ["make_export", "ring", "sweep"]

@@ -1,4 +1,4 @@
-"""The nouns of DESIGN §3, in the order in which they may refer to each other."""
+"""The tables of DESIGN §3. Each module may refer only to earlier ones in the order of the sections there."""
 
 from annotation.models.answers import Box, Judgement, Response, Skip, SkipReason
 from annotation.models.catalogue import Association, Attribute, Axis, IdentityGroup, Region, Source

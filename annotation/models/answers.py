@@ -1,4 +1,4 @@
-"""What was said: responses, judgements and boxes. Append-only (DESIGN §3)."""
+"""Answers: responses, judgements and boxes. Append-only (DESIGN §3)."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from annotation.models.units import Option, Slot, Unit
 class Response(models.Model):
     """One annotator's answer to one unit.
 
-    `slot` is null for a surplus: an answer that came after its slot had gone to somebody else. A change
-    of mind is a new revision; the older one stays, with `current` false. `withdrawn_at` takes a response
-    out of every score and export. `client_key` makes sending it twice the same as sending it once.
+    `slot` is null for a surplus answer, which arrived after its slot had been given to another annotator. A
+    correction is a new revision; the older one stays, with `current` false. `withdrawn_at` removes a response
+    from every score and export. `client_key` makes sending an answer idempotent.
     """
 
     unit = models.ForeignKey(Unit, on_delete=models.PROTECT, related_name="responses")
-    # It keeps its own index although others begin with it: where Django takes that off on PostgreSQL, it
-    # drops response_one_current_per_slot with it, the other index of this one column.
+    # Keeps its own index although others begin with it: removing it on PostgreSQL, Django would also drop
+    # response_one_current_per_slot, the other index of this single column.
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, null=True, related_name="responses")
-    # begins an index below
+    # First column of an index below.
     annotator = models.ForeignKey(
         Annotator, on_delete=models.PROTECT, null=True, related_name="responses", db_index=False
     )
@@ -72,7 +72,7 @@ class SkipReason(models.TextChoices):
 
 
 class Skip(models.Model):
-    """That somebody passed over a unit, and why. It costs them nothing; the slot goes to somebody else."""
+    """A skipped unit and the reason. It has no cost for the annotator; the slot goes to someone else."""
 
     unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="skips")
     annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="skips")
@@ -92,9 +92,9 @@ class Skip(models.Model):
 
 
 class Judgement(models.Model):
-    """What a response says of one option: a value of the task's scale (annotation/core/scales.py)."""
+    """The judgement of one option in a response: a value on the task's scale (annotation/core/scales.py)."""
 
-    # begins an index below
+    # First column of an index below.
     response = models.ForeignKey(
         Response, on_delete=models.CASCADE, related_name="judgements", db_index=False
     )
@@ -119,15 +119,15 @@ class Judgement(models.Model):
 
 
 class Box(models.Model):
-    """Where in the image a selected attribute shows: pixels of the natural image, clipped to it."""
+    """Where a selected attribute is visible: pixels of the natural image, clipped to it."""
 
     judgement = models.ForeignKey(Judgement, on_delete=models.CASCADE, related_name="boxes")
     x0 = models.FloatField()
     y0 = models.FloatField()
     x1 = models.FloatField()
     y1 = models.FloatField()
-    # The image's own size: kept here so that the database itself can hold boxes to it, and so that a
-    # box stays readable without its image.
+    # The size of the image: stored here so that a database constraint can check boxes against it, and so that
+    # a box can be read without its image.
     image_width = models.PositiveIntegerField()
     image_height = models.PositiveIntegerField()
 
@@ -143,6 +143,3 @@ class Box(models.Model):
 
     def __str__(self) -> str:
         return f"({self.x0:.0f}, {self.y0:.0f})-({self.x1:.0f}, {self.y1:.0f})"
-
-
-__all__ = ["Box", "Judgement", "Response", "Skip", "SkipReason"]

@@ -1,4 +1,4 @@
-"""What is studied: identity groups, attributes, and the associations between them (PROTOCOL §1)."""
+"""Identity groups, attributes, and the associations between them (PROTOCOL §1)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Region(models.TextChoices):
 
 
 class Axis(models.TextChoices):
-    """What kind of group an identity is."""
+    """The kind of identity group."""
 
     NATIONALITY = "nationality"
     US_STATE = "us_state", "US state"
@@ -32,7 +32,7 @@ class Axis(models.TextChoices):
 
 
 class Source(models.Model):
-    """A resource that associations come from: a published dataset, a study, a file."""
+    """Where associations come from: a published dataset, a study, a file."""
 
     name = models.SlugField(max_length=80, unique=True)
     title = models.CharField(max_length=200)
@@ -90,8 +90,8 @@ class Association(models.Model):
     """A pair (identity group, attribute) with the votes behind it (PROTOCOL §1, §3, §4).
 
     In-region counts are always known; out-region counts are all known or all null (the state files of
-    SeeGULL lack them). `offensiveness` lists every single rating (-1..4, halves occur in the release);
-    `offensiveness_mean` is the mean *as its source gives it* and null where nobody rated.
+    SeeGULL lack them). `offensiveness` lists every rating (-1..4, halves occur in the release);
+    `offensiveness_mean` is the mean *as published by its source* and null where nobody rated.
     """
 
     source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="associations")
@@ -130,6 +130,3 @@ class Association(models.Model):
 
     def __str__(self) -> str:
         return f"{self.group_id}:{self.attribute_id}"
-
-
-__all__ = ["Association", "Attribute", "Axis", "IdentityGroup", "Region", "Source"]

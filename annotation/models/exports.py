@@ -1,4 +1,4 @@
-"""Work on data that leaves the building: exports too large to wait for (DESIGN §8)."""
+"""Background exports (DESIGN §8)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotation.models.studies import Study
 
 
 class ExportState(models.TextChoices):
-    """pending -> claimed -> done | pending again | failed (after its third try)."""
+    """pending -> claimed -> done | pending again | failed (after its third attempt)."""
 
     PENDING = "pending"
     CLAIMED = "claimed"
@@ -21,10 +21,11 @@ class ExportState(models.TextChoices):
 
 
 class ExportJob(models.Model):
-    """One export that is made in the background, and the file that came of it.
+    """One background export and its file.
 
-    The row is the truth, a queue only the bell. `claim` is the fence: a worker that overslept its lease finds
-    another key there and keeps nothing. `file` is a path in the private storage, empty once it was deleted.
+    The row decides; a queue message only wakes a worker. `claim` is a fencing key: a worker whose lease
+    expired finds another key there and stores nothing. `file` is a path in the private storage, empty once
+    deleted.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="export_jobs")
@@ -71,7 +72,7 @@ class ExportJob(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            # the worker's question: what is waiting, or was claimed by somebody who is gone?
+            # For the worker: jobs that wait or whose claim may have expired.
             models.Index(
                 fields=["created_at"],
                 condition=Q(state__in=[ExportState.PENDING, ExportState.CLAIMED]),
@@ -81,6 +82,3 @@ class ExportJob(models.Model):
 
     def __str__(self) -> str:
         return f"{self.format} of {self.study_id}"
-
-
-__all__ = ["ExportJob", "ExportState"]

@@ -1,4 +1,4 @@
-"""Stimuli that can be seen: images, whether published, uploaded or generated (DESIGN §2, §3)."""
+"""Images: published, uploaded or generated (DESIGN §2, §3)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ImageSet(models.Model):
 
 
 class Image(models.Model):
-    """One picture of an identity group. It has a file here, or a reference to where it is kept."""
+    """One image of an identity group. It has a file here or a reference to an external one."""
 
     image_set = models.ForeignKey(ImageSet, on_delete=models.CASCADE, related_name="images")
     group = models.ForeignKey(IdentityGroup, on_delete=models.PROTECT, related_name="images")
@@ -52,6 +52,3 @@ class Image(models.Model):
 
     def __str__(self) -> str:
         return f"{self.group} {self.index}"
-
-
-__all__ = ["Image", "ImageSet"]

@@ -1,4 +1,4 @@
-"""Programs at the door: tokens of the API, and webhooks with what was sent to them."""
+"""API tokens, webhooks and their deliveries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from annotation.models.studies import Study
 
 
 class Scope(models.TextChoices):
-    """What a token may do, never more than the account that it stands for."""
+    """What a token may do, never more than its account."""
 
     READ = "read", "read studies, progress, scores and figures"
     MANAGE = "manage", "set up studies, control runs, invite and block people"
@@ -23,9 +23,9 @@ class Scope(models.TextChoices):
 
 
 class ApiToken(models.Model):
-    """A secret with which a program stands for an account, for a while and for some scopes only.
+    """A secret with which a program acts as an account, for a limited time and with some scopes.
 
-    Only the SHA-256 of the secret is kept; `prefix` is what its owner knows it by.
+    Only the SHA-256 of the secret is stored; `prefix` lets its owner recognize it.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
@@ -52,11 +52,11 @@ class ApiToken(models.Model):
 
 
 class Webhook(models.Model):
-    """An address that is told what happens in a study. `secret` signs each message (HMAC-SHA256).
+    """A URL that is notified of events in a study. `secret` signs each message (HMAC-SHA256).
 
-    Answers are not announced as they come: `seen_response` is the last one that was looked at for this
-    webhook (services/events.py). `failing_since` is the first try that failed since the last that did
-    not; until `rests_until` nothing is tried.
+    Answers are announced afterwards: `seen_response` is the last response processed for this webhook
+    (webhooks/services/events.py). `failing_since` is the first failed attempt after the last success; nothing
+    is sent before `rests_until`.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
@@ -85,7 +85,7 @@ class Webhook(models.Model):
 
 
 class DeliveryState(models.TextChoices):
-    """pending -> claimed -> done | pending again | failed (after its last try)."""
+    """pending -> claimed -> done | pending again | failed (after its last attempt)."""
 
     PENDING = "pending"
     CLAIMED = "claimed"
@@ -94,7 +94,7 @@ class DeliveryState(models.TextChoices):
 
 
 class Delivery(models.Model):
-    """One message to one webhook. `key` is the same at every try, so that a receiver can tell repeats."""
+    """One message to one webhook. `key` is the same at every attempt, so receivers can detect repeats."""
 
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
     key = models.UUIDField(unique=True, default=uuid.uuid4)
@@ -136,7 +136,7 @@ class Delivery(models.Model):
                 condition=Q(state__in=[DeliveryState.PENDING, DeliveryState.CLAIMED]),
                 name="delivery_waiting",
             ),
-            # what is watched (visage_app/observability/queries/queues.py), and forgotten after a month
+            # For metrics (visage_app/observability/queries/queues.py) and deletion after a month.
             models.Index(
                 fields=["finished_at"], condition=Q(finished_at__isnull=False), name="delivery_finished"
             ),
@@ -145,6 +145,3 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.event} to {self.webhook_id}"
-
-
-__all__ = ["ApiToken", "Delivery", "DeliveryState", "Scope", "Webhook"]

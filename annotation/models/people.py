@@ -1,4 +1,4 @@
-"""Who judges: annotators, known outside the team by a pseudonym only (PROTOCOL §1, DESIGN §3)."""
+"""Annotators, known outside the team only by a pseudonym (PROTOCOL §1, DESIGN §3)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotation.models.studies import ConsentText, Study
 
 
 class ProfileField(models.TextChoices):
-    """What an annotator may say about themselves, each of it voluntary (PROTOCOL §1)."""
+    """Fields of the self-described profile, all voluntary (PROTOCOL §1)."""
 
     ORIGIN = "origin", "geographic origin"
     RESIDENCE = "residence", "region of residence"
@@ -23,7 +23,7 @@ class ProfileField(models.TextChoices):
 
 
 class Annotator(models.Model):
-    """A person who judges, or (simulated) a program that stands in for one in a demonstration."""
+    """A person who annotates or, if `simulated`, a program in the demonstration."""
 
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="annotator"
@@ -46,10 +46,10 @@ class Annotator(models.Model):
 
 
 class ProfileAnswer(models.Model):
-    """One field of a self-described profile, with its own consent to be published with the data.
+    """One field of a self-described profile, with its own permission to be published.
 
-    `value` is what strata compare: what was chosen or, where nothing was, one's own words
-    (`self_described`). `own_words` are those said besides a choice.
+    Strata compare `value`: the chosen option or, without one, free text (`self_described`). `own_words` is
+    free text in addition to an option.
     """
 
     annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="profile_answers")
@@ -71,7 +71,7 @@ class ProfileAnswer(models.Model):
 
 
 class Consent(models.Model):
-    """That somebody agreed to one version of a consent text, and when they took it back."""
+    """An annotator's consent to one version of a text, and when it was withdrawn."""
 
     annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="consents")
     text = models.ForeignKey(ConsentText, on_delete=models.PROTECT, related_name="consents")
@@ -96,7 +96,7 @@ class Consent(models.Model):
 
 
 class Invitation(models.Model):
-    """A link that lets people into a study, with a limit and an end."""
+    """A link with which people can join a study, with a maximum number of uses and an expiry time."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="invitations")
     code = models.CharField(max_length=40, unique=True)
@@ -137,8 +137,9 @@ class EnrolmentStatus(models.TextChoices):
 class Enrolment(models.Model):
     """An annotator in a study.
 
-    `position` is a lower bound in the study's queue: every open slot at or before it is of a unit the
-    annotator has met. It only grows, so *next* never walks the same slots twice (services/slots.py).
+    `position` is a lower bound in the study's queue: every open slot up to it belongs to a unit that the
+    annotator has seen. It only grows, so *next* never scans the same slots twice
+    (assignment/services/slots.py).
     """
 
     annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="enrolments")
@@ -150,9 +151,9 @@ class Enrolment(models.Model):
     )
     crowd_participant = models.CharField(max_length=120, blank=True)
     crowd_session = models.CharField(max_length=120, blank=True)
-    # What the profile matches, kept so that *next* need not work it out; null: not worked out yet
+    # The strata that the profile matches, stored so that *next* need not compute them; null: not computed.
     strata = models.JSONField(null=True, blank=True)
-    # Counted as answers come in, so that no page has to count them (annotate/services/responses.py)
+    # Updated with each answer, so that no page has to count (annotate/services/responses.py).
     answered = models.PositiveIntegerField(default=0, help_text="Units answered, gold and training left out.")
     golds = models.PositiveIntegerField(default=0, help_text="Gold items and attention checks answered.")
     session_started_at = models.DateTimeField(null=True, blank=True)
@@ -179,7 +180,7 @@ class Enrolment(models.Model):
 
 
 class AuditEvent(models.Model):
-    """What was done to people and data, by whom: withdrawals, blocks, exports. It names no annotator."""
+    """An entry of the audit log: who did what to people and data. It names no annotator."""
 
     what = models.CharField(max_length=40)
     study = models.ForeignKey(Study, on_delete=models.SET_NULL, null=True, related_name="audit_events")
@@ -193,21 +194,9 @@ class AuditEvent(models.Model):
             models.CheckConstraint(condition=~Q(what=""), name="auditevent_says_what"),
         ]
         indexes: ClassVar = [
-            # when the last one was made (visage_app/observability/queries/metrics.py)
+            # For the time of the last backup (visage_app/observability/queries/metrics.py).
             models.Index(fields=["at"], condition=Q(what="backup"), name="auditevent_backup"),
         ]
 
     def __str__(self) -> str:
         return self.what
-
-
-__all__ = [
-    "Annotator",
-    "AuditEvent",
-    "Consent",
-    "Enrolment",
-    "EnrolmentStatus",
-    "Invitation",
-    "ProfileAnswer",
-    "ProfileField",
-]

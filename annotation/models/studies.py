@@ -1,4 +1,4 @@
-"""What is asked: studies and their tasks (DESIGN §3)."""
+"""Studies and their tasks (DESIGN §3)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from annotation.models.images import ImageSet
 
 
 class StudyStatus(models.TextChoices):
-    """draft -> open <-> paused -> closed. The allowed moves stand in studies/services/studies.py."""
+    """draft -> open <-> paused -> closed. studies/services/studies.py has the allowed transitions."""
 
     DRAFT = "draft"
     OPEN = "open"
@@ -22,7 +22,7 @@ class StudyStatus(models.TextChoices):
 
 
 class Pool(models.TextChoices):
-    """Whose votes make an association a stereotype (PROTOCOL §3)."""
+    """The annotators whose votes make an association a stereotype (PROTOCOL §3)."""
 
     IN_REGION = "in", "in-region"
     OUT_REGION = "out", "out-region"
@@ -36,22 +36,22 @@ class TaskKind(models.TextChoices):
 
 
 def default_crowd_parameters() -> dict[str, str]:
-    """The names Prolific gives them."""
+    """The parameter names of Prolific."""
     return {"participant": "PROLIFIC_PID", "study": "STUDY_ID", "session": "SESSION_ID"}
 
 
 class Study(models.Model):
-    """A question asked of many people, with those who lead it and the rules its scores follow.
+    """A study, with its leads and the rules of its scores.
 
     An association of `stereotype_source` is a stereotype if at least `stereotype_threshold` annotators of
-    `stereotype_pool` said Stereotypical (PROTOCOL §3). An attribute is visual if at least `visual_rule`
+    `stereotype_pool` chose Stereotypical (PROTOCOL §3). An attribute is visual if at least `visual_rule`
     annotators chose Agree or Strongly agree, or if its mean score (1 to 5, Unsure 3) is at least
     `visual_mean`. A study has one rule at most; both null, the default, asks all of its annotators to agree
     (PROTOCOL §2).
 
-    `translations` says in other languages what annotators read of the study itself: language -> title,
-    description and support_text, without those that are not translated. Each of `questions` may have
-    "translations" of its own: language -> label and choices, as many and in the same order.
+    `translations` holds the study's texts in other languages: language -> title, description and
+    support_text, each only if translated. Each of `questions` may have its own "translations": language ->
+    label and choices, the same number in the same order.
     """
 
     name = models.SlugField(max_length=80, unique=True)
@@ -68,7 +68,7 @@ class Study(models.Model):
     stereotype_threshold = models.PositiveSmallIntegerField(default=2)
     visual_rule = models.PositiveSmallIntegerField(null=True, blank=True)
     visual_mean = models.FloatField(null=True, blank=True)
-    # Getting people in
+    # Recruiting
     self_enrol = models.BooleanField(default=True, help_text="Any account may take part, invited or not.")
     questions = models.JSONField(
         default=list,
@@ -87,7 +87,7 @@ class Study(models.Model):
     gold_rate = models.FloatField(
         default=0, help_text="Gold items and attention checks for each item answered."
     )
-    # Care for people
+    # Care of annotators
     blur_images = models.BooleanField(default=False, help_text="Images stay blurred until they are revealed.")
     break_after = models.PositiveSmallIntegerField(
         default=30, help_text="Minutes of work after which a break is offered; 0 never."
@@ -98,7 +98,9 @@ class Study(models.Model):
     support_text = models.TextField(blank=True, help_text="Where people who are upset find help.")
     translations = models.JSONField(
         default=dict,
-        db_default=models.Value({}, models.JSONField()),  # for the version that runs on while this one comes
+        db_default=models.Value(
+            {}, models.JSONField()
+        ),  # for the previous version, which still runs during a deployment
         blank=True,
         help_text="Language -> title, description and support_text in it.",
     )
@@ -152,7 +154,7 @@ class Study(models.Model):
 
 
 class ConsentText(models.Model):
-    """One version of what people agree to, with the content warning they read first."""
+    """One version of a consent text, with the content warning shown before it."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="consent_texts")
     version = models.PositiveIntegerField(default=1)
@@ -175,10 +177,10 @@ class ConsentText(models.Model):
 
 
 class Task(models.Model):
-    """One kind of judgement asked in a study. Frozen once the study is open (`frozen_at`).
+    """One kind of judgement in a study. Frozen once the study is open (`frozen_at`).
 
-    `strata` lists one stratum for each wanted response of a unit (core/strata.py), so its length is the
-    overlap. `page_size` is the number of options a depiction page shows, none of the above included.
+    `strata` has one stratum for each response wanted for a unit (core/strata.py), so its length is the
+    overlap. `page_size` is the number of options on a depiction page, including none of the above.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="tasks")
@@ -212,6 +214,3 @@ class Task(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study}: {self.get_kind_display()}"
-
-
-__all__ = ["ConsentText", "Pool", "Study", "StudyStatus", "Task", "TaskKind"]

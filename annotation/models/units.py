@@ -1,4 +1,4 @@
-"""What an annotator sees at once, and the responses wanted of it (DESIGN §3, §4)."""
+"""Units (what an annotator sees at once), their options and slots (DESIGN §3, §4)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotation.models.studies import Study, Task
 
 
 class Purpose(models.TextChoices):
-    """Why a unit is asked. Only data count in scores; the others have no slots, everybody meets them."""
+    """The purpose of a unit. Only data counts in scores. The others have no slots and are shown to all."""
 
     DATA = "data"
     TRAINING = "training"
@@ -25,7 +25,7 @@ class Purpose(models.TextChoices):
 class Unit(models.Model):
     """An attribute, an association, or an image with one page of options.
 
-    `repeat` tells apart units that ask the same thing again: the ViSAGe release rates 'handsome' twice.
+    `repeat` distinguishes units with the same stimulus: the ViSAGe release rates 'handsome' twice.
     """
 
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="units")
@@ -58,7 +58,7 @@ class Unit(models.Model):
             models.CheckConstraint(condition=Q(purpose__in=Purpose.values), name="unit_purpose_known"),
         ]
         indexes: ClassVar = [
-            # the few that are not data
+            # For the few units that are not data.
             models.Index(
                 fields=["task", "purpose", "position"], condition=~Q(purpose=Purpose.DATA), name="unit_checks"
             ),
@@ -69,7 +69,7 @@ class Unit(models.Model):
 
 
 class OptionRole(models.TextChoices):
-    """Why an option is there. `unassigned`: the design is not known (a release that does not say)."""
+    """The role of an option. `unassigned`: unknown, since an imported release does not say."""
 
     STIMULUS = "stimulus", "the stimulus itself"
     STEREOTYPICAL = "stereotypical"
@@ -79,8 +79,8 @@ class OptionRole(models.TextChoices):
 
 
 class Option(models.Model):
-    """What can be judged on a unit. `position` is its canonical place; where it was shown to somebody
-    stands on their judgement."""
+    """One option of a unit. `position` is the canonical order; the judgement has the position at which it was
+    shown."""
 
     unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="options")
     attribute = models.ForeignKey(Attribute, on_delete=models.PROTECT, null=True, related_name="options")
@@ -120,12 +120,12 @@ class SlotState(models.TextChoices):
 class Slot(models.Model):
     """One wanted response of a unit, reserved for a stratum of annotators (DESIGN §4).
 
-    `annotator` holds the slot while it is leased and after it is filled; null on a filled slot means the
-    annotator is not identified (the ViSAGe release names pages, not people). `queue` orders the open
-    slots of a study: a returned slot goes to the end, so that everybody's position passes it once more.
+    `annotator` is set while the slot is leased and after it is filled; null on a filled slot means that the
+    annotator is not identified (the ViSAGe release names pages, not people). `queue` orders the open slots of
+    a study: a returned slot goes to the end, so that every annotator's position passes it again.
     """
 
-    # Each of the three keys begins an index below: one of its own would be written at every change as well.
+    # Each foreign key is the first column of an index below; its own index would only cost writes.
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="slots", db_index=False)
     unit = models.ForeignKey(Unit, on_delete=models.CASCADE, related_name="slots", db_index=False)
     index = models.PositiveSmallIntegerField(help_text="0 .. overlap-1")
@@ -174,19 +174,20 @@ class Slot(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            # *next*: the first open slot of a stratum after a position (services/open_slots.py). No other
-            # index begins with the stratum, so none is taken for it.
+            # For *next*: the first open slot of a stratum after a position
+            # (assignment/services/open_slots.py). No other index begins with the stratum, so the planner
+            # cannot choose another.
             models.Index(
                 fields=["stratum", "study", "queue"],
                 condition=Q(state=SlotState.OPEN),
                 name="slot_open_in_queue",
             ),
-            # the sweep that returns expired leases
+            # For returning expired leases.
             models.Index(
                 fields=["lease_expires_at"], condition=Q(state=SlotState.LEASED), name="slot_leased_by_expiry"
             ),
-            # What somebody holds, and what they have met. Only slots that are somebody's: SQLite would not
-            # use an index of which it once learnt that all it holds is nobody's (ANALYZE of a new study).
+            # For the slots that an annotator holds or has filled. Without the condition, SQLite would not use
+            # the index after an ANALYZE of a new study, when no slot had an annotator.
             models.Index(
                 fields=["annotator", "study", "state"],
                 condition=Q(annotator__isnull=False),
@@ -196,6 +197,3 @@ class Slot(models.Model):
 
     def __str__(self) -> str:
         return f"slot {self.index} of unit {self.unit_id}"
-
-
-__all__ = ["Option", "OptionRole", "Purpose", "Slot", "SlotState", "Unit"]

@@ -14,10 +14,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
+from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body, FileResource, Query, Resource, file_of
-from annotation.api.scopes import EXPORT_SCOPES
 from annotation.models import AuditEvent, Study
 from annotation.releases.request import LEAST_K, ReleaseRefused, Wanted
 from annotation.releases.services import bundle
@@ -141,7 +141,7 @@ class ReleasedSerializer(serializers.Serializer):
     )
 
 
-ReleasesQuery = listing("Releases", orders={"at": "at", "id": "pk"}, default="-at")
+ReleasesQuery = list_query("Releases", orders={"at": "at", "id": "pk"}, default="-at")
 
 
 class Releases(Resource):
@@ -152,7 +152,7 @@ class Releases(Resource):
     @extend_schema(
         operation_id="releases_list",
         parameters=[ReleasesQuery],
-        responses=page_of(ReleasedSerializer),
+        responses=page_serializer(ReleasedSerializer),
         tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:

@@ -6,16 +6,16 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
-from annotation.core.translation import Told, text_of
+from annotation.core.translation import LocalizedText, translated_text
 from annotation.models import Study
 
 register = template.Library()
 
 
 @register.filter
-def told(study: Study, part: str) -> Told:
+def told(study: Study, part: str) -> LocalizedText:
     """Its title, description or support_text."""
-    return text_of(study, part, get_language() or "")
+    return translated_text(study, part, get_language() or "")
 
 
 @register.simple_tag
@@ -27,7 +27,7 @@ def lang_of(language: str) -> SafeString:
 
 
 @register.simple_tag
-def apart(text: str | Promise | Told, language: str) -> SafeString:
+def apart(text: str | Promise | LocalizedText, language: str) -> SafeString:
     """A text in `language` within a line of others: it may run the other way."""
     return format_html("<bdi{}>{}</bdi>", lang_of(language), text)
 

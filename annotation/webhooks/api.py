@@ -12,9 +12,9 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body, Resource
-from annotation.api.study_access import led_study
+from annotation.api.study_access import study_for_lead
 from annotation.events import EVENTS
 from annotation.models import Delivery, DeliveryState, Study, Webhook
 from annotation.webhooks import queries
@@ -87,8 +87,8 @@ class WebhookChange(Body):
     )
 
 
-WebhooksQuery = listing("Webhooks", orders={"id": "pk", "created_at": "created_at"}, default="-id")
-DeliveriesQuery = listing(
+WebhooksQuery = list_query("Webhooks", orders={"id": "pk", "created_at": "created_at"}, default="-id")
+DeliveriesQuery = list_query(
     "Deliveries",
     orders={"id": "pk"},
     default="-id",
@@ -105,7 +105,7 @@ class Webhooks(Resource):
     @extend_schema(
         operation_id="webhooks_list",
         parameters=[WebhooksQuery],
-        responses=page_of(WebhookSerializer),
+        responses=page_serializer(WebhookSerializer),
         tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:
@@ -194,7 +194,7 @@ class Deliveries(Resource):
     @extend_schema(
         operation_id="deliveries_list",
         parameters=[DeliveriesQuery],
-        responses=page_of(DeliverySerializer),
+        responses=page_serializer(DeliverySerializer),
         tags=TAGS,
     )
     def get(self, request: Request, name: str, number: int) -> Response:
@@ -228,8 +228,8 @@ class Redelivery(Resource):
 
 
 def _study(request: Request, name: str) -> Study:
-    study = led_study(request, name)
-    if not policies.may_steer_webhooks(request.user, study):
+    study = study_for_lead(request, name)
+    if not policies.may_manage_webhooks(request.user, study):
         raise Http404
     return study
 

@@ -24,7 +24,7 @@ ACTIONS = ("ping", "rotate", "disable", "enable", "delete")
 def steered_study(request: LoggedIn, name: str) -> Study:
     """The study, if the account may steer its webhooks; 404 otherwise, as if there were none."""
     study = get_object_or_404(Study, name=name)
-    if not policies.may_steer_webhooks(request.user, study):
+    if not policies.may_manage_webhooks(request.user, study):
         raise Http404
     return study
 

@@ -66,7 +66,7 @@ def sweep() -> int:
 
 def waiting() -> int:
     """The messages in the queue that no worker has taken yet."""
-    return broker.messages(QUEUE)
+    return broker.message_count(QUEUE)
 
 
 __all__ = ["ring", "sweep", "waiting", "work_slice"]

@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation import policies
-from annotation.core.requests import LoggedIn, takes_files
+from annotation.core.requests import LoggedIn, accepts_files
 from annotation.imports.readers.oddities import FileRefused
 from generation.core.access import for_makers
 from generation.uploads import bundles
@@ -24,7 +24,7 @@ def _most_bytes(user: User | AnonymousUser) -> int:
     return settings.UPLOAD_MAX_MB * 1_000_000 if policies.may_make_images(user) else 0
 
 
-@takes_files(_most_bytes)
+@accepts_files(_most_bytes)
 @for_makers
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -30,7 +30,7 @@ def grouping(study: Study, by: str | None) -> Callable[[list[object]], str]:
 
     def stated(key: list[object]) -> str:
         # What the slot was reserved for is what they were when they answered; a profile can change.
-        said = strata.value_of(str(key[1]), by) or profiles.get(key[0], {}).get(by, "")
+        said = strata.single_value(str(key[1]), by) or profiles.get(key[0], {}).get(by, "")
         # 'woman' and 'Woman' are one group, spelled as it came first
         return spelling.setdefault(said.lower(), said) or NOT_STATED
 
@@ -39,7 +39,7 @@ def grouping(study: Study, by: str | None) -> Callable[[list[object]], str]:
 
 def _pool(profile: Mapping[str, str], stratum: str, region: str) -> str:
     def said(field: str) -> str:
-        return (strata.value_of(stratum, field) or profile.get(field, "")).lower()
+        return (strata.single_value(stratum, field) or profile.get(field, "")).lower()
 
     residence = said(ProfileField.RESIDENCE)
     if not residence or not region:

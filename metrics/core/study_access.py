@@ -13,7 +13,7 @@ from annotation.models import Study, TaskKind
 
 def get_study_or_404(request: HttpRequest | Request, name: str) -> Study:
     """The study `name`, if the account leads it or is an admin; Http404 otherwise."""
-    with replica.current():
+    with replica.from_primary():
         study = get_object_or_404(
             Study.objects.select_related("stereotype_source").prefetch_related("tasks"), name=name
         )

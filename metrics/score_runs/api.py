@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import Conflict, Refused, refusals
-from annotation.api.pages import page, page_of
+from annotation.api.pages import page, page_serializer
 from annotation.api.resource import Resource
 from annotation.models import Study
 from metrics.core.answers import holds_simulated
@@ -36,7 +36,7 @@ from metrics.score_runs.serializers.responses import MetricSerializer, ScoreRunS
 from metrics.score_runs.tasks import enqueue
 
 TAGS = ["scores"]
-ScorePageSerializer = page_of(ScoreSerializer)
+ScorePageSerializer = page_serializer(ScoreSerializer)
 
 
 class ScoresSerializer(ScorePageSerializer):  # type: ignore[misc, valid-type]
@@ -128,7 +128,7 @@ class ScoreRuns(Resource):
     @extend_schema(
         operation_id="score_runs_list",
         parameters=[ScoreRunQuery],
-        responses=page_of(ScoreRunSerializer),
+        responses=page_serializer(ScoreRunSerializer),
         tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:

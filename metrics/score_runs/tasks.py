@@ -33,7 +33,7 @@ def enqueue(run: ScoreRun) -> None:
 def sweep() -> int:
     """Send messages for waiting runs that have none any more; returns how many were sent. A run whose try
     failed is waiting, too, and nothing else sends its next message."""
-    return broker.ring_again(
+    return broker.resend_messages(
         compute_score_run, score_runs.waiting().values_list("pk", flat=True), queue=QUEUE
     )
 

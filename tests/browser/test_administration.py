@@ -91,7 +91,7 @@ def test_a_new_password_by_its_link(new_page, admin, accessible):
     theirs.locator("#id_new_password1").fill("thirteen green hats")
     theirs.locator("#id_new_password2").fill("thirteen green hats")
     theirs.get_by_role("button", name="Set the password").click()
-    expect(theirs.get_by_text("The password is set. Log in with it.")).to_be_visible()
+    expect(theirs.get_by_text("Your password is set. You can now log in.")).to_be_visible()
     theirs.goto(link)
     expect(theirs.get_by_text("This link has been used or is too old.")).to_be_visible()
 

@@ -51,7 +51,7 @@ def test_everything_can_be_done_by_keyboard_alone(new_page, study):
     page.keyboard.press("Enter")
 
     expect(page.get_by_role("heading", level=1)).to_have_text("Studies")
-    tab_to(page, "Have a look")
+    tab_to(page, "View study")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("What can be seen in a picture?")
     tab_to(page, "Begin")

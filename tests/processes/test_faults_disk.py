@@ -101,7 +101,7 @@ def test_an_upload_that_finds_no_room_is_told_so_and_leaves_nothing(installation
     seen = small_disk("upload", Path(installation.env["VAR_DIR"]) / "uploads-unfinished", session)
     full, again = seen["full"], seen["again"]
     assert full["form"][0] == full["api"][0] == 507
-    assert "The server’s disk is full. Nothing of what you sent was kept." in full["form"][1]
+    assert "The server’s disk is full. Nothing you sent was saved." in full["form"][1]
     assert json.loads(full["api"][1])["type"] == "urn:visage:problem:no-room"
     assert (full["page"], full["left"], full["taken"], full["images"]) == (200, [], 0, 0)
     assert (again["form"][0], again["api"][0], again["left"], again["images"]) == (302, 200, [], 1)

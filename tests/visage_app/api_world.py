@@ -1,4 +1,4 @@
-"""What the API is asked about in its contract test: something of everything, and a token for each role."""
+"""The data of the API contract test: rows of every kind, and a token for each role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/api-cookbook.md is run as it stands, from top to bottom, against a live server with its worker."""
+"""docs/api-cookbook.md is run unchanged, from top to bottom, with a live server and its worker."""
 
 from __future__ import annotations
 

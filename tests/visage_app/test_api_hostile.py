@@ -1,4 +1,4 @@
-"""What nobody in good faith sends: it is refused as a problem, and nothing here breaks over it."""
+"""Malicious requests to the API are refused as problems, and nothing breaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every list of the API goes by cursor, in one shape; what does not is named here, with the reason."""
+"""Every list of the API uses cursor pagination in one format; exceptions are listed here with the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Celery's tasks: found wherever they lie, under the names that messages in a broker bear."""
+"""Celery's tasks are found in all packages, under the names that broker messages contain."""
 
 from visage_app.celery import app
 

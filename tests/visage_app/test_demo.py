@@ -1,4 +1,4 @@
-"""`manage.py demo`: whole, marked, repeatable, and with the bias in its scores that was planted."""
+"""`manage.py demo`: complete, marked, repeatable, and with the planted bias in its scores."""
 
 import csv
 import io
@@ -326,7 +326,7 @@ def test_a_real_server_gets_no_public_passwords(settings):
 @pytest.mark.django_db
 def test_somebody_elses_study_named_demo_is_left_alone():
     Study.objects.create(name="demo", title="Ours")
-    with pytest.raises(CommandError, match="that the demonstration did not make"):
+    with pytest.raises(CommandError, match="that is not part of the demonstration"):
         load()
     assert Study.objects.get(name="demo").title == "Ours"
 

@@ -1,4 +1,4 @@
-"""Migrations that a server under load stands (docs/operations.md, "A new version without a pause")."""
+"""Migrations are safe for a server under load (docs/operations.md, "A new version without a pause")."""
 
 from __future__ import annotations
 

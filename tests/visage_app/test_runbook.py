@@ -1,4 +1,4 @@
-"""What docs/operations.md tells people to type and to look for is there, and does what it says."""
+"""The commands and messages in docs/operations.md exist and work as described."""
 
 from __future__ import annotations
 

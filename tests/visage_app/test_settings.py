@@ -1,4 +1,4 @@
-"""The settings module: what it reads is documented, and what it cannot use it refuses with the cure."""
+"""The settings: every variable is documented, and invalid values are refused with a helpful message."""
 
 from __future__ import annotations
 

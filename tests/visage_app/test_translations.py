@@ -1,4 +1,4 @@
-"""Spanish and Arabic beside English: complete, faithful to placeholders, compiled, and easily chosen."""
+"""Spanish and Arabic: complete, with the same placeholders, compiled, and easy to choose."""
 
 from __future__ import annotations
 

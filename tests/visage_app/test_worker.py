@@ -1,4 +1,4 @@
-"""`manage.py worker`: finds what waits in the tables, survives what fails, stops when told to."""
+"""`manage.py worker`: finds waiting jobs in the database, survives errors, stops when told to."""
 
 import logging
 import signal
@@ -78,7 +78,7 @@ def test_with_a_broker_it_rings_for_runs_and_a_broker_that_is_away_costs_nothing
     monkeypatch.setattr(tasks, "waiting", away)
     with caplog.at_level(logging.ERROR):
         call_command("worker", "--once")
-    assert "ringing for waiting work failed" in caplog.text
+    assert "sending lost messages again failed" in caplog.text
 
 
 def test_an_expired_lease_goes_back_to_the_queue(db):
@@ -95,7 +95,7 @@ def test_an_expired_lease_goes_back_to_the_queue(db):
 def test_with_a_broker_it_leaves_the_scores_to_celery_and_says_so(waiting_run, settings, capsys, monkeypatch):
     settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
     rung = []
-    monkeypatch.setattr("annotation.core.broker.messages", lambda queue: 0)
+    monkeypatch.setattr("annotation.core.broker.message_count", lambda queue: 0)
     monkeypatch.setattr(score_tasks.compute_score_run, "delay", rung.append)
     call_command("worker", "--once")
     assert ScoreRun.objects.get().state == RunState.PENDING

@@ -1,1 +1,1 @@
-"""Everything an installation holds in one file, and back again, on either database (docs/backup.md)."""
+"""Backup of a whole installation to one file, and restore on either database (docs/backup.md)."""

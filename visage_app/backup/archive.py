@@ -1,13 +1,13 @@
-"""The file of a backup: a plain tar archive, written and read from front to end. Pure: no Django.
+"""The backup file: a plain tar archive, written and read sequentially. Pure: no Django.
 
-    tables/NAME/000001.jsonl.gz ...   the rows of a table, some megabytes to a part
-    media/000000001 ...               the stored files, as they are
+    tables/NAME/000001.jsonl.gz ...   the rows of a table, in parts of some megabytes
+    media/000000001 ...               the stored files, unchanged
     files/000001.jsonl.gz ...         path, size and SHA-256 of each of them, in the same order
-    manifest.json                     what there must be of all this
-    manifest.sha256                   its checksum, last: what broke off has none
+    manifest.json                     counts and checksums of all this
+    manifest.sha256                   its checksum, last: an incomplete file has none
 
-Every name is made here, none is taken from the data or followed as a path: the archive can hold nothing but
-these. Nothing of it is ever whole in memory but one part's compressed bytes and one row.
+All member names are generated here; none comes from the data or is used as a path, and nothing else is
+accepted. At most the compressed bytes of one part and one row are in memory.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ MANIFEST = "manifest.json"
 CHECKSUM = "manifest.sha256"
 FILES = "files"
 PART = 16 << 20
-"""Bytes of lines that make a part."""
+"""Uncompressed bytes per part."""
 _PIECE = 1 << 20
-_LONGEST_ROW = 64 << 20
-_LARGEST_MANIFEST = 16 << 20
-_LARGEST_PART = 64 << 20
+_MAX_ROW = 64 << 20
+_MAX_MANIFEST = 16 << 20
+_MAX_PART = 64 << 20
 _BLOCK = tarfile.BLOCKSIZE
 _MEMBER = re.compile(
     r"(?P<last>manifest\.(json|sha256))|media/(?P<file>\d{9})|(?P<of>files|tables/[a-z][a-z0-9_]{0,62})/(?P<part>\d{6})\.jsonl\.gz"
@@ -39,230 +39,227 @@ _MEMBER = re.compile(
 
 
 class ArchiveDamaged(Exception):
-    """The file is no backup, or not as it was written. Says what, and what to do."""
+    """The file is not a backup, or it was changed. The message says what to do."""
 
 
 class Writer:
-    """A backup being written to `out`, which is only ever appended to."""
+    """Writes a backup to `out`, only by appending."""
 
     def __init__(self, out: IO[bytes]) -> None:
         self._out = out
         self._files = 0
 
     def lines(self, of: str) -> LinesWriter:
-        """Rows of `tables/NAME`, or of the list of files."""
+        """A writer for the rows of `tables/NAME` or of the list of files."""
         return LinesWriter(of, self.add)
 
     def file(self, size: int, content: Iterator[bytes]) -> tuple[str, int]:
-        """One stored file of about `size` bytes; its SHA-256 in hex and its size.
+        """Add one stored file of `size` bytes; return its SHA-256 in hex and its size.
 
-        Raises ValueError if it turns out to have another size.
+        Raises ValueError if the content has another size.
         """
         self._files += 1
-        self._begin(f"media/{self._files:09}", size)
+        self._write_header(f"media/{self._files:09}", size)
         sha256, written = hashlib.sha256(), 0
         for piece in content:
             sha256.update(piece)
             written += len(piece)
             self._out.write(piece)
         if written != size:
-            raise ValueError(f"{written} bytes came instead of {size}")
-        self._fill(size)
+            raise ValueError(f"it has {written} bytes instead of {size}")
+        self._pad(size)
         return sha256.hexdigest(), size
 
     def add(self, name: str, data: bytes) -> None:
-        self._begin(name, len(data))
+        self._write_header(name, len(data))
         self._out.write(data)
-        self._fill(len(data))
+        self._pad(len(data))
 
     def end(self, manifest: bytes) -> None:
         self.add(MANIFEST, manifest)
         self.add(CHECKSUM, _checksum(manifest))
         self._out.write(bytes(2 * _BLOCK))
 
-    def _begin(self, name: str, size: int) -> None:
+    def _write_header(self, name: str, size: int) -> None:
         self._out.write(_header(name, size))
 
-    def _fill(self, size: int) -> None:
+    def _pad(self, size: int) -> None:
         self._out.write(bytes(-size % _BLOCK))
 
 
 class LinesWriter:
-    """Rows on their way into the archive, compressed, hashed and counted."""
+    """Compresses, hashes and counts rows for the archive."""
 
     def __init__(self, of: str, add: Callable[[str, bytes], None]) -> None:
         self._of = of
         self._add = add
         self._sha256 = hashlib.sha256()
         self._rows = self._bytes = self._parts = 0
-        self._held: list[bytes] = []
+        self._lines: list[bytes] = []
         self._size = 0
         self._begin_part()
 
     def add(self, line: bytes) -> None:
         self._rows += 1
-        self._held.append(line)
+        self._lines.append(line)
         self._size += len(line)
         if self._size >= _PIECE:
-            self._press()
-            if self._raw >= PART:
+            self._compress_lines()
+            if self._part_size >= PART:
                 self._end_part()
 
     def end(self) -> Lines:
-        self._press()
-        if self._raw:
+        self._compress_lines()
+        if self._part_size:
             self._end_part()
         return Lines(rows=self._rows, bytes=self._bytes, parts=self._parts, sha256=self._sha256.hexdigest())
 
-    def _press(self) -> None:
-        piece = b"".join(self._held)
+    def _compress_lines(self) -> None:
+        piece = b"".join(self._lines)
         self._sha256.update(piece)
         self._bytes += len(piece)
-        self._raw += len(piece)
-        self._pressed.append(self._press_on.compress(piece))
-        self._held.clear()
+        self._part_size += len(piece)
+        self._compressed.append(self._compressor.compress(piece))
+        self._lines.clear()
         self._size = 0
 
     def _begin_part(self) -> None:
-        self._raw = 0
-        self._pressed: list[bytes] = []
-        # gzip, with no time in it: the same rows are the same bytes
-        self._press_on = zlib.compressobj(5, wbits=31)
+        self._part_size = 0
+        self._compressed: list[bytes] = []
+        # gzip without a timestamp: the same rows give the same bytes.
+        self._compressor = zlib.compressobj(5, wbits=31)
 
     def _end_part(self) -> None:
         self._parts += 1
-        self._pressed.append(self._press_on.flush())
-        self._add(f"{self._of}/{self._parts:06}.jsonl.gz", b"".join(self._pressed))
+        self._compressed.append(self._compressor.flush())
+        self._add(f"{self._of}/{self._parts:06}.jsonl.gz", b"".join(self._compressed))
         self._begin_part()
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Member:
     start: int
     size: int
 
 
 class Reader:
-    """A backup in `source`, which can be read again. Raises ArchiveDamaged for what was changed."""
+    """Reads a backup from the seekable `source`. Raises ArchiveDamaged if it was changed."""
 
     def __init__(self, source: IO[bytes]) -> None:
         self._source = source
-        self._parts: dict[str, list[_Place]] = {}
+        self._parts: dict[str, list[_Member]] = {}
         self._first_file = self.files = self.file_bytes = 0
-        ends: dict[str, bytes] = {}
-        for name, place in self._members(0):
+        manifest_members: dict[str, bytes] = {}
+        for name, member in self._members(0):
             kind = _MEMBER.fullmatch(name)
             assert kind is not None
-            if (ends and name != CHECKSUM) or name in ends:
-                raise ArchiveDamaged(f"It holds {name[:100]!r}, which no backup holds there.")
+            if (manifest_members and name != CHECKSUM) or name in manifest_members:
+                raise ArchiveDamaged(f"It contains {name[:100]!r} where no backup has it.")
             if kind["of"]:
                 parts = self._parts.setdefault(kind["of"], [])
-                if int(kind["part"]) != len(parts) + 1 or place.size > _LARGEST_PART:
+                if int(kind["part"]) != len(parts) + 1 or member.size > _MAX_PART:
                     raise ArchiveDamaged(f"{name} is not where it belongs.")
-                parts.append(place)
+                parts.append(member)
             elif kind["file"]:
                 if int(kind["file"]) != self.files + 1:
                     raise ArchiveDamaged(f"{name} is not where it belongs.")
-                self._first_file = self._first_file or place.start - _BLOCK
+                self._first_file = self._first_file or member.start - _BLOCK
                 self.files += 1
-                self.file_bytes += place.size
-            elif place.size > _LARGEST_MANIFEST:
-                raise ArchiveDamaged("Its manifest is too large to be one.")
+                self.file_bytes += member.size
+            elif member.size > _MAX_MANIFEST:
+                raise ArchiveDamaged("Its manifest is too large.")
             else:
-                ends[name] = self._read(place.start, place.size)
-        if set(ends) != {MANIFEST, CHECKSUM}:
-            raise ArchiveDamaged(
-                "It has no manifest at its end: it is no backup, or it broke off while it was made or copied."
-            )
-        if ends[CHECKSUM] != _checksum(ends[MANIFEST]):
-            raise ArchiveDamaged("Its manifest is not as it was written: its checksum differs.")
-        self.manifest = ends[MANIFEST]
-        self.held = frozenset(self._parts)
+                manifest_members[name] = self._read(member.start, member.size)
+        if set(manifest_members) != {MANIFEST, CHECKSUM}:
+            raise ArchiveDamaged("It has no manifest at its end: it is not a backup, or it is incomplete.")
+        if manifest_members[CHECKSUM] != _checksum(manifest_members[MANIFEST]):
+            raise ArchiveDamaged("Its manifest has been changed: its checksum differs.")
+        self.manifest = manifest_members[MANIFEST]
+        self.row_sets = frozenset(self._parts)
 
-    def lines(self, of: str, told: Lines) -> Iterator[bytes]:
-        """The rows of `of`, checked against what the manifest told of them once all were asked for."""
+    def lines(self, of: str, expected: Lines) -> Iterator[bytes]:
+        """The rows of `of`, checked against the manifest's `expected` after the last one."""
         sha256, rows, size, rest = hashlib.sha256(), 0, 0, b""
-        for piece in self._unpressed(of, told):
+        for piece in self._decompressed(of, expected):
             sha256.update(piece)
             size += len(piece)
-            if size > told.bytes:
+            if size > expected.bytes:
                 break
             *whole, rest = (rest + piece).split(b"\n")
-            if len(rest) > _LONGEST_ROW:
-                raise ArchiveDamaged(f"A row of {of} is too long to be one.")
+            if len(rest) > _MAX_ROW:
+                raise ArchiveDamaged(f"A row of {of} is too long.")
             rows += len(whole)
             yield from whole
-        if rest or (rows, size, sha256.hexdigest()) != (told.rows, told.bytes, told.sha256):
-            raise ArchiveDamaged(f"The rows of {of} are not those that were written: their checksum differs.")
+        if rest or (rows, size, sha256.hexdigest()) != (expected.rows, expected.bytes, expected.sha256):
+            raise ArchiveDamaged(f"The rows of {of} have been changed: their checksum differs.")
 
     def stored(self) -> Iterator[tuple[int, Iterator[bytes]]]:
-        """The size of each stored file and its bytes in pieces, one file after the other."""
-        for name, place in self._members(self._first_file):
+        """The size and the content in pieces of each stored file, in order."""
+        for name, member in self._members(self._first_file):
             if name.startswith("media/"):
-                yield place.size, self._pieces(place)
+                yield member.size, self._pieces(member)
 
-    def _members(self, start: int) -> Iterator[tuple[str, _Place]]:
+    def _members(self, start: int) -> Iterator[tuple[str, _Member]]:
         while True:
             raw = self._read(start, _BLOCK)
             if not any(raw):
                 if any(self._read(start + _BLOCK, _BLOCK)) or self._source.read(1):
-                    raise ArchiveDamaged(f"It goes on after its end, at byte {start:,}.")
+                    raise ArchiveDamaged(f"It has data after its end, at byte {start:,}.")
                 return
             try:
-                about = tarfile.TarInfo.frombuf(raw, "ascii", "strict")
+                header = tarfile.TarInfo.frombuf(raw, "ascii", "strict")
             except (tarfile.HeaderError, UnicodeDecodeError) as error:
                 raise ArchiveDamaged(
-                    f"It is damaged at byte {start:,}, or it is no backup: {error}."
+                    f"It is damaged at byte {start:,}, or it is not a backup: {error}."
                 ) from error
-            # just as written here: no links, no other owners, nothing to unpack elsewhere
-            if not _MEMBER.fullmatch(about.name) or _header(about.name, about.size) != raw:
-                raise ArchiveDamaged(f"It holds {about.name[:100]!r}, which no backup holds like that.")
-            yield about.name, _Place(start + _BLOCK, about.size)
-            start += _BLOCK + about.size
-            if any(self._read(start, -about.size % _BLOCK)):
+            # Exactly as written here: no links, other owners or paths elsewhere.
+            if not _MEMBER.fullmatch(header.name) or _header(header.name, header.size) != raw:
+                raise ArchiveDamaged(
+                    f"It contains {header.name[:100]!r}, which no backup contains in this form."
+                )
+            yield header.name, _Member(start + _BLOCK, header.size)
+            start += _BLOCK + header.size
+            if any(self._read(start, -header.size % _BLOCK)):
                 raise ArchiveDamaged(f"It is damaged at byte {start:,}.")
-            start += -about.size % _BLOCK
+            start += -header.size % _BLOCK
 
-    def _unpressed(self, of: str, told: Lines) -> Iterator[bytes]:
-        places = self._parts.get(of, [])
-        if len(places) != told.parts:
-            raise ArchiveDamaged(f"{of} has {len(places)} parts instead of {told.parts}.")
-        for place in places:
-            gunzip = zlib.decompressobj(wbits=31)
+    def _decompressed(self, of: str, expected: Lines) -> Iterator[bytes]:
+        members = self._parts.get(of, [])
+        if len(members) != expected.parts:
+            raise ArchiveDamaged(f"{of} has {len(members)} parts instead of {expected.parts}.")
+        for member in members:
+            decompressor = zlib.decompressobj(wbits=31)
             try:
-                for piece in self._pieces(place):
+                for piece in self._pieces(member):
                     while piece:
-                        yield gunzip.decompress(piece, _PIECE)
-                        piece = gunzip.unconsumed_tail
-                while not gunzip.eof and (piece := gunzip.decompress(b"", _PIECE)):
+                        yield decompressor.decompress(piece, _PIECE)
+                        piece = decompressor.unconsumed_tail
+                while not decompressor.eof and (piece := decompressor.decompress(b"", _PIECE)):
                     yield piece
             except zlib.error as error:
-                raise ArchiveDamaged(f"The rows of {of} cannot be unpacked: {error}.") from error
-            if not gunzip.eof or gunzip.unused_data:
-                raise ArchiveDamaged(f"The rows of {of} cannot be unpacked: a part has another length.")
+                raise ArchiveDamaged(f"The rows of {of} cannot be decompressed: {error}.") from error
+            if not decompressor.eof or decompressor.unused_data:
+                raise ArchiveDamaged(f"The rows of {of} cannot be decompressed: a part has the wrong length.")
 
-    def _pieces(self, place: _Place) -> Iterator[bytes]:
-        for start in range(0, place.size, _PIECE):
-            yield self._read(place.start + start, min(_PIECE, place.size - start))
+    def _pieces(self, member: _Member) -> Iterator[bytes]:
+        for start in range(0, member.size, _PIECE):
+            yield self._read(member.start + start, min(_PIECE, member.size - start))
 
     def _read(self, start: int, size: int) -> bytes:
         self._source.seek(start, io.SEEK_SET)
         data = self._source.read(size)
         if len(data) != size:
-            raise ArchiveDamaged("It ends in the middle: it broke off while it was made or copied.")
+            raise ArchiveDamaged("It is incomplete: it was not written or copied to the end.")
         return data
 
 
 def _header(name: str, size: int) -> bytes:
-    about = tarfile.TarInfo(name)
-    about.size = size
-    about.mode = 0o600
-    return about.tobuf(tarfile.USTAR_FORMAT)
+    header = tarfile.TarInfo(name)
+    header.size = size
+    header.mode = 0o600
+    return header.tobuf(tarfile.USTAR_FORMAT)
 
 
 def _checksum(manifest: bytes) -> bytes:
-    # as sha256sum --check reads it
+    # The format of sha256sum --check.
     return f"{hashlib.sha256(manifest).hexdigest()}  {MANIFEST}\n".encode()
-
-
-__all__ = ["FILES", "MANIFEST", "ArchiveDamaged", "Lines", "Reader", "Writer"]

@@ -1,4 +1,4 @@
-"""Values as a backup writes them: the same for the same, whichever database they come from. Pure: no Django.
+"""The format of values in a backup, which is the same for both databases. Pure: no Django.
 
 | kind | in the backup | in SQLite | in PostgreSQL |
 | --- | --- | --- | --- |
@@ -7,11 +7,11 @@
 | float | a number, or "inf", "-inf", "nan" | real | double precision |
 | time | "2026-01-31T12:00:00.000000Z" | text, UTC | timestamp with time zone |
 | uuid | "12345678-1234-..." | 32 hex digits | uuid |
-| json | a list of one, which tells JSON's null from SQL's | text | jsonb |
+| json | a list of one, which distinguishes JSON's null from SQL's | text | jsonb |
 | binary | base64 | blob | bytea |
 
-SQL's null is null. Negative zero is zero, and the keys of JSON objects are sorted: one of the databases would
-lose these anyway.
+SQL's null is null. Negative zero becomes zero and the keys of JSON objects are sorted, since one of the
+databases would not preserve them.
 """
 
 from __future__ import annotations
@@ -29,53 +29,53 @@ from uuid import UUID
 _encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True, allow_nan=False).encode
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _SPECIAL = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-_NOT_TEXT = re.compile("[\x00\ud800-\udfff]")
-_MAY_BE_NOT_TEXT = re.compile(rb"\\u(0000|d[89a-f])")
-_LEAST, _MOST = -(2**63), 2**63 - 1
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_MAYBE_UNSTORABLE = re.compile(rb"\\u(0000|d[89a-f])")
+_MIN_INTEGER, _MAX_INTEGER = -(2**63), 2**63 - 1
 
 
 class BadValue(ValueError):
-    """A value that its column cannot hold."""
+    """A value that is invalid for its column."""
 
 
 def line(row: Sequence[object]) -> bytes:
-    """One row, its values already written by `writers`, as a line of the backup."""
+    """One row, with values converted by `writers`, as a line of the backup."""
     return _encode(row).encode("ascii") + b"\n"
 
 
 def parse(raw: bytes, width: int) -> list[Any]:
-    """A line as the list of its `width` values. Raises BadValue."""
+    """The `width` values of a line. Raises BadValue."""
     try:
         row = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise BadValue("it is not JSON") from error
     if not isinstance(row, list) or len(row) != width:
-        raise BadValue(f"it is no list of {width} values")
+        raise BadValue(f"it is not a list of {width} values")
     return row
 
 
 def writers(kinds: Sequence[str]) -> list[tuple[int, Callable[[Any], object]]]:
-    """For each column whose values need it: what makes of a database's value the backup's."""
+    """For each column that needs it, the conversion from the database's value to the backup's."""
     return [(place, _WRITERS[kind]) for place, kind in enumerate(kinds) if kind in _WRITERS]
 
 
 def readers(kinds: Sequence[str], *, vendor: str) -> list[tuple[int, Callable[[Any], object]]]:
-    """For each column: what makes of the backup's value that of `vendor`'s database. They raise BadValue."""
+    """For each column, the conversion from the backup's value to the database's. They raise BadValue."""
     made = {**_READERS, **(_SQLITE if vendor == "sqlite" else {})}
     return [(place, made[kind]) for place, kind in enumerate(kinds)]
 
 
-def holds_no_text(raw: bytes, row: Sequence[object]) -> bool:
-    """Whether some text of the row has a character that PostgreSQL cannot store: NUL, or half of a pair."""
-    return bool(_MAY_BE_NOT_TEXT.search(raw)) and _no_text(row)
+def has_unstorable_text(raw: bytes, row: Sequence[object]) -> bool:
+    """Whether a text has a character that PostgreSQL cannot store: NUL or an unpaired surrogate."""
+    return bool(_MAYBE_UNSTORABLE.search(raw)) and _is_unstorable(row)
 
 
-def _no_text(value: object) -> bool:
+def _is_unstorable(value: object) -> bool:
     if isinstance(value, str):
-        return bool(_NOT_TEXT.search(value))
+        return bool(_UNSTORABLE.search(value))
     if isinstance(value, dict):
-        return any(_no_text(each) for pair in value.items() for each in pair)
-    return isinstance(value, list | tuple) and any(map(_no_text, value))
+        return any(_is_unstorable(each) for pair in value.items() for each in pair)
+    return isinstance(value, list | tuple) and any(map(_is_unstorable, value))
 
 
 def _write_float(value: Any) -> object:
@@ -85,7 +85,7 @@ def _write_float(value: Any) -> object:
 
 def _write_time(value: Any) -> str:
     moment: datetime = value
-    # SQLite's have no zone and are UTC
+    # Times from SQLite are naive and in UTC.
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 
@@ -95,7 +95,7 @@ def _write_json(value: Any) -> list[object]:
 
 
 def _plain(value: object) -> object:
-    """JSON as both databases give it back: PostgreSQL writes 1e+20 in digits and knows no negative zero."""
+    """JSON as both databases return it: PostgreSQL writes 1e+20 in digits and has no negative zero."""
     if isinstance(value, float):
         far = abs(value) >= 1e16 and math.isfinite(value)
         return int(Decimal(repr(value))) if far else value + 0.0
@@ -115,14 +115,14 @@ _WRITERS: dict[str, Callable[[Any], object]] = {
 
 
 def _read_integer(value: Any) -> int:
-    if type(value) is not int or not _LEAST <= value <= _MOST:
-        raise BadValue(f"{str(value)[:40]!r} is no whole number of 64 bits")
+    if type(value) is not int or not _MIN_INTEGER <= value <= _MAX_INTEGER:
+        raise BadValue(f"{str(value)[:40]!r} is not a 64-bit integer")
     return value
 
 
 def _read_text(value: Any) -> str:
     if type(value) is not str:
-        raise BadValue(f"{str(value)[:40]!r} is no text")
+        raise BadValue(f"{str(value)[:40]!r} is not a string")
     return value
 
 
@@ -136,7 +136,7 @@ def _read_float(value: Any) -> float:
     if type(value) is str and value in _SPECIAL:
         return _SPECIAL[value]
     if type(value) is not float and type(value) is not int:
-        raise BadValue(f"{str(value)[:40]!r} is no number")
+        raise BadValue(f"{str(value)[:40]!r} is not a number")
     try:
         return float(value)
     except OverflowError as error:
@@ -146,7 +146,7 @@ def _read_float(value: Any) -> float:
 def _read_real(value: Any) -> float:
     number = _read_float(value)
     if math.isnan(number):
-        raise BadValue("SQLite cannot store a number that is none (nan)")
+        raise BadValue("SQLite cannot store nan")
     return number
 
 
@@ -158,12 +158,12 @@ def _read_time(value: Any) -> str:
             pass
         else:
             return value
-    raise BadValue(f"{str(value)[:40]!r} is no time such as 2026-01-31T12:00:00.000000Z")
+    raise BadValue(f"{str(value)[:40]!r} is not a time like 2026-01-31T12:00:00.000000Z")
 
 
 def _read_time_of_sqlite(value: Any) -> str:
     moment = datetime.fromisoformat(_read_time(value))
-    # as Django writes it: times are compared as text, and without the zeros of a whole second
+    # As Django writes it, without the zeros of a whole second: SQLite compares times as text.
     return str(moment.replace(tzinfo=None))
 
 
@@ -173,12 +173,12 @@ def _read_uuid(value: Any) -> str:
             return value
     except ValueError:
         pass
-    raise BadValue(f"{str(value)[:40]!r} is no UUID")
+    raise BadValue(f"{str(value)[:40]!r} is not a UUID")
 
 
 def _read_json(value: Any) -> str:
     if type(value) is not list or len(value) != 1:
-        raise BadValue("JSON stands in a list of one")
+        raise BadValue("JSON must be in a list of one")
     try:
         return json.dumps(value[0], allow_nan=False)
     except ValueError as error:
@@ -189,7 +189,7 @@ def _read_binary(value: Any) -> bytes:
     try:
         return base64.b64decode(_read_text(value), validate=True)
     except ValueError as error:
-        raise BadValue("it is no base64") from error
+        raise BadValue("it is not base64") from error
 
 
 _READERS: dict[str, Callable[[Any], object]] = {
@@ -207,5 +207,3 @@ _SQLITE: dict[str, Callable[[Any], object]] = {
     "time": _read_time_of_sqlite,
     "uuid": lambda value: _read_uuid(value).replace("-", ""),
 }
-
-__all__ = ["BadValue", "holds_no_text", "line", "parse", "readers", "writers"]

@@ -1,1 +1,1 @@
-"""The cache: in Redis for all processes, or in each process."""
+"""The cache: shared in Redis, or separate in each process."""

@@ -1,1 +1,1 @@
-"""The database: settings, writers that queue on SQLite, pages read from a replica."""
+"""The database: settings, a write queue on SQLite, pages read from a replica."""

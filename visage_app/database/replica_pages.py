@@ -1,5 +1,5 @@
-"""Which pages and addresses of the API are read from the replica: those of numbers, for whoever has changed
-nothing lately."""
+"""Which pages and API resources are read from the replica: scores and progress, for clients that have changed
+nothing recently."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from annotation.core import replica
 from visage_app.cache.shared_cache import SharedCache
 
-# They read much and write nothing (with ?check they would). Every other page reads the primary.
+# Pages that read much and write nothing (except with ?check). Every other page reads the primary.
 PAGES = frozenset(
     {
         "overview",
@@ -36,9 +36,8 @@ PAGES = frozenset(
         "figure",
     }
 )
-# The same numbers for programs. What they follow row by row stays on the primary: lists that grow while they
-# are read (judgements wait for whoever writes, and those who write are not to be seen on a copy), the states
-# of work that they wait for, whatever ETag a change is held against.
+# The same for programs. The primary serves lists that grow while they are read (judgements wait for writers,
+# which cannot be seen on a replica), the state of jobs, and resources whose ETag a change is checked against.
 API = frozenset(
     {
         "agreement",
@@ -53,12 +52,13 @@ API = frozenset(
         "scores",
     }
 )
-# Whoever did something sees it: for so long after the copy can be late, they read the primary.
-_COOKIE, _MORE_SECONDS = "changed", 5
+# After a change, a client reads the primary for this long in addition to the allowed lag, so it sees its
+# change.
+_COOKIE, _EXTRA_SECONDS = "changed", 5
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 
 
-class FromReplica:
+class ReplicaMiddleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         if replica.ALIAS not in connections:
             raise MiddlewareNotUsed
@@ -67,9 +67,9 @@ class FromReplica:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self._get_response(request)
         if request.method not in _SAFE:
-            seconds = settings.DATABASE_REPLICA_LAG_SECONDS + _MORE_SECONDS
-            if program := _program(request):
-                cache.set(program, True, seconds)
+            seconds = settings.DATABASE_REPLICA_LAG_SECONDS + _EXTRA_SECONDS
+            if key := _cache_key(request):
+                cache.set(key, True, seconds)
             response.set_cookie(
                 _COOKIE,
                 "1",
@@ -83,49 +83,46 @@ class FromReplica:
     def process_view(
         self, request: HttpRequest, view: Callable[..., HttpResponse], args: Any, kwargs: Any
     ) -> HttpResponse | None:
-        """The page as the replica has it. None, and Django asks the view as ever, where the replica is not to
-        be asked, fails, or does not know yet what is asked for: what it refuses, the primary may have."""
-        if not _may_be_late(request) or not replica.watch.fit():
+        """The response from the replica. None, so that Django calls the view as usual, if the replica may not
+        be used, fails or refuses the request: the primary may already have what it lacks."""
+        if not _may_use_replica(request) or not replica.monitor.is_usable():
             return None
         try:
-            with replica.reading():
+            with replica.from_replica():
                 response = view(request, *args, **kwargs)
         except Http404:
             return None
         except (OperationalError, InterfaceError) as error:
-            replica.watch.failed(error)
+            replica.monitor.mark_failed(error)
             return None
         return response if response.status_code < HTTPStatus.BAD_REQUEST else None
 
 
-def _may_be_late(request: HttpRequest) -> bool:
+def _may_use_replica(request: HttpRequest) -> bool:
     match = request.resolver_match
     if match is None or request.method not in {"GET", "HEAD"} or _COOKIE in request.COOKIES:
         return False
     if match.namespace == "api":
-        return match.url_name in API and _program_may_be_late(request)
-    # A page that was told of new numbers takes in its own new content by htmx. These count anew themselves.
-    anew = "HX-Request" in request.headers and match.url_name not in {"overview_live", "quality"}
-    return match.url_name in PAGES and not match.namespace and not anew and "check" not in request.GET
+        return match.url_name in API and _program_may_use_replica(request)
+    # htmx reloads a page when its scores have changed. The two excepted views compute their own numbers.
+    reloads = "HX-Request" in request.headers and match.url_name not in {"overview_live", "quality"}
+    return match.url_name in PAGES and not match.namespace and not reloads and "check" not in request.GET
 
 
-def _program_may_be_late(request: HttpRequest) -> bool:
-    """Unless it asks for what is there now, or changed something lately. A program keeps no cookies: that it
-    did so is remembered in the cache, which has to be one for all processes."""
+def _program_may_use_replica(request: HttpRequest) -> bool:
+    """False if the program asks for current data or changed something recently. Programs keep no cookies, so
+    their changes are recorded in the cache, which must be shared by all processes."""
     if "no-cache" in request.headers.get("Cache-Control", ""):
         return False
-    program = _program(request)
-    return not program or (_remembered_by_all() and not cache.get(program))
+    key = _cache_key(request)
+    return not key or (_cache_is_shared() and not cache.get(key))
 
 
-def _program(request: HttpRequest) -> str:
-    """What stands for a token in the cache; "" for a browser."""
+def _cache_key(request: HttpRequest) -> str:
+    """The cache key of a token; "" for a browser."""
     token = request.headers.get("Authorization", "")
     return f"changed-{hashlib.sha256(token.encode()).hexdigest()}" if token else ""
 
 
-def _remembered_by_all() -> bool:
+def _cache_is_shared() -> bool:
     return isinstance(caches[DEFAULT_CACHE_ALIAS], SharedCache)
-
-
-__all__ = ["API", "PAGES", "FromReplica"]

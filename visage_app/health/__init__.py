@@ -1,1 +1,1 @@
-"""How the installation is: for load balancers, admins and programs."""
+"""Health checks for load balancers, admins and programs."""

@@ -1,4 +1,4 @@
-"""How the installation is: storage, and work that waits. For admins; a load balancer asks `/readyz`."""
+"""Health of storage and jobs, for admins. Load balancers use `/readyz`."""
 
 from __future__ import annotations
 
@@ -16,62 +16,62 @@ from annotation.api.resource import Resource
 from visage_app.health import queries
 
 
-class GivenUpSerializer(serializers.Serializer[Any]):
-    """A piece of work that was given up."""
+class FailedJobSerializer(serializers.Serializer[Any]):
+    """A job that failed for good."""
 
     number = serializers.IntegerField()
     what = serializers.CharField()
     error = serializers.CharField()
     at = serializers.DateTimeField(allow_null=True)
-    study = serializers.CharField(help_text="Where it belongs; empty if to none.")
-    run = serializers.IntegerField(allow_null=True, help_text="Of a generation job.")
+    study = serializers.CharField(help_text="The study it belongs to; empty if none.")
+    run = serializers.IntegerField(allow_null=True, help_text="The run of a generation job.")
 
 
 class QueueSerializer(serializers.Serializer[Any]):
-    """One kind of work."""
+    """One queue of jobs."""
 
     kind = serializers.ChoiceField(choices=["generation", "scores", "exports", "deliveries"])
     waiting = serializers.IntegerField()
-    claimed = serializers.IntegerField(help_text="A worker is at it.")
+    claimed = serializers.IntegerField(help_text="A worker is processing it.")
     failed = serializers.IntegerField()
-    oldest = serializers.DateTimeField(allow_null=True, help_text="Since when the oldest waits.")
-    heard = serializers.DateTimeField(allow_null=True, help_text="The last sign of somebody doing it.")
-    failures = GivenUpSerializer(many=True, help_text="The last ones.")
+    oldest = serializers.DateTimeField(allow_null=True, help_text="When the oldest started to wait.")
+    heard = serializers.DateTimeField(allow_null=True, help_text="The last sign of a worker.")
+    failures = FailedJobSerializer(many=True, help_text="The most recent ones.")
 
 
 class FilesSerializer(serializers.Serializer[Any]):
-    """Files of images, counted every five minutes."""
+    """Image files, counted every five minutes."""
 
     images = serializers.IntegerField(help_text="Images that have a file.")
-    count = serializers.IntegerField(allow_null=True, help_text="null: kept outside this machine.")
+    count = serializers.IntegerField(allow_null=True, help_text="null: stored outside this machine.")
     size = serializers.IntegerField(allow_null=True, help_text="bytes")
-    whole = serializers.BooleanField(help_text="false: there are more; counting was cut short.")
+    whole = serializers.BooleanField(help_text="false: counting was stopped early, and there are more.")
     at = serializers.DateTimeField()
 
 
 class StorageSerializer(serializers.Serializer[Any]):
-    """Where the data are."""
+    """Database and file storage."""
 
-    database = serializers.CharField(help_text="Which, with its version.")
+    database = serializers.CharField(help_text="Name and version.")
     database_size = serializers.IntegerField(help_text="bytes")
-    free = serializers.IntegerField(help_text="bytes that are free for files")
+    free = serializers.IntegerField(help_text="free bytes for files")
     little_space = serializers.BooleanField()
     files = FilesSerializer()
 
 
 class HealthSerializer(serializers.Serializer[Any]):
-    """How the installation is."""
+    """Health of the installation."""
 
     at = serializers.DateTimeField()
     well = serializers.BooleanField(help_text="Nothing needs attention.")
     stuck = serializers.ListField(
-        child=serializers.CharField(), help_text="Kinds of work that wait, with no worker heard of."
+        child=serializers.CharField(), help_text="Queues with waiting jobs and no sign of a worker."
     )
-    overdue = serializers.IntegerField(help_text="Items that should have gone back to the queue.")
-    broker = serializers.BooleanField(allow_null=True, help_text="Whether it answers; null: there is none.")
-    unapplied = serializers.ListField(
-        child=serializers.CharField(), help_text="Migrations that were not applied."
+    overdue = serializers.IntegerField(
+        help_text="Items whose lease has expired but that were not returned to the queue."
     )
+    broker = serializers.BooleanField(allow_null=True, help_text="Whether it answers; null: no broker.")
+    unapplied = serializers.ListField(child=serializers.CharField(), help_text="Unapplied migrations.")
     versions = serializers.DictField(child=serializers.CharField())
     storage = StorageSerializer()
     queues = QueueSerializer(many=True)
@@ -85,6 +85,6 @@ class HealthView(Resource):
         if not policies.is_admin(request.user):
             raise Http404
         found = queries.health()
-        told = {each.name: getattr(found, each.name) for each in fields(found)}
-        told |= {"well": found.well, "versions": dict(found.versions)}
-        return Response(HealthSerializer(told).data)
+        data = {each.name: getattr(found, each.name) for each in fields(found)}
+        data |= {"well": found.well, "versions": dict(found.versions)}
+        return Response(HealthSerializer(data).data)

@@ -1,4 +1,4 @@
-"""How the installation is: what is waiting, who does it, and what needs attention."""
+"""Health of the installation: waiting jobs, workers, and what needs attention."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from typing import Any
 import django
 from celery import current_app
 from django.conf import settings
-from django.db import connection
-from django.db.migrations.loader import MigrationLoader
 from django.db.models import Count, F, Max, Min, Model, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
@@ -24,20 +22,21 @@ from generation.jobs.services import claims, workers
 from generation.models import Job, RunState, Worker
 from metrics.models import ScoreRun
 from metrics.score_runs import services as score_runs
+from visage_app.database.migrations import unapplied_migrations
 from visage_app.observability.queries import metrics as metric_queries
 from visage_app.observability.queries import queues as queue_queries
 from visage_app.storage.queries import Storage, storage
 
 LONG = timedelta(minutes=5)
-"""Work that waits longer than this, with nobody heard of meanwhile, has no worker."""
+"""If jobs wait longer than this without a sign of a worker, there is no worker."""
 FAILED_SHOWN = 10
 _BROKER_SECONDS = 2
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One piece of work that was given up: `number` is its row, `study` where it belongs, `run` the run of
-    a generation job."""
+    """One failed job: `number` is the id of its row, `study` the name of its study, `run` the run of a
+    generation job."""
 
     number: int
     what: str
@@ -49,7 +48,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Queue:
-    """One kind of work. `heard`: the last sign of somebody doing it; an idle worker gives none."""
+    """One queue of jobs. `heard`: the last sign of a worker; an idle worker gives none."""
 
     kind: str
     waiting: int
@@ -60,15 +59,15 @@ class Queue:
     failures: tuple[Failure, ...]
 
     def stuck(self, now: datetime) -> bool:
-        """Whether work has waited long and nobody was heard of."""
+        """Whether jobs have waited for long without a sign of a worker."""
         silent = self.heard is None or now - self.heard > LONG
         return self.waiting > 0 and self.oldest is not None and now - self.oldest > LONG and silent
 
 
 @dataclass(frozen=True)
-class Reported:
-    """A worker that reports while it lives. `silent`: it stopped without having been told to. Memory of its
-    GPU in bytes, None without one."""
+class WorkerStatus:
+    """A worker process, from its reports. `silent`: it stopped reporting without being stopped. `used` and
+    `total`: GPU memory in bytes, None without a GPU."""
 
     name: str
     queue: str
@@ -83,8 +82,8 @@ class Reported:
 
 @dataclass(frozen=True)
 class Health:
-    """Everything the page shows. `broker` is None without one, else whether it answers. `stuck`: queues that
-    nobody works on; `slow`: others whose oldest work has waited longer than QUEUE_SLOW_MINUTES."""
+    """Everything on the page. `broker`: whether it answers, None without one. `stuck`: queues without a
+    worker; `slow`: others whose oldest job has waited longer than QUEUE_SLOW_MINUTES."""
 
     at: datetime
     storage: Storage
@@ -93,25 +92,25 @@ class Health:
     broker: bool | None
     unapplied: tuple[str, ...]
     versions: tuple[tuple[str, str], ...]
-    workers: tuple[Reported, ...]
+    workers: tuple[WorkerStatus, ...]
     last_backup: datetime | None
     stuck: tuple[str, ...] = field(default=())
     slow: tuple[str, ...] = field(default=())
 
     @property
     def mark(self) -> str:
-        """Changes when the page has something else to show; by the minute, since ages grow."""
-        space = self.storage.free // 2**20, self.storage.database_size // 2**20, self.storage.files
+        """A digest that changes when the page does, at least every minute, since ages grow."""
+        sizes = self.storage.free // 2**20, self.storage.database_size // 2**20, self.storage.files
         moment = self.at.replace(second=0, microsecond=0)
         workers = [(each.name, each.silent) for each in self.workers]
-        shown = (moment, space, self.queues, self.overdue, self.broker, self.unapplied, workers, self.slow)
-        return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
+        content = (moment, sizes, self.queues, self.overdue, self.broker, self.unapplied, workers, self.slow)
+        return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
 
     @property
     def well(self) -> bool:
         failed = any(queue.failed for queue in self.queues)
         silent = any(worker.silent for worker in self.workers)
-        troubles = (
+        problems = (
             self.stuck,
             self.slow,
             silent,
@@ -120,11 +119,11 @@ class Health:
             self.storage.little_space,
             failed,
         )
-        return not any(troubles) and self.broker is not False
+        return not any(problems) and self.broker is not False
 
 
 def health(*, now: datetime | None = None) -> Health:
-    """How the installation is now. What is costly to count is counted every five minutes."""
+    """The current health. Expensive counts are refreshed every five minutes."""
     now = now or timezone.now()
     queues = tuple(_queues(now))
     stuck = tuple(queue.kind for queue in queues if queue.stuck(now))
@@ -132,7 +131,7 @@ def health(*, now: datetime | None = None) -> Health:
         at=now,
         storage=storage(),
         queues=queues,
-        # The worker of queue `default` returns leases within seconds of their end.
+        # The worker of queue `default` returns expired leases within seconds.
         overdue=Slot.objects.filter(state=SlotState.LEASED, lease_expires_at__lt=now - LONG).count(),
         broker=broker_answers(),
         unapplied=unapplied_migrations(),
@@ -144,9 +143,9 @@ def health(*, now: datetime | None = None) -> Health:
     )
 
 
-def _workers(now: datetime) -> Iterator[Reported]:
+def _workers(now: datetime) -> Iterator[WorkerStatus]:
     for worker in Worker.objects.order_by("queue", "-seen_at", "pk"):
-        yield Reported(
+        yield WorkerStatus(
             name=worker.name,
             queue=worker.queue,
             version=worker.version,
@@ -216,7 +215,7 @@ def _queue(
     failures: list[Failure],
     lease: timedelta = timedelta(),
 ) -> Queue:
-    """`lease` is how long a claim lasts from the last sign of its worker; zero where that is not known."""
+    """`lease`: how long a claim lasts after the last sign of its worker; zero if unknown."""
     counted = rows.filter(state__in=("pending", "claimed", "failed")).order_by().values_list("state")
     number = dict(counted.annotate(number=Count("pk")))
     waiting = rows.filter(state="pending").aggregate(oldest=Min(since))
@@ -235,24 +234,17 @@ def _queue(
 
 
 def broker_answers() -> bool | None:
-    """None without a broker."""
+    """Whether the broker answers; None without a broker."""
     if not settings.CELERY_BROKER_URL:
         return None
     try:
         with current_app.connection_for_read(
             settings.CELERY_BROKER_URL, connect_timeout=_BROKER_SECONDS
-        ) as asked:
-            asked.ensure_connection(max_retries=1, timeout=_BROKER_SECONDS)
+        ) as broker_connection:
+            broker_connection.ensure_connection(max_retries=1, timeout=_BROKER_SECONDS)
     except (OSError, OperationalError):
         return False
     return True
-
-
-def unapplied_migrations() -> tuple[str, ...]:
-    """Each as *app name*."""
-    loader = MigrationLoader(connection)
-    missing = sorted(set(loader.graph.nodes) - set(loader.applied_migrations))
-    return tuple(f"{app} {name}" for app, name in missing)
 
 
 def _versions() -> tuple[tuple[str, str], ...]:
@@ -261,6 +253,3 @@ def _versions() -> tuple[tuple[str, str], ...]:
         ("Python", platform.python_version()),
         ("Django", django.get_version()),
     )
-
-
-__all__ = ["Failure", "Health", "Queue", "Reported", "broker_answers", "health", "unapplied_migrations"]

@@ -1,4 +1,4 @@
-"""Whether this process can serve: what `/readyz` asks before a proxy sends it anybody."""
+"""Whether this process can serve requests, for `/readyz`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.core.files.storage import storages
 from django.db import connection
 from django.utils import timezone
 
+from visage_app.database.migrations import unapplied_migrations
 from visage_app.health import queries
 from visage_app.observability.queries import queues
 
@@ -19,41 +20,43 @@ OK, FAILED, SLOW = "ok", "failed", "slow"
 
 
 class NotReady(Exception):
-    """What is missing, in words for the log."""
+    """A failed check. The message is for the log."""
 
 
 def checks() -> dict[str, str]:
-    """Name of each thing needed -> *ok* or *failed*, and *queues* -> *ok* or *slow*. Why stands in the log
-    only: anybody may ask.
+    """Name of each check -> *ok* or *failed*, and *queues* -> *ok* or *slow*. The reason is only in the log,
+    since the endpoint is public.
 
-    Slow queues never make a server unready: they are the same rows for all servers, so that all would be
-    taken out at once, by a worker that is gone, while every one of them could still take answers.
+    Slow queues never make a server unready. All servers share the same queues, so one missing worker would
+    take all of them out of service while each could still accept answers.
     """
-    needed: dict[str, Callable[[], None]] = {
+    required: dict[str, Callable[[], None]] = {
         "database": _database,
         "migrations": _migrations,
         "storage": _storage,
     }
     if settings.CELERY_BROKER_URL:
-        needed["broker"] = _broker
-    found = {}
-    for name, check in needed.items():
+        required["broker"] = _broker
+    results = {}
+    for name, check in required.items():
         try:
             check()
         except Exception as error:
             log.warning("not ready: %s: %s", name, error)
-            found[name] = FAILED
+            results[name] = FAILED
         else:
-            found[name] = OK
-    if found["database"] == found["migrations"] == OK:
-        found["queues"] = _queues()
-    return found
+            results[name] = OK
+    if results["database"] == results["migrations"] == OK:
+        results["queues"] = _queues()
+    return results
 
 
 def _queues() -> str:
     slow = queues.slow(timezone.now())
     if slow:
-        log.warning("work waits longer than %s minutes: %s", settings.QUEUE_SLOW_MINUTES, ", ".join(slow))
+        log.warning(
+            "jobs have waited longer than %s minutes: %s", settings.QUEUE_SLOW_MINUTES, ", ".join(slow)
+        )
     return SLOW if slow else OK
 
 
@@ -63,12 +66,12 @@ def _database() -> None:
 
 
 def _migrations() -> None:
-    if missing := queries.unapplied_migrations():
+    if missing := unapplied_migrations():
         raise NotReady(f"{len(missing)} migrations are not applied: run manage.py migrate")
 
 
 def _storage() -> None:
-    """That a file can be asked for. Opened, since asking whether it exists is not enough in a lost folder."""
+    """Open a file in each storage: `exists` alone would not notice a missing folder."""
     for name in ("default", "exports"):
         with suppress(FileNotFoundError), storages[name].open("readyz"):
             pass
@@ -77,6 +80,3 @@ def _storage() -> None:
 def _broker() -> None:
     if not queries.broker_answers():
         raise NotReady("the broker does not answer at CELERY_BROKER_URL")
-
-
-__all__ = ["FAILED", "OK", "SLOW", "checks"]

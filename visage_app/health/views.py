@@ -1,4 +1,4 @@
-"""Probes of a load balancer (`/healthz`, `/readyz`), and storage and job health for admins."""
+"""Probes for load balancers (`/healthz`, `/readyz`), and the health page for admins."""
 
 from __future__ import annotations
 
@@ -27,49 +27,49 @@ KINDS = {
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Whether the process answers; if it does not, it is to be started again."""
+    """Liveness: if this does not answer, the process should be restarted."""
     return JsonResponse({"status": "ok"})
 
 
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Whether it can serve people: 503, naming what is missing, if it cannot. Work that waits for a worker
-    is said and is no reason."""
-    found = readiness.checks()
-    ready = readiness.FAILED not in found.values()
+    """Readiness: 503 with the failed checks if the process cannot serve requests. Slow queues are reported
+    but do not fail it."""
+    results = readiness.checks()
+    ready = readiness.FAILED not in results.values()
     status = readiness.OK if ready else readiness.FAILED
-    return JsonResponse({"status": status, "checks": found}, status=200 if ready else 503)
+    return JsonResponse({"status": status, "checks": results}, status=200 if ready else 503)
 
 
 @login_required
 @never_cache
 @require_safe
 def page(request: LoggedIn) -> HttpResponse:
-    return render(request, "visage_app/health/health.html", _shown(request))
+    return render(request, "visage_app/health/health.html", _context(request))
 
 
 @login_required
 @never_cache
 @require_safe
 def live(request: LoggedIn) -> HttpResponse:
-    """The part of the page that moves. Nothing (204) if it is as `?mark` says."""
-    shown = _shown(request)
-    if shown["health"].mark == request.GET.get("mark"):
+    """The part of the page that is refreshed; 204 if it still matches `?mark`."""
+    context = _context(request)
+    if context["health"].mark == request.GET.get("mark"):
         return HttpResponse(status=204)
-    return render(request, "visage_app/health/_live.html", shown)
+    return render(request, "visage_app/health/_live.html", context)
 
 
-def _shown(request: LoggedIn) -> dict[str, Any]:
+def _context(request: LoggedIn) -> dict[str, Any]:
     if not policies.is_admin(request.user):
         raise Http404
-    found = queries.health()
+    health = queries.health()
     return {
-        "health": found,
-        "queues": [(KINDS[queue.kind], queue) for queue in found.queues],
-        "stuck": [KINDS[kind] for kind in found.stuck],
-        "slow": [KINDS[kind] for kind in found.slow],
+        "health": health,
+        "queues": [(KINDS[queue.kind], queue) for queue in health.queues],
+        "stuck": [KINDS[kind] for kind in health.stuck],
+        "slow": [KINDS[kind] for kind in health.slow],
         "slow_minutes": settings.QUEUE_SLOW_MINUTES,
-        "silent": [worker for worker in found.workers if worker.silent],
-        "failing": [(KINDS[queue.kind], queue) for queue in found.queues if queue.failed],
+        "silent": [worker for worker in health.workers if worker.silent],
+        "failing": [(KINDS[queue.kind], queue) for queue in health.queues if queue.failed],
     }

@@ -1,1 +1,1 @@
-"""Logging in and out, passwords, the second factor."""
+"""Login, logout, passwords and the second factor."""

@@ -1,4 +1,4 @@
-"""Where a request comes from."""
+"""The IP address of a client."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from django.conf import settings
 from django.http import HttpRequest
 
 
-def of_client(request: HttpRequest) -> str:
-    """The address of the client: of the last entry of X-Forwarded-For behind our proxy, which adds it.
+def client_ip(request: HttpRequest) -> str:
+    """The IP address of the client; behind our proxy, the last entry of X-Forwarded-For, which the proxy
+    adds.
 
-    What stands further left in that header was written by the client, who may write anything.
+    The earlier entries come from the client and cannot be trusted.
     """
-    own = request.META.get("REMOTE_ADDR", "")
+    peer = request.META.get("REMOTE_ADDR", "")
     if not settings.BEHIND_PROXY:
-        return own
-    return request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip() or own
-
-
-__all__ = ["of_client"]
+        return peer
+    return request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip() or peer

@@ -1,7 +1,7 @@
-"""Nobody who must have a second factor does anything without it (SECOND_FACTOR; docs/administration.md).
+"""Enforces the second factor for accounts that must have one (SECOND_FACTOR; docs/administration.md).
 
-A session whose account has one is only ever begun with it (views/login.py). What is left is an account that
-has none and must: it can set one up, and nothing else.
+Accounts with a second factor can only log in with it (views/login.py). An account that must have one but does
+not can only set it up.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from annotation.accounts.queries.accounts import has_second_factor
 from annotation.api import errors
 
 OPEN = frozenset({"second_factor", "login", "login_code", "logout", "set_language", "healthz", "readyz"})
-"""Names of the URLs that are reached without it."""
+"""Names of the URLs that are available without it."""
 
 
 class SecondFactorMiddleware:
-    """Sends who must have a second factor, and has logged in without, to set it up."""
+    """Redirects accounts that lack a required second factor to the page for setting it up."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -32,18 +32,15 @@ class SecondFactorMiddleware:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, view: object, *_arguments: Any) -> HttpResponse | None:
-        where = request.resolver_match
+        match = request.resolver_match
         user: Any = request.user
-        if (where is not None and where.view_name in OPEN) or not policies.needs_second_factor(user):
+        if (match is not None and match.view_name in OPEN) or not policies.needs_second_factor(user):
             return None
         if user.is_verified():
             return None
         if request.path.startswith("/api/"):
-            return errors.forbidden(request, "This account must log in with a second step.")
+            return errors.problem_response(request, 403, "This account must log in with a second factor.")
         if has_second_factor(user):
             auth.logout(request)
             return redirect_to_login(request.get_full_path())
         return redirect("second_factor")
-
-
-__all__ = ["OPEN", "SecondFactorMiddleware"]

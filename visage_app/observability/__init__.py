@@ -1,1 +1,1 @@
-"""Logs, metrics and reports of errors."""
+"""Logs, metrics and error reports."""

@@ -1,8 +1,8 @@
-"""How a line of the log looks: for people, or as JSON; in both without what people are called or wrote.
+"""Log formatters, for people or as JSON, which leave out names and texts of people.
 
-What Django, gunicorn, Celery and databases say of a request or an error holds addresses (with tokens in
-them), values of rows and names. So a record that is about a request names its route instead of its path, and
-an error is told by its class, its place in the code and what is safe of its message (`describe_error`).
+Log records of Django, gunicorn, Celery and databases about a request or an error contain URLs (with tokens),
+values of rows and names. So a record about a request has its route instead of its path, and an error has its
+class, its place in the code and the safe part of its message (`describe_error`).
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from pythonjsonlogger.json import JsonFormatter
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
-"""The request that this thread is answering; empty outside of one."""
+"""The id of the current request; empty outside a request."""
 META = "visage.request_id"
-"""Where a request keeps its id."""
+"""The key of the request id in request.META."""
 _FIELDS = ("route", "method", "status", "duration_ms")
-# What the program itself says of an error was chosen; a library says whatever the error says.
+# The program chooses what it logs of an error; libraries log the whole error message.
 _OWN = ("annotation", "generation", "metrics", "visage_app")
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
-class Line(logging.Formatter):
+class LineFormatter(logging.Formatter):
     """2026-11-22 01:02:03,004 WARNING visage_app.health.readiness [request id] message"""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        return super().format(careful(record))
+        return super().format(redacted(record))
 
     def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802 - logging's own name
         return stack(ei[1])
 
 
-class JsonLine(JsonFormatter):
-    """One JSON object a line, with fields of a fixed list only."""
+class JsonLineFormatter(JsonFormatter):
+    """One JSON object per line, with a fixed list of fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return super().format(careful(record))
+        return super().format(redacted(record))
 
     def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802 - logging's own name
         return stack(ei[1])
@@ -59,29 +59,29 @@ class JsonLine(JsonFormatter):
         log_data["time"] = self.formatTime(record, "%Y-%m-%dT%H:%M:%S") + f".{record.msecs:03.0f}Z"
         log_data |= {"level": record.levelname, "logger": record.name, "message": record.getMessage()}
         log_data["process"] = record.process
-        if given := getattr(record, "request_id", ""):
-            log_data["request_id"] = given
+        if current_id := getattr(record, "request_id", ""):
+            log_data["request_id"] = current_id
         log_data |= {name: getattr(record, name) for name in _FIELDS if hasattr(record, name)}
         if message_dict.get("exc_info"):
             log_data["exception"] = message_dict["exc_info"]
 
 
-def careful(record: logging.LogRecord) -> logging.LogRecord:
-    """A copy of the record without what tells of a person, and with the request's id."""
+def redacted(record: logging.LogRecord) -> logging.LogRecord:
+    """A copy of the record without personal data, and with the id of the request."""
     safe = copy.copy(record)
     safe.exc_text = None
     safe.__dict__["request_id"] = request_id.get()
     request: Any = getattr(record, "request", None)
     if hasattr(request, "path"):
         status = getattr(record, "status_code", 0)
-        # Django says so after all middleware: the id is on the request still
+        # Django logs this after all middleware: the id is still on the request.
         safe.__dict__["request_id"] = request.META.get(META, "")
         route = route_of(request)
         safe.__dict__["route"] = route
         safe.msg, safe.args = "%s: %s", (_phrase(status, record), route)
     elif record.name.startswith("gunicorn"):
-        said = re.sub(r"\bip=[0-9a-fA-F.:]*[0-9a-fA-F]", "ip=-", record.getMessage())
-        safe.msg, safe.args = re.sub(r"(Error handling request) .*", r"\1", said), ()
+        text = re.sub(r"\bip=[0-9a-fA-F.:]*[0-9a-fA-F]", "ip=-", record.getMessage())
+        safe.msg, safe.args = re.sub(r"(Error handling request) .*", r"\1", text), ()
     elif isinstance(record.args, dict) and "exc" in record.args:  # Celery, of a task that failed
         error = record.exc_info[1] if record.exc_info else None
         safe.args = record.args | {"exc": describe_error(error), "traceback": "", "args": "", "kwargs": ""}
@@ -93,7 +93,7 @@ def careful(record: logging.LogRecord) -> logging.LogRecord:
 
 
 def route_of(request: Any) -> str:
-    """The name of the URL that was asked for; *static* or *none* where there is no such name."""
+    """The name of the requested URL pattern; *static* or *none* without a match."""
     match = request.resolver_match
     if match is not None:
         return str(match.view_name or "unnamed")
@@ -101,7 +101,7 @@ def route_of(request: Any) -> str:
 
 
 def stack(error: BaseException | None) -> str:
-    """Where an error happened, and what it was caused by, without the values that messages hold."""
+    """The traceback of an error and its causes, without the values in messages."""
     lines: list[str] = []
     for each in reversed(list(chain(error))):
         lines += ["Caused another:"] if lines else []
@@ -112,24 +112,24 @@ def stack(error: BaseException | None) -> str:
 
 
 def describe_error(error: BaseException | None) -> str:
-    """An error by its class, with as much of its message as can hold no value of a row or a form.
+    """The class of an error, with the part of its message that cannot contain a value of a row or a form.
 
-    Of a database: its own code and the constraint, the first line where it could not be reached; of the
-    operating system: what it calls it. Nothing of any other.
+    For a database error: its code and the constraint, or the first line if the connection failed; for
+    OSError: the system's message; otherwise only the class.
     """
     if error is None:
         return "unknown"
     kind = type(error)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     if isinstance(error, OSError):
-        said = error.strerror or ""
+        text = error.strerror or ""
     elif isinstance(error, OperationalError | InterfaceError):
-        said = (str(error).splitlines() or [""])[0]
+        text = (str(error).splitlines() or [""])[0]
     elif isinstance(error, DatabaseError):
-        said = _code(error.__cause__)
+        text = _code(error.__cause__)
     else:
-        said = ""
-    return f"{name}: {said}" if said else name
+        text = ""
+    return f"{name}: {text}" if text else name
 
 
 def _code(error: BaseException | None) -> str:
@@ -141,7 +141,7 @@ def _code(error: BaseException | None) -> str:
 
 
 def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and what it came of, the last first."""
+    """The error and its causes, the latest first."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -150,11 +150,8 @@ def chain(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _phrase(status: int, record: logging.LogRecord) -> str:
-    """*Forbidden (Origin checking failed)*: the reason that Django gives, without what was sent."""
+    """*Forbidden (Origin checking failed)*: Django's reason, without the data of the request."""
     phrase = http.client.responses.get(status, "Request")
     if record.name == "django.security.csrf" and isinstance(record.args, tuple) and record.args:
         return f"{phrase} ({str(record.args[0]).partition(' - ')[0].rstrip('.')})"
     return phrase
-
-
-__all__ = ["JsonLine", "Line", "careful", "chain", "describe_error", "request_id", "route_of", "stack"]

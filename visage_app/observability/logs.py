@@ -1,4 +1,4 @@
-"""The setting LOGGING: what goes to the log, and how a line looks (docs/monitoring.md)."""
+"""The setting LOGGING (docs/monitoring.md)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from visage_app.environment import env_choice
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
-# What these say below such a level holds rows (SQL with its values) or addresses with secrets in them.
+# Below these levels, the loggers write SQL with values or URLs with secrets.
 _QUIET = {
     "django.db.backends": "INFO",
     "httpx": "WARNING",
@@ -20,15 +20,15 @@ _QUIET = {
 
 
 def configured() -> dict[str, Any]:
-    """Django's, gunicorn's and Celery's logging: everything of LOG_LEVEL and above to standard error."""
+    """Logging of Django, gunicorn and Celery: LOG_LEVEL and above to standard error."""
     level = env_choice("LOG_LEVEL", ("warning", "debug", "info", "error")).upper()
-    chosen = env_choice("LOG_FORMAT", ("line", "json"))
+    log_format = env_choice("LOG_FORMAT", ("line", "json"))
     kind = {
-        "line": "visage_app.observability.log_lines.Line",
-        "json": "visage_app.observability.log_lines.JsonLine",
-    }[chosen]
-    told = {"handlers": ["console"], "level": level, "propagate": False}
-    loudest = {name: max(level, least, key=LEVELS.index) for name, least in _QUIET.items()}
+        "line": "visage_app.observability.log_lines.LineFormatter",
+        "json": "visage_app.observability.log_lines.JsonLineFormatter",
+    }[log_format]
+    console = {"handlers": ["console"], "level": level, "propagate": False}
+    minimum_levels = {name: max(level, least, key=LEVELS.index) for name, least in _QUIET.items()}
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -36,18 +36,15 @@ def configured() -> dict[str, Any]:
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "chosen"}},
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
-            # the server's own, whose lines would look otherwise
-            "gunicorn.error": told,
-            # One line a request is written by the program (request_log.py), which knows the route.
+            # gunicorn's own logger, which would use another format.
+            "gunicorn.error": console,
+            # request_log.py writes the line for each request, since it knows the route.
             "gunicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
-            **{name: {"level": least} for name, least in loudest.items()},
+            **{name: {"level": least} for name, least in minimum_levels.items()},
         },
     }
 
 
 def somebody(*args: object) -> str:
-    """Whom django-axes names in the log when a login fails: nobody."""
+    """The name that django-axes logs for a failed login, so that it logs no username."""
     return "somebody"
-
-
-__all__ = ["configured", "somebody"]

@@ -1,4 +1,4 @@
-"""Who may read the metrics, and where errors are reported to (docs/monitoring.md)."""
+"""The metrics token and error reports (docs/monitoring.md)."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from django.core.exceptions import ImproperlyConfigured
 from visage_app.environment import env
 from visage_app.observability.log_lines import chain, describe_error, request_id
 
-_LEAST = 20
-# All that an error report may hold; what the SDK adds one day stays here until somebody has looked at it.
-_KEPT = frozenset(
+_MIN_TOKEN_LENGTH = 20
+# The allowed fields of an error report. Fields that the SDK adds later are left out until reviewed.
+_ALLOWED_FIELDS = frozenset(
     {"event_id", "timestamp", "level", "platform", "logger", "release", "environment", "transaction", "sdk"}
 )
 
 
 def metrics_token() -> str:
-    """METRICS_TOKEN; ImproperlyConfigured for one that could be guessed."""
+    """METRICS_TOKEN. Raises ImproperlyConfigured if it is too short."""
     token: str = env.str("METRICS_TOKEN", default="").strip()
-    if token and (len(token) < _LEAST or not token.isascii()):
+    if token and (len(token) < _MIN_TOKEN_LENGTH or not token.isascii()):
         raise ImproperlyConfigured(
-            f"METRICS_TOKEN has fewer than {_LEAST} characters, or other than ASCII ones. Make one: "
+            f"METRICS_TOKEN has fewer than {_MIN_TOKEN_LENGTH} characters, or non-ASCII ones. Create one: "
             'python -c "import secrets; print(secrets.token_urlsafe(32))"'
         )
     return token
 
 
 def report_errors(*, release: str, **options: Any) -> None:
-    """Send errors to SENTRY_DSN, if that is set. `options` go to the SDK (tests give a transport)."""
+    """Send errors to SENTRY_DSN, if set. `options` are passed to the SDK (tests pass a transport)."""
     dsn = env.str("SENTRY_DSN", default="").strip()
     if not dsn:
         return
@@ -52,31 +52,31 @@ def report_errors(*, release: str, **options: Any) -> None:
             max_breadcrumbs=0,
             send_client_reports=False,
             auto_session_tracking=False,
-            # named after functions: an address may hold a token
+            # Name transactions after functions: a URL may contain a token.
             integrations=[DjangoIntegration(transaction_style="function_name")],
             before_send=scrubbed,
             **options,
         )
     except BadDsn as error:
         raise ImproperlyConfigured(
-            f"SENTRY_DSN is not an address of a project ({error}). It looks like https://KEY@errors.example.org/1"
+            f"SENTRY_DSN is not the URL of a project ({error}). It looks like https://KEY@errors.example.org/1"
         ) from error
 
 
 def scrubbed(event: Any, hint: Mapping[str, Any]) -> Any:
-    """What is sent of an error: what failed, where in the code, in which version; nothing of the request, of
-    who sent it, or of the values at hand."""
-    sent = {name: event[name] for name in _KEPT & set(event)}
+    """The event to send: the error, its place in the code and the version, without the request, the user or
+    values of variables."""
+    sent = {name: event[name] for name in _ALLOWED_FIELDS & set(event)}
     error = (hint.get("exc_info") or (None, None))[1]
     safe = {type(each).__name__: describe_error(each) for each in chain(error)}
     values = (event.get("exception") or {}).get("values") or []
     if values:
         sent["exception"] = {"values": [_exception(value, safe) for value in values]}
     if not values and "logentry" in event:
-        # as it stands in the code, with %s for what was filled in
+        # The format string from the code, without its arguments.
         sent["logentry"] = {"message": event["logentry"].get("message", "")}
-    if given := request_id.get():
-        sent["tags"] = {"request_id": given}
+    if current_id := request_id.get():
+        sent["tags"] = {"request_id": current_id}
     return sent
 
 
@@ -85,6 +85,3 @@ def _exception(value: Mapping[str, Any], safe: Mapping[str, str]) -> dict[str, A
     shown = [{name: each for name, each in frame.items() if name != "vars"} for frame in frames]
     kept = {name: value[name] for name in ("type", "module", "mechanism") if name in value}
     return {**kept, "value": safe.get(str(value.get("type")), ""), "stacktrace": {"frames": shown}}
-
-
-__all__ = ["metrics_token", "report_errors", "scrubbed"]

@@ -1,4 +1,4 @@
-"""The outermost middleware: gives each request an id, writes its line into the log and counts it."""
+"""The outermost middleware: gives each request an id, logs it and counts it."""
 
 from __future__ import annotations
 
@@ -19,40 +19,36 @@ HEADER = "X-Request-ID"
 _USABLE = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
 
-class RequestLog:
-    """Everything that is logged while a request is answered carries its id, and so does the answer: who
-    quotes it leads to those lines. The line of the request says what was asked of which route, never by
-    whom, from where or with which values."""
+class RequestLogMiddleware:
+    """All log lines of a request and its response have the request id, so a user can quote it. The line for
+    the request has its method and route, but no user, IP address or values."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        given = request.META[META] = identity(request)
-        token = request_id.set(given)
+        current_id = request.META[META] = id_of_request(request)
+        token = request_id.set(current_id)
         began = time.perf_counter()
         try:
             response = self._get_response(request)
             seconds = time.perf_counter() - began
-            response[HEADER] = given
-            self._tell(request, response.status_code, seconds)
+            response[HEADER] = current_id
+            self._record(request, response.status_code, seconds)
         finally:
             request_id.reset(token)
         return response
 
-    def _tell(self, request: HttpRequest, status: int, seconds: float) -> None:
+    def _record(self, request: HttpRequest, status: int, seconds: float) -> None:
         route, method = route_of(request), request_metrics.method_of(request)
         request_metrics.count(route=route, method=method, status=status, seconds=seconds)
         if log.isEnabledFor(logging.INFO):
-            told = {"route": route, "method": method, "status": status}
-            told["duration_ms"] = round(seconds * 1000, 1)
-            log.info("%s %s %s in %s ms", method, route, status, told["duration_ms"], extra=told)
+            fields = {"route": route, "method": method, "status": status}
+            fields["duration_ms"] = round(seconds * 1000, 1)
+            log.info("%s %s %s in %s ms", method, route, status, fields["duration_ms"], extra=fields)
 
 
-def identity(request: HttpRequest) -> str:
-    """The id that our proxy gave the request, else a new one: without a proxy anybody could choose it."""
-    given = request.headers.get(HEADER, "") if settings.BEHIND_PROXY else ""
-    return given if _USABLE.fullmatch(given) else secrets.token_hex(8)
-
-
-__all__ = ["HEADER", "RequestLog", "identity"]
+def id_of_request(request: HttpRequest) -> str:
+    """The request id from our proxy, or a new one: without a proxy, clients could choose it."""
+    current_id = request.headers.get(HEADER, "") if settings.BEHIND_PROXY else ""
+    return current_id if _USABLE.fullmatch(current_id) else secrets.token_hex(8)

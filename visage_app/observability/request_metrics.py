@@ -1,12 +1,12 @@
-"""Counters of requests, over all processes of the web server.
+"""Request counters over all processes of the web server.
 
-`prometheus_client` alone and not django-prometheus: that one wraps databases, caches and models too, counts
-by address and by whatever method a client makes up, and brings many series that nobody here looks at.
+This uses `prometheus_client` and not django-prometheus, which also wraps databases, caches and models, labels
+by URL and by any method that a client invents, and adds many series that are not needed here.
 
-Each process of gunicorn counts for itself, and a scrape reaches one of them. So the server makes a folder
-before its processes start (serving/gunicorn_hooks.py), in which each keeps its counters, and whoever is
-asked adds up what lies there. Without that folder (`runserver`, tests) there is one process, which answers
-for itself.
+Each gunicorn process counts separately, and a scrape reaches one of them. So the server creates a folder
+before its processes start (serving/gunicorn_hooks.py). Each process stores its counters there, and the one
+that is scraped adds them up. Without the folder (`runserver`, tests) there is one process, which reports its
+own.
 """
 
 from __future__ import annotations
@@ -21,52 +21,49 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The environment variable by which prometheus_client finds the folder; set by the server, not by people."""
+"""The environment variable with the folder for prometheus_client; set by the server, not by people."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-# seconds; the steps that people feel, and those at which proxies and servers give up
-_STEPS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+# seconds; from what people notice up to common timeouts of proxies and servers
+_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
-_own = CollectorRegistry()
+_registry = CollectorRegistry()
 _requests = Counter(
     "visage_http_requests",
     "Requests answered, by the name of the route.",
     ["route", "method", "status"],
-    registry=_own,
+    registry=_registry,
 )
 _seconds = Histogram(
     "visage_http_request_duration_seconds",
     "Time until the answer began.",
     ["route", "method"],
-    buckets=_STEPS,
-    registry=_own,
+    buckets=_BUCKETS,
+    registry=_registry,
 )
 
 
 def method_of(request: HttpRequest) -> str:
-    """The method, *other* for what no client of ours sends: clients must not make up labels."""
+    """The method, or *other*, since clients must not be able to create labels."""
     return request.method if request.method in _METHODS else "other"
 
 
 def count(*, route: str, method: str, status: int, seconds: float) -> None:
-    """Count a request, if anybody may read the counts."""
+    """Count a request, if metrics are enabled."""
     if settings.METRICS_TOKEN:
         _requests.labels(route, method, f"{status // 100}xx").inc()
         _seconds.labels(route, method).observe(seconds)
 
 
 def register(registry: CollectorRegistry) -> None:
-    """Add the counts of all processes to what a scrape answers."""
+    """Add the counts of all processes to a scrape."""
     if FOLDER in os.environ:
         MultiProcessCollector(registry)  # registers itself
     else:
-        registry.register(_Own())
+        registry.register(_OwnCounts())
 
 
-class _Own(Collector):
-    """What this one process counted."""
+class _OwnCounts(Collector):
+    """The counts of this process."""
 
     def collect(self) -> Iterable[Metric]:
-        return _own.collect()
-
-
-__all__ = ["FOLDER", "count", "method_of", "register"]
+        return _registry.collect()

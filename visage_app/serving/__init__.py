@@ -1,1 +1,1 @@
-"""The processes that serve: gunicorn, the supervisor, static files."""
+"""Serving: gunicorn, the supervisor, static files."""

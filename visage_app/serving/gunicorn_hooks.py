@@ -1,7 +1,7 @@
-"""What gunicorn is told besides its command: `--config python:visage_app.serving.gunicorn_hooks`.
+"""gunicorn's configuration: `--config python:visage_app.serving.gunicorn_hooks`.
 
-Its own lines look like those of the program, its processes count requests in one folder
-(observability/request_metrics.py), and a request whose head is too long is refused in the API's form.
+Its log lines have the program's format, its processes count requests in one folder
+(observability/request_metrics.py), and a request with too long headers is refused in the API's format.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from gunicorn.workers.gthread import ThreadWorker
 
 from visage_app.observability import logs
 
-# As in observability/request_metrics.py, which is not imported here: prometheus_client looks for the folder
-# once, when it is imported, and the processes must not inherit that look from before there was one.
+# Same as in observability/request_metrics.py, which cannot be imported here: prometheus_client looks for the
+# folder when it is imported, and at this time it does not exist yet.
 FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 logconfig_dict = logs.configured()
 worker_class = "visage_app.serving.gunicorn_hooks.Worker"
 
 
 class Worker(ThreadWorker):
-    """A thread a request. What gunicorn refuses for its length never reaches Django, and its path is not
-    known: the answer is a problem of the API (docs/api.md), whichever page was asked for."""
+    """One thread per request. A request that gunicorn refuses for its length never reaches Django and its
+    path is unknown, so the response is always a problem of the API (docs/api.md)."""
 
     def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: Exception) -> None:
         if isinstance(exc, LimitRequestLine):
@@ -51,14 +51,14 @@ class Worker(ThreadWorker):
         try:
             write_nonblock(client, refusal(status, detail))
         except OSError:
-            self.log.debug("Whoever sent it is gone.")
+            self.log.debug("The client has disconnected.")
 
 
 def refusal(status: HTTPStatus, detail: str) -> bytes:
-    """The whole answer, as it goes over the wire."""
+    """The raw HTTP response."""
     from annotation.api.errors import MEDIA_TYPE, problem  # Django is not set up yet when this file is read
 
-    # without an address, an instance is the one that was asked for
+    # An empty instance means the requested URL.
     body = json.dumps(problem(status=status, detail=detail, instance="")).encode()
     lines = (
         f"HTTP/1.1 {status.value} {status.phrase}",
@@ -72,12 +72,13 @@ def refusal(status: HTTPStatus, detail: str) -> bytes:
 
 
 def on_starting(server: Any) -> None:
-    """A folder of this server's own: it begins to count at nought, and two servers do not add up."""
+    """Create a folder for this server only: its counters start at zero and do not mix with another
+    server's."""
     os.environ[FOLDER] = tempfile.mkdtemp(prefix="visage-metrics-")
 
 
 def child_exit(server: Any, worker: Any) -> None:
-    """Forget what was true of that process alone; what it counted stays."""
+    """Drop the gauges of the ended process; its counters stay."""
     from prometheus_client import multiprocess
 
     multiprocess.mark_process_dead(worker.pid)

@@ -1,4 +1,4 @@
-"""Static files under names that change with their content."""
+"""Static files with content hashes in their names."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage, Storage
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-# Of what django-htmx carries, the pages use this; htmx 4 beside it names modules that are not there.
+# The files of django-htmx that pages use. It also contains htmx 4, which imports modules that are missing.
 _HTMX = ("django_htmx/htmx-2.min.js", "django_htmx/django-htmx.js")
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):
-    """Scripts name each other by these names too: a browser never runs an old module beside a new one."""
+    """Imports in scripts use the hashed names too, so a browser never mixes old and new modules."""
 
     support_js_module_import_aggregation = True
 
     def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
-        used = {
+        needed = {
             path: where
             for path, where in paths.items()
             if path in _HTMX or not path.startswith("django_htmx/")
         }
-        yield from super().post_process(used, dry_run, **options)
+        yield from super().post_process(needed, dry_run, **options)
 
     def compress_files(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """What pages name, once: nobody is sent the copy under its plain name, and a source map only who
-        debugs. Compressing takes most of the time of `collectstatic`."""
+        """Compress only the hashed copies, without source maps: browsers do not load the others. Compressing
+        takes most of the time of `collectstatic`."""
         named = set(self.hashed_files.values())
         yield from super().compress_files({path for path in paths if path in named and path[-4:] != ".map"})
 
 
 class ChartBundle(BaseFinder):
-    """js/vega.js: Vega, Vega-Lite and vega-embed in one file, with the interpreter of expressions that a
-    strict Content-Security-Policy needs.
+    """js/vega.js: Vega, Vega-Lite and vega-embed in one file, with the expression interpreter that a strict
+    Content-Security-Policy needs.
 
-    It is made of what the program that draws the figures carries, so the page draws as the files are drawn,
-    and from no other server. Made at the first use (`collectstatic`, or a request without it: some seconds)
-    and kept in var/ under that program's version.
+    It is bundled from vl-convert, which also renders the figure files, so pages and files look the same and
+    no other server is needed. Created at the first use (by `collectstatic`, or by a request, which takes some
+    seconds) and stored in var/ under the version of vl-convert.
     """
 
     PATH = "js/vega.js"
@@ -66,16 +66,18 @@ class ChartBundle(BaseFinder):
         return Path(settings.VAR_DIR) / "made" / f"vl-convert-{metadata.version('vl-convert-python')}"
 
     def _made(self) -> Path:
-        kept = self._folder() / self.PATH
-        if not kept.is_file():
-            # 60 MB of drawing program, for those who need it only
+        bundle_path = self._folder() / self.PATH
+        if not bundle_path.is_file():
+            # Imported only when needed: 60 MB.
             import vl_convert
 
             bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            # beside its name and renamed: nobody is ever served half of it
-            with tempfile.NamedTemporaryFile("w", dir=kept.parent, suffix=".new", delete=False) as fresh:
-                fresh.write(bundle)
-            Path(fresh.name).chmod(0o644)
-            Path(fresh.name).replace(kept)
-        return kept
+            bundle_path.parent.mkdir(parents=True, exist_ok=True)
+            # Written to a temporary file and renamed, so that an incomplete file is never served.
+            with tempfile.NamedTemporaryFile(
+                "w", dir=bundle_path.parent, suffix=".new", delete=False
+            ) as temporary:
+                temporary.write(bundle)
+            Path(temporary.name).chmod(0o644)
+            Path(temporary.name).replace(bundle_path)
+        return bundle_path

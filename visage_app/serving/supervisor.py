@@ -1,4 +1,4 @@
-"""The web server and the embedded workers, one a queue, as child processes of one command (DESIGN §9)."""
+"""The web server and one embedded worker per queue as child processes of one command (DESIGN §9)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from django.conf import settings
 log = logging.getLogger(__name__)
 _TICK = 0.2
 _GRACE = 30.0
-_PATIENCE = 60.0
-_LONGEST_PAUSE = 60.0
+_START_TIMEOUT = 60.0
+_MAX_PAUSE = 60.0
 
 
 class CannotServe(Exception):
-    """Why the server cannot run, and what to do about it."""
+    """The server cannot run. The message says why and what to do."""
 
 
 def parse_bind(bind: str) -> tuple[str, int]:
@@ -37,19 +37,19 @@ def parse_bind(bind: str) -> tuple[str, int]:
 
 
 def check_free(host: str, port: int) -> None:
-    """Raises CannotServe if nobody could listen there: two servers on one port would look like one."""
+    """Raises CannotServe if the port cannot be used."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
-            # Like gunicorn itself: a port that a finished server just left is free.
+            # Like gunicorn: a port in TIME_WAIT is free.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(address)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            reason = f"Port {port} of {host} is taken by another program."
-            cure = f"End that program, or choose another port: manage.py serve --bind {host}:{port + 1}"
+            reason = f"Port {port} of {host} is in use by another program."
+            cure = f"Stop that program, or choose another port: manage.py serve --bind {host}:{port + 1}"
         elif error.errno == errno.EACCES:
-            reason = f"Port {port} needs more rights than this account has."
+            reason = f"This account may not use port {port}."
             cure = f"Choose a port from 1024: manage.py serve --bind {host}:8000"
         else:
             reason = f"This machine cannot listen at {host} ({error.strerror or error})."
@@ -58,7 +58,7 @@ def check_free(host: str, port: int) -> None:
 
 
 class Supervisor:
-    """Starts the children, restarts a worker that dies, and stops all of them on SIGTERM or SIGINT."""
+    """Starts the child processes, restarts workers that die, and stops all on SIGTERM or SIGINT."""
 
     def __init__(self, *, bind: str, workers: int, threads: int) -> None:
         self._host, self._port = parse_bind(bind)
@@ -69,15 +69,15 @@ class Supervisor:
             *("--threads", str(threads)),
             *("--graceful-timeout", "20", "--no-control-socket"),
         ]
-        # With a broker, what needs a model is done by Celery's workers, on machines that have the memory.
+        # With a broker, Celery's workers run the models, on machines with enough memory.
         queues = ("default",) if settings.CELERY_BROKER_URL else ("default", "gpu")
         self._workers = [_Worker(queue) for queue in queues]
         self._stopping = False
 
     def run(self, *, ready: Callable[[], None]) -> None:
-        """Serve until told to stop; `ready` is called once the server answers.
+        """Serve until stopped; `ready` is called once the server answers.
 
-        Raises CannotServe if the web server ends without having been told to.
+        Raises CannotServe if the web server ends by itself.
         """
         previous = {number: signal.signal(number, self._stop) for number in (signal.SIGTERM, signal.SIGINT)}
         children: list[subprocess.Popen[bytes]] = []
@@ -97,7 +97,7 @@ class Supervisor:
         self._stopping = True
 
     def _await_answer(self, server: subprocess.Popen[bytes]) -> None:
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _START_TIMEOUT
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)  # noqa: S104
         while not self._stopping:
             _refuse_if_ended(server)
@@ -105,8 +105,8 @@ class Supervisor:
                 return
             if time.monotonic() > deadline:
                 raise CannotServe(
-                    f"The web server did not answer within {_PATIENCE:.0f} s. "
-                    "Its messages stand above; LOG_LEVEL=INFO shows more."
+                    f"The web server did not answer within {_START_TIMEOUT:.0f} s. "
+                    "See its messages above; LOG_LEVEL=INFO shows more."
                 )
             time.sleep(_TICK)
 
@@ -119,7 +119,7 @@ class Supervisor:
 
 
 class _Worker:
-    """The embedded worker of one queue, started again whenever it ended."""
+    """The embedded worker of one queue, restarted whenever it ends."""
 
     def __init__(self, queue: str) -> None:
         self.process: subprocess.Popen[bytes] | None = None
@@ -129,23 +129,24 @@ class _Worker:
     def keep_running(self) -> None:
         now = time.monotonic()
         if self.process is not None and self.process.poll() is not None:
-            # One that dies young again and again is started less and less often.
+            # A worker that keeps dying early is restarted after longer and longer pauses.
             lived = now - self._started
-            self._pause = 1.0 if lived > _LONGEST_PAUSE else min(self._pause * 2, _LONGEST_PAUSE)
+            self._pause = 1.0 if lived > _MAX_PAUSE else min(self._pause * 2, _MAX_PAUSE)
             log.error(
                 "The worker of queue %s ended with status %s; starting another in %.0f s.",
                 *(self._queue, self.process.returncode, self._pause),
             )
             self.process, self._started = None, now + self._pause
         if self.process is None and now >= self._started:
-            # checked is what started it; to do so again loads all pages, 40 MB and as long as all the rest
-            how = ("--queue", self._queue, "--skip-checks")
-            self.process = _start([sys.executable, "-m", "django", "worker", *how])
+            # The parent process ran the checks. They would load all views: 40 MB, and twice the start time.
+            options = ("--queue", self._queue, "--skip-checks")
+            self.process = _start([sys.executable, "-m", "django", "worker", *options])
             self._started = now
 
 
 def _start(command: list[str]) -> subprocess.Popen[bytes]:
-    """Start a child in a process group of its own: Ctrl+C reaches us alone, and we tell the children."""
+    """Start a child in its own process group, so that Ctrl+C reaches only this process, which stops the
+    children."""
     path = os.pathsep.join(filter(None, [str(settings.BASE_DIR), os.environ.get("PYTHONPATH", "")]))
     environment = {**os.environ, "PYTHONPATH": path, "DJANGO_SETTINGS_MODULE": "visage_app.settings"}
     return subprocess.Popen(command, env=environment, process_group=0)  # noqa: S603 - our own command
@@ -154,12 +155,12 @@ def _start(command: list[str]) -> subprocess.Popen[bytes]:
 def _refuse_if_ended(server: subprocess.Popen[bytes]) -> None:
     status = server.poll()
     if status is not None:
-        raise CannotServe(f"The web server ended by itself with status {status}. Its messages stand above.")
+        raise CannotServe(f"The web server ended by itself with status {status}. See its messages above.")
 
 
 def _end(children: list[subprocess.Popen[bytes]]) -> None:
-    """Ask every child to end, and end those that have not within the grace time."""
-    # gunicorn's own children end by themselves within a second once their parent is gone.
+    """Terminate every child, and kill those that do not end within the grace period."""
+    # gunicorn's workers end by themselves within a second after their parent.
     for child in children:
         child.terminate()
     deadline = time.monotonic() + _GRACE
@@ -167,9 +168,6 @@ def _end(children: list[subprocess.Popen[bytes]]) -> None:
         try:
             child.wait(timeout=max(0.1, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
-            log.warning("Process %s did not stop within %.0f s and is ended.", child.pid, _GRACE)
+            log.warning("Process %s did not stop within %.0f s and is killed.", child.pid, _GRACE)
             child.kill()
             child.wait()
-
-
-__all__ = ["CannotServe", "Supervisor", "check_free", "parse_bind"]

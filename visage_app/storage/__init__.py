@@ -1,1 +1,1 @@
-"""Where files are kept: folders or buckets, and what happens when there is no room."""
+"""File storage: folders or buckets, size limits of forms, a full disk."""

@@ -1,7 +1,7 @@
-"""How much a form may send, decided before anything of it is read.
+"""The size limit of form requests, checked before the body is read.
 
-Django bounds the fields of a form and reads its files without bound, onto the disk, and it reads them before
-a view is asked: the forgery token is looked for among the fields. So anybody could fill the disk at any page.
+Django limits the fields of a form but not its files, and writes them to disk before the view runs, because it
+looks for the CSRF token among the fields. So anybody could fill the disk at any URL.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 
-class BodyLimits:
-    """Answers 413 to a form with files that is larger than its page takes from whoever sends it: what the
-    fields of any form may hold, or what `takes_files` says of the view. Stands before the forgery check.
+class BodyLimitMiddleware:
+    """Responds with 413 to a multipart form that is larger than its view accepts from this user: the limit of
+    form fields plus that of `accepts_files`. Must come before CsrfViewMiddleware.
 
-    Without a Content-Length nothing is read at all. The API reads no form, and bounds its own bodies.
+    Without a Content-Length, Django reads no body. The API takes no forms and limits its own bodies.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -35,10 +35,7 @@ class BodyLimits:
         fields = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         if sent <= fields:
             return None
-        files = view.most_file_bytes(request.user) if hasattr(view, "most_file_bytes") else 0
+        files = view.max_file_bytes(request.user) if hasattr(view, "max_file_bytes") else 0
         if sent <= fields + files:
             return None
         return render(request, "413.html", {"most": (fields + files) // 1_000_000}, status=413)
-
-
-__all__ = ["BodyLimits"]

@@ -1,8 +1,8 @@
 """Files in a bucket of an S3-compatible server (settings: visage_app/storage/storages.py).
 
-Objects are private: no ACL is ever sent, nothing is listed for anybody. Whatever goes wrong is an OSError
-that says what to do, so that callers need not know which kind of storage they have: FileNotFoundError for
-an object that is not there, BucketFailed for a server, bucket or key that does not do.
+Objects are private: no ACL is ever sent. Every failure is an OSError that says what to do, so callers need
+not know the kind of storage: FileNotFoundError for a missing object, BucketFailed for a problem with the
+server, bucket or key.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from django.utils.deconstruct import deconstructible
 from storages.backends.s3 import S3Storage
 from storages.utils import clean_name
 
-# A page waits for this: a server that is gone is told within seconds, one hiccup is passed over.
-_PATIENCE = {
+# Pages wait for this: report a dead server within seconds, but retry once.
+_CLIENT_OPTIONS = {
     "connect_timeout": 3,
     "read_timeout": 30,
     "retries": {"mode": "standard", "total_max_attempts": 2},
-    # Older servers refuse the newer checksums; an image's bytes are held against its SHA-256 by ourselves.
+    # Older servers refuse the newer checksums; the program itself checks images against their SHA-256.
     "request_checksum_calculation": "when_required",
     "response_checksum_validation": "when_required",
 }
@@ -39,12 +39,12 @@ _NOT_ALLOWED = {"403", "AccessDenied", "Forbidden"}
 
 
 class BucketFailed(OSError):
-    """The server, the bucket or the key does not do. Says which, and the cure."""
+    """A problem with the server, the bucket or the key. The message says which and what to do."""
 
 
 @deconstructible
 class Bucket(S3Storage):
-    """Django's storage in one bucket. A file read from its first byte to its last is one request."""
+    """Django's storage in one bucket. Reading a file from start to end takes one request."""
 
     client_config: Any
     public_endpoint: str
@@ -52,7 +52,7 @@ class Bucket(S3Storage):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.client_config = self.client_config.merge(Config(**_PATIENCE))
+        self.client_config = self.client_config.merge(Config(**_CLIENT_OPTIONS))
         self._signing = threading.Lock()
         self._signer: Any = None
 
@@ -81,12 +81,12 @@ class Bucket(S3Storage):
             return folders, files
 
     def url(self, name: str, *_: Any, **__: Any) -> str:
-        """An address at which whoever has it sees the file for `signed_seconds`, without asking us again.
+        """A signed URL of the file, valid for `signed_seconds` for anyone who has it.
 
-        It is the caller who looks whether the person may. Only for a storage with `signed_seconds`.
+        The caller must check permissions. Only for a storage with `signed_seconds`.
         """
         if not self.signed_seconds:
-            raise ValueError("This storage gives out no addresses.")
+            raise ValueError("This storage has no signed URLs.")
         wanted = {
             "Bucket": self.bucket_name,
             "Key": self._key(name),
@@ -98,7 +98,7 @@ class Bucket(S3Storage):
         return signed
 
     def get(self, name: str, **more: str) -> dict[str, Any]:
-        """The server's answer to one GET of an object."""
+        """The response to one GET of an object."""
         with self.translated_errors(name):
             answer: dict[str, Any] = self._client.get_object(
                 Bucket=self.bucket_name, Key=self._key(name), **more
@@ -107,7 +107,7 @@ class Bucket(S3Storage):
 
     @contextmanager
     def translated_errors(self, name: str) -> Iterator[None]:
-        """What the libraries raise, as what this storage raises."""
+        """Translate the exceptions of the libraries to those of this storage."""
         try:
             yield
         except ClientError as error:
@@ -117,8 +117,8 @@ class Bucket(S3Storage):
 
     def _open(self, name: str, mode: str = "rb") -> File:
         if mode != "rb":
-            raise ValueError("Files in a bucket are read with mode rb, and written whole by save().")
-        return _Opened(_Object(self, name))
+            raise ValueError("Files in a bucket can only be opened with mode rb; write them with save().")
+        return _ObjectFile(_Object(self, name))
 
     def _save(self, name: str, content: File) -> str:
         with self.translated_errors(name):
@@ -134,7 +134,7 @@ class Bucket(S3Storage):
         return key
 
     def _public(self) -> Any:
-        """Signs for the address that browsers reach: an address is signed with its host."""
+        """The client that signs URLs with the public host, since the host is part of the signature."""
         with self._signing:
             if self._signer is None:
                 session = boto3.session.Session(self.access_key, self.secret_key, self.security_token)
@@ -149,27 +149,24 @@ class Bucket(S3Storage):
     def _translated(self, error: ClientError, name: str) -> OSError:
         code = str(error.response.get("Error", {}).get("Code", ""))
         where = f"bucket {self.bucket_name} at {self.endpoint_url}"
-        if code in _NO_SUCH_KEY or (code in _NOT_FOUND and self._is_there()):
+        if code in _NO_SUCH_KEY or (code in _NOT_FOUND and self._bucket_exists()):
             return FileNotFoundError(f"There is no {name} in {where}.")
         if code == "NoSuchBucket" or code in _NOT_FOUND:
-            return BucketFailed(
-                f"There is no {where}. Create it, private, or set S3_BUCKET to the right one."
-            )
+            return BucketFailed(f"There is no {where}. Create it as a private bucket, or correct S3_BUCKET.")
         if code in _WRONG_KEY:
             return BucketFailed(
-                f"The S3 server at {self.endpoint_url} does not know S3_ACCESS_KEY, or S3_SECRET_KEY is not "
-                f"its secret ({code})."
+                f"The S3 server at {self.endpoint_url} refuses S3_ACCESS_KEY or S3_SECRET_KEY ({code})."
             )
         if code in _NOT_ALLOWED:
             return BucketFailed(
-                f"The key may not do this in {where} ({code}). It needs to list the bucket, and to get, put "
-                "and delete its objects."
+                f"The key lacks permissions for {where} ({code}). It must be able to list the bucket and to "
+                "get, put and delete its objects."
             )
-        return BucketFailed(f"The {where} refuses: {error}")
+        return BucketFailed(f"The {where} refused the request: {error}")
 
-    def _is_there(self) -> bool:
-        """A server that is asked for the head of an object says 404 for a lost bucket as for a lost object:
-        without this, everything would look as if it had been deleted."""
+    def _bucket_exists(self) -> bool:
+        """Whether the bucket exists. A HEAD request for an object gives 404 for a missing bucket too; without
+        this check all files would seem to be deleted."""
         try:
             self._client.head_bucket(Bucket=self.bucket_name)
         except ClientError as error:
@@ -178,7 +175,7 @@ class Bucket(S3Storage):
 
 
 class _Object(io.RawIOBase):
-    """An object as it arrives. Going back, or on by a leap, is one more request; its size is none."""
+    """An object read as a stream. Each seek costs one request; the size costs none."""
 
     def __init__(self, bucket: Bucket, name: str) -> None:
         super().__init__()
@@ -186,8 +183,8 @@ class _Object(io.RawIOBase):
         answer = bucket.get(name)
         self._body, self._version = answer["Body"], answer["ETag"]
         self.size = int(answer["ContentLength"])
-        # where the reader is, and where the answer is
-        self._at = self._arrived = 0
+        # The positions of the reader and of the response body.
+        self._position = self._body_position = 0
 
     def readable(self) -> bool:
         return True
@@ -196,24 +193,28 @@ class _Object(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        self._at = max(0, offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size}[whence])
-        return self._at
+        self._position = max(
+            0, offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
+        )
+        return self._position
 
     def tell(self) -> int:
-        return self._at
+        return self._position
 
     def readinto(self, buffer: Any, /) -> int:
-        wanted = min(len(buffer), self.size - self._at)
+        wanted = min(len(buffer), self.size - self._position)
         if wanted <= 0:
             return 0
-        if self._at != self._arrived:
-            self._go_on()
+        if self._position != self._body_position:
+            self._reopen()
         with self._bucket.translated_errors(self.name):
             piece = self._body.read(wanted)
         if not piece:
-            raise BucketFailed(f"The S3 server ended {self.name} after {self._at} of {self.size} bytes.")
+            raise BucketFailed(
+                f"The S3 server ended {self.name} after {self._position} of {self.size} bytes."
+            )
         buffer[: len(piece)] = piece
-        self._at = self._arrived = self._at + len(piece)
+        self._position = self._body_position = self._position + len(piece)
         return len(piece)
 
     def close(self) -> None:
@@ -221,18 +222,15 @@ class _Object(io.RawIOBase):
             self._body.close()
         super().close()
 
-    def _go_on(self) -> None:
+    def _reopen(self) -> None:
         self._body.close()
-        # never the beginning of one version and the end of another
-        answer = self._bucket.get(self.name, Range=f"bytes={self._at}-", IfMatch=self._version)
-        self._body, self._arrived = answer["Body"], self._at
+        # IfMatch: never combine two versions of an object.
+        answer = self._bucket.get(self.name, Range=f"bytes={self._position}-", IfMatch=self._version)
+        self._body, self._body_position = answer["Body"], self._position
 
 
-class _Opened(File):
-    def __init__(self, held: _Object) -> None:
-        super().__init__(io.BufferedReader(held, _BUFFER), held.name)
-        # asked of the file itself, it would go to its end and back
-        self.size = held.size
-
-
-__all__ = ["Bucket", "BucketFailed"]
+class _ObjectFile(File):
+    def __init__(self, stream: _Object) -> None:
+        super().__init__(io.BufferedReader(stream, _BUFFER), stream.name)
+        # Django would seek to the end and back to find the size.
+        self.size = stream.size

@@ -1,4 +1,4 @@
-"""What is answered to a form whose files found no room on the disk."""
+"""The response to a form whose files could not be saved because the disk is full."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from django.shortcuts import render
 from annotation.images import upload_spool
 
 
-class DiskFull:
-    """507 instead of the page, which would say that no file was sent. Stands after the forgery check, which
-    reads the form."""
+class DiskFullMiddleware:
+    """Responds with 507 instead of the page, which would say that no file was sent. Must come after
+    CsrfViewMiddleware, which reads the form."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -26,6 +26,3 @@ class DiskFull:
         if not upload_spool.ran_out_of_space(request):
             return None
         return render(request, "507.html", status=HTTPStatus.INSUFFICIENT_STORAGE)
-
-
-__all__ = ["DiskFull"]

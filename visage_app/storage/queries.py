@@ -1,4 +1,4 @@
-"""Where the data of the installation are, and how much there is of them."""
+"""Sizes of the database and the stored files."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from django.utils import timezone
 
 from annotation.models import Image
 
-LITTLE_SPACE = 2 * 1024**3
-"""bytes; below it, a page says that the disk is nearly full"""
+MIN_FREE_SPACE = 2 * 1024**3
+"""bytes; with less free space, the health page warns"""
 FILES_KEY = "health.files"
-# How long the folder of files may be walked within one request, and how long what was counted is shown.
+# The longest time to walk the folder in one request, and how long the result is cached.
 _WALK_SECONDS = 0.5
-_KEPT_SECONDS = 300
+_CACHE_SECONDS = 300
 
 
 @dataclass(frozen=True)
 class Files:
-    """`count` and `size` (bytes) of the files in the media folder; `whole` False: the walk was cut short and
-    there are more. None where the files are kept outside this machine. `images`: rows that have a file."""
+    """`count` and `size` (bytes) of the files in the media folder, None if they are stored elsewhere. `whole`
+    False: counting was stopped early and there are more. `images`: rows that have a file."""
 
     images: int
     count: int | None
@@ -50,11 +50,11 @@ class Storage:
 
     @property
     def little_space(self) -> bool:
-        return self.free < LITTLE_SPACE
+        return self.free < MIN_FREE_SPACE
 
 
 def storage() -> Storage:
-    """What there is now; files are counted every five minutes."""
+    """The current sizes; files are counted every five minutes."""
     return Storage(
         database=_database_version(),
         database_size=database_size(),
@@ -72,19 +72,19 @@ def _database_version() -> str:
 
 
 def disk_free() -> int:
-    """bytes, where VAR_DIR is"""
-    return shutil.disk_usage(_there(Path(settings.VAR_DIR))).free
+    """Free bytes at VAR_DIR."""
+    return shutil.disk_usage(_existing(Path(settings.VAR_DIR))).free
 
 
 def database_size() -> int:
-    """bytes"""
-    asked = (
+    """Size of the database in bytes."""
+    query = (
         "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
         if connection.vendor == "sqlite"
         else "SELECT pg_database_size(current_database())"
     )
     with connection.cursor() as cursor:
-        cursor.execute(asked)
+        cursor.execute(query)
         return int(cursor.fetchone()[0])
 
 
@@ -92,7 +92,7 @@ def _counted_files() -> Files:
     known: Files | None = cache.get(FILES_KEY)
     if known is None:
         known = _files()
-        cache.set(FILES_KEY, known, _KEPT_SECONDS)
+        cache.set(FILES_KEY, known, _CACHE_SECONDS)
     return known
 
 
@@ -100,16 +100,16 @@ def _files() -> Files:
     images = Image.objects.exclude(file="").count()
     if not isinstance(default_storage, FileSystemStorage):
         return Files(images, None, None, True, timezone.now())
-    count, size, ends = 0, 0, time.monotonic() + _WALK_SECONDS
-    for each in _walked(default_storage.location):
-        if time.monotonic() > ends:
+    count, size, deadline = 0, 0, time.monotonic() + _WALK_SECONDS
+    for each in _file_sizes(default_storage.location):
+        if time.monotonic() > deadline:
             return Files(images, count, size, False, timezone.now())
         count, size = count + 1, size + each
     return Files(images, count, size, True, timezone.now())
 
 
-def _walked(folder: str | os.PathLike[str]) -> Iterator[int]:
-    """The sizes of the files below `folder`; one that goes meanwhile is passed over."""
+def _file_sizes(folder: str | os.PathLike[str]) -> Iterator[int]:
+    """The sizes of the files below `folder`; files deleted meanwhile are ignored."""
     try:
         inside = os.scandir(folder)
     except OSError:
@@ -118,16 +118,13 @@ def _walked(folder: str | os.PathLike[str]) -> Iterator[int]:
         for entry in inside:
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    yield from _walked(entry.path)
+                    yield from _file_sizes(entry.path)
                 elif entry.is_file(follow_symlinks=False):
                     yield entry.stat(follow_symlinks=False).st_size
             except OSError:
                 continue
 
 
-def _there(folder: Path) -> Path:
-    """The nearest folder above that exists."""
+def _existing(folder: Path) -> Path:
+    """`folder` or its nearest existing parent."""
     return next(each for each in (folder, *folder.parents) if each.exists())
-
-
-__all__ = ["FILES_KEY", "LITTLE_SPACE", "Files", "Storage", "database_size", "disk_free", "storage"]

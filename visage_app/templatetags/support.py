@@ -1,4 +1,4 @@
-"""What somebody quotes who asks for help."""
+"""The request id for support."""
 
 from django import template
 
@@ -9,5 +9,5 @@ register = template.Library()
 
 @register.simple_tag
 def request_id() -> str:
-    """The id of the request that is being answered; it stands in every line that was logged for it."""
+    """The id of the current request, which is in all its log lines."""
     return log_lines.request_id.get()

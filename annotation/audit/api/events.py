@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Resource
 from annotation.models import AuditEvent
 
@@ -32,7 +32,7 @@ class AuditEventSerializer(serializers.Serializer):
     details = serializers.JSONField()
 
 
-AuditQuery = listing(
+AuditQuery = list_query(
     "AuditEvents",
     orders={"at": "at", "id": "pk"},
     default="-at",
@@ -51,7 +51,7 @@ class AuditEvents(Resource):
     @extend_schema(
         operation_id="audit_events_list",
         parameters=[AuditQuery],
-        responses=page_of(AuditEventSerializer),
+        responses=page_serializer(AuditEventSerializer),
         tags=["account"],
     )
     def get(self, request: Request) -> Response:

@@ -9,9 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Resource
-from annotation.api.study_access import led_study
+from annotation.api.study_access import study_for_lead
 from annotation.audit.queries import exposure
 from annotation.models import EnrolmentStatus, Study
 
@@ -44,7 +44,7 @@ class HoursSerializer(serializers.Serializer):
     last = serializers.DateTimeField(allow_null=True, help_text="Their last answer.")
 
 
-HoursQuery = listing("Hours", orders={"annotator": "pseudonym", "id": "pk"}, default="annotator")
+HoursQuery = list_query("Hours", orders={"annotator": "pseudonym", "id": "pk"}, default="annotator")
 
 
 class StudyHours(Resource):
@@ -53,11 +53,11 @@ class StudyHours(Resource):
     @extend_schema(
         operation_id="hours_list",
         parameters=[HoursQuery],
-        responses=page_of(HoursSerializer),
+        responses=page_serializer(HoursSerializer),
         tags=["people"],
     )
     def get(self, request: Request, name: str) -> Response:
-        study = led_study(request, name)
+        study = study_for_lead(request, name)
         if not policies.may_see_hours(request.user, study):
             raise Http404
         return _page(self, request, study)
@@ -69,7 +69,7 @@ class AllHours(Resource):
     @extend_schema(
         operation_id="hours_all",
         parameters=[HoursQuery],
-        responses=page_of(HoursSerializer),
+        responses=page_serializer(HoursSerializer),
         tags=["people"],
     )
     def get(self, request: Request) -> Response:
@@ -85,5 +85,5 @@ def _page(view: Resource, request: Request, study: Study | None) -> Response:
         query=view.query(HoursQuery),
         kind=HoursQuery,
         row=HoursSerializer,
-        shown=lambda found: exposure.hours(list(found), study),
+        prepare=lambda found: exposure.hours(list(found), study),
     )

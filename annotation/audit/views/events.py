@@ -13,7 +13,7 @@ from annotation import policies
 from annotation.audit.forms import AuditForm
 from annotation.audit.queries import events
 from annotation.audit.services import events as audit_log
-from annotation.core.requests import LoggedIn, without_page
+from annotation.core.requests import LoggedIn, query_without_page
 
 
 @login_required
@@ -25,7 +25,7 @@ def audit(request: LoggedIn) -> HttpResponse:
     form = AuditForm(request.GET, choices=events.choices())
     valid = form.is_valid()
     log = events.page(form.filters() if valid else events.Filters(), page=request.GET.get("page", "1"))
-    pager = without_page(request)
+    pager = query_without_page(request)
     context = {"form": form, "log": log, "pager": pager, "formats": audit_log.FORMATS}
     return render(request, "annotation/audit/events.html", context, status=200 if valid else 422)
 

@@ -12,11 +12,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import Busy, Refused
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import FileResource, Query, Resource, file_of
-from annotation.api.scopes import EXPORT_SCOPES
-from annotation.api.study_access import exported_study
+from annotation.api.study_access import study_for_export
 from annotation.exports.formats.registry import FORMATS
 from annotation.exports.selection import STATUSES, ExportRefused, Filters
 from annotation.exports.services import judgements, writing
@@ -62,7 +62,7 @@ ExportQuery: type[Query] = type(
         **filter_fields(),
     },
 )
-JudgementsQuery = listing("Judgements", orders={"id": "pk"}, default="id", **filter_fields())
+JudgementsQuery = list_query("Judgements", orders={"id": "pk"}, default="id", **filter_fields())
 
 
 class FormatSerializer(serializers.Serializer):
@@ -145,7 +145,7 @@ class Download(FileResource):
     def get(self, request: Request, name: str) -> StreamingHttpResponse:
         """A zip archive with the data and what its columns mean, streamed as it is made. For large studies,
         make a job of it."""
-        study = exported_study(request, name)
+        study = study_for_export(request, name)
         asked = self.query(ExportQuery)
         fmt = asked.pop("format")
         try:
@@ -168,7 +168,7 @@ class Judgements(Resource):
         operation_id="judgements_list",
         parameters=[JudgementsQuery],
         responses={
-            200: page_of(JudgementSerializer),
+            200: page_serializer(JudgementSerializer),
             503: OpenApiResponse(description="Answers are being written by something that takes long."),
         },
         tags=TAGS,
@@ -176,7 +176,7 @@ class Judgements(Resource):
     def get(self, request: Request, name: str) -> Response:
         """Every page is noted in the audit trail. While answers come in, pages are of different moments: an
         export is of one. No answer is passed by, however late it is committed."""
-        study = exported_study(request, name)
+        study = study_for_export(request, name)
         query = self.query(JudgementsQuery)
         filters = Filters(
             **{key: value for key, value in query.items() if key not in ("order", "limit", "cursor")}
@@ -191,7 +191,7 @@ class Judgements(Resource):
         def shown(found: Sequence[Judgement]) -> list[dict[str, Any]]:
             return judgements.read(study=study, filters=filters, found=found, by=request.user)
 
-        return page(request, rows, query=query, kind=JudgementsQuery, row=JudgementSerializer, shown=shown)
+        return page(request, rows, query=query, kind=JudgementsQuery, row=JudgementSerializer, prepare=shown)
 
 
 def _bad_filter(refused: ExportRefused) -> Refused:

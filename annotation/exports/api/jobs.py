@@ -12,11 +12,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import Conflict, Unreachable, refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.auth import EXPORT_SCOPES
+from annotation.api.errors import Conflict, StorageUnreachable, refusals
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body, FileResource, Resource, file_of
-from annotation.api.scopes import EXPORT_SCOPES
-from annotation.api.study_access import exported_study
+from annotation.api.study_access import study_for_export
 from annotation.exports import tasks
 from annotation.exports.api.exports import TAGS, filter_fields
 from annotation.exports.formats.registry import FORMATS, UnknownFormat
@@ -60,7 +60,7 @@ ExportBody: type[Body] = type(
         **filter_fields(),
     },
 )
-ExportsQuery = listing(
+ExportsQuery = list_query(
     "Exports",
     orders={"id": "pk"},
     default="-id",
@@ -78,11 +78,11 @@ class Exports(Resource):
     @extend_schema(
         operation_id="exports_list",
         parameters=[ExportsQuery],
-        responses=page_of(ExportJobSerializer),
+        responses=page_serializer(ExportJobSerializer),
         tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:
-        rows = ExportJob.objects.filter(study=exported_study(request, name), by=request.user)
+        rows = ExportJob.objects.filter(study=study_for_export(request, name), by=request.user)
         query = self.query(ExportsQuery)
         if "state" in query:
             rows = rows.filter(state=query["state"])
@@ -99,7 +99,7 @@ class Exports(Resource):
     )
     def post(self, request: Request, name: str) -> Response:
         """Have an export made; the one there is, if the same is waiting or being made already."""
-        study = exported_study(request, name)
+        study = study_for_export(request, name)
         asked: dict[str, Any] = dict(self.body(ExportBody))
         fmt = asked.pop("format")
         with refusals(ExportRefused, UnknownFormat, status=422):
@@ -173,7 +173,7 @@ class ExportFile(FileResource):
             with refusals(export_jobs.ExportGone):
                 file = export_jobs.fetch(job=job, by=request.user)
         except OSError as error:
-            raise Unreachable from error
+            raise StorageUnreachable from error
         return FileResponse(
             file,
             as_attachment=True,
@@ -184,7 +184,7 @@ class ExportFile(FileResource):
 
 def _job(request: Request, name: str, number: int) -> ExportJob:
     """The export, if the account asked for it and may still have it; 404 otherwise."""
-    study = exported_study(request, name)
+    study = study_for_export(request, name)
     job = get_object_or_404(ExportJob.objects.select_related("study"), study=study, pk=number)
     if not policies.may_fetch_export(request.user, job):
         raise Http404

@@ -221,7 +221,7 @@ def _ratings(selection: Selection, left_out: Aside) -> Iterator[tuple[Any, ...]]
         said: dict[str, int] = {}
         for _unit, position, text, stratum, value in answers:
             unit, attribute = position, text
-            origin = _ORIGINS.get(strata.value_of(stratum or strata.ANY, "origin").lower())
+            origin = _ORIGINS.get(strata.single_value(stratum or strata.ANY, "origin").lower())
             if origin is not None:
                 said.setdefault(origin, value)
             selection.read(1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
 
-from annotation.core.committed_ids import horizon
+from annotation.core.committed_ids import highest_safe_id
 from annotation.exports.selection import Filters, Selection, check
 from annotation.exports.table import COLUMNS, chunks
 from annotation.models import AuditEvent, Judgement, Study
@@ -33,7 +33,7 @@ def selected(*, study: Study, filters: Filters) -> QuerySet[Judgement]:
     Raises ExportRefused, naming what there is, where a filter is none, and StillWriting.
     """
     check(study, filters)
-    reached = horizon(Judgement)
+    reached = highest_safe_id(Judgement)
     if reached is None:
         raise StillWriting
     return Selection(study, filters).judgements().filter(pk__lte=reached)

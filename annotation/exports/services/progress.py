@@ -8,7 +8,7 @@ from types import TracebackType
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotation.core.heartbeat import Pulse
+from annotation.core.heartbeat import PeriodicThread
 from annotation.exports.selection import Selection
 from annotation.models import ExportJob
 
@@ -25,7 +25,7 @@ class Beat:
     def __init__(self, mine: QuerySet[ExportJob], selection: Selection, lease: timedelta) -> None:
         self.lost = False
         self._mine, self._selection, self._lease = mine, selection, lease
-        self._pulse = Pulse(self._tell, every=self._seconds, name="export-beat")
+        self._pulse = PeriodicThread(self._tell, every=self._seconds, name="export-beat")
 
     def __enter__(self) -> Beat:
         self._pulse.__enter__()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from annotation.core.table_statistics import learn
+from annotation.core.table_statistics import analyze_tables
 from annotation.imports.readers.seegull import AssociationFile, AssociationRow
 from annotation.imports.services.catalogue import (
     Imported,
@@ -46,7 +46,7 @@ def import_associations(
         for start in range(0, len(rows), CHUNK):
             Association.objects.bulk_create(rows[start : start + CHUNK])
             progress("associations", min(start + CHUNK, len(rows)), len(rows))
-        learn(IdentityGroup, Attribute, Association, rows=len(rows))
+        analyze_tables(IdentityGroup, Attribute, Association, rows=len(rows))
     return Imported(
         created={
             "groups": groups.created,

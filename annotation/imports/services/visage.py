@@ -11,7 +11,7 @@ from itertools import islice
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.core.table_statistics import learn
+from annotation.core.table_statistics import analyze_tables
 from annotation.imports.readers.visage_annotations import IMAGE_SIZE, PAGE_ROWS, RESPONSES, AnnotationFile
 from annotation.imports.readers.visage_annotations import Box as Corners
 from annotation.imports.readers.visage_attributes import ORIGINS, AttributeFile
@@ -122,7 +122,7 @@ def import_visage(
     writer = _Writer(study, progress, total=len(attributes.rows) + len(annotations.pages))
     writer.write(visual, _planned_attributes(visual, attributes, attribute_keys))
     writer.write(depiction, _planned_pages(depiction, annotations, attribute_keys, images))
-    learn(
+    analyze_tables(
         *(IdentityGroup, Attribute, Image, Unit, Option, Slot, Response, Judgement, Box),
         rows=sum(writer.created.values()),
     )

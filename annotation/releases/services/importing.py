@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.core.table_statistics import learn
+from annotation.core.table_statistics import analyze_tables
 from annotation.imports.services.catalogue import Imported, ImportRefused, Progress
 from annotation.models import (
     Association,
@@ -78,7 +78,7 @@ def import_release(*, release: Release, name: str, progress: Progress) -> Import
         what=WHAT, study=study, details={"checksum": release.checksum, "responses": created["responses"]}
     )
     written = (Attribute, Association, Image, Unit, Option, Slot, Response, Judgement, Box)
-    learn(*written, rows=sum(created.values()))
+    analyze_tables(*written, rows=sum(created.values()))
     return Imported(created=created)
 
 

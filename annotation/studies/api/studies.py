@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.resource import Resource
-from annotation.api.study_access import led_study
+from annotation.api.study_access import study_for_lead
 from annotation.studies.serializers import StudySerializer
 from annotation.studies.services import feasibility
 
@@ -44,7 +44,7 @@ class OneStudy(Resource):
 
     @extend_schema(operation_id="studies_read", responses=StudySerializer, tags=["studies"])
     def get(self, request: Request, name: str) -> Response:
-        return Response(StudySerializer(led_study(request, name)).data)
+        return Response(StudySerializer(study_for_lead(request, name)).data)
 
 
 class Feasibility(Resource):
@@ -52,5 +52,5 @@ class Feasibility(Resource):
 
     @extend_schema(operation_id="studies_feasibility", responses=FeasibilitySerializer, tags=["studies"])
     def get(self, request: Request, name: str) -> Response:
-        report = feasibility.report(study=led_study(request, name))
+        report = feasibility.report(study=study_for_lead(request, name))
         return Response(FeasibilitySerializer(report).data)

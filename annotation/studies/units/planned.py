@@ -85,7 +85,7 @@ def require_regions(texts: Sequence[str], *, regions: dict[str, str], key: str, 
 
     `regions`: group -> region, '' if unknown. `groups`: the key of the file that selects groups.
     """
-    if not any(strata.by_group(text) for text in texts):
+    if not any(strata.depends_on_group(text) for text in texts):
         return
     lacking = sorted(name for name, region in regions.items() if not region)
     if lacking:

@@ -8,7 +8,7 @@ from itertools import islice
 from django.db import transaction
 from django.db.models import Max
 
-from annotation.core.table_statistics import learn
+from annotation.core.table_statistics import analyze_tables
 from annotation.models import Attribute, Option, Slot, Task, Unit
 from annotation.studies.units.planned import PlannedUnit
 
@@ -70,7 +70,7 @@ def create_units(
             progress(len(units))
         task.slot_strata = sorted(slot_strata)
         task.save(update_fields=["slot_strata"])
-        learn(Attribute, Unit, Option, Slot, rows=queue)
+        analyze_tables(Attribute, Unit, Option, Slot, rows=queue)
     return position
 
 

@@ -1,7 +1,7 @@
 """Answers for webhooks, found after they were given: giving one costs no query more.
 
-Each webhook has a cursor, the id of the last answer looked at. It stops at a *horizon* below which nothing
-can appear any more (core/committed_ids.py).
+Each webhook has a cursor, the id of the last answer looked at. It goes no
+further than the highest safe id (core/committed_ids.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q
 
-from annotation.core.committed_ids import PATIENCE_SECONDS, horizon
+from annotation.core.committed_ids import TIMEOUT_SECONDS, highest_safe_id
 from annotation.events import FULLY_ANNOTATED, RESPONSE_CREATED
 from annotation.models import Delivery, DeliveryState, Purpose, Response, Slot, SlotState, Unit, Webhook
 from annotation.webhooks.services.subscriptions import newest_response
@@ -25,7 +25,7 @@ _MOST_WAITING = 20
 _LAG = 10_000
 
 
-def find(*, patience: float = PATIENCE_SECONDS) -> int:
+def find(*, timeout: float = TIMEOUT_SECONDS) -> int:
     """Write messages about answers that came in since the last look; returns how many messages.
 
     Never misses an answer and never tells it twice, however many processes look at the same time.
@@ -39,7 +39,7 @@ def find(*, patience: float = PATIENCE_SECONDS) -> int:
     behind = [webhook for webhook in interested if webhook.seen_response < newest]
     if not behind:
         return 0
-    reached = horizon(Response, patience=patience)
+    reached = highest_safe_id(Response, timeout=timeout)
     if reached is None:
         return 0
     return sum(_look(webhook, reached) for webhook in behind)

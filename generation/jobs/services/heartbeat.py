@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from uuid import UUID
 
-from annotation.core.heartbeat import Pulse
+from annotation.core.heartbeat import PeriodicThread
 from generation.jobs.services import claims
 from generation.jobs.services.claims import Claimed
 
@@ -15,7 +15,9 @@ class Heartbeat:
 
     def __init__(self) -> None:
         self._held: dict[UUID, Claimed] = {}
-        self._pulse = Pulse(self._renew, every=lambda: claims.lease().total_seconds() / 3, name="heartbeat")
+        self._pulse = PeriodicThread(
+            self._renew, every=lambda: claims.lease().total_seconds() / 3, name="heartbeat"
+        )
 
     def __enter__(self) -> Heartbeat:
         self._pulse.__enter__()

@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotation.core.code_version import code_version
-from annotation.core.heartbeat import Pulse
+from annotation.core.heartbeat import PeriodicThread
 from generation.backends.memory import device_memory
 from generation.models import Worker
 
@@ -52,7 +52,7 @@ def reporting(*, queue: str) -> Iterator[None]:
     """`with reporting(queue="default"): ...` reports at once, then every half minute from a thread, and takes
     the name off the list at the end: who is told to end is not missed."""
     _survive(lambda: report(queue=queue))
-    with Pulse(lambda: bool(report(queue=queue)), every=lambda: EVERY, name="report"):
+    with PeriodicThread(lambda: bool(report(queue=queue)), every=lambda: EVERY, name="report"):
         yield
     _survive(lambda: Worker.objects.filter(name=_name(queue)).delete())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from annotation.api.pages import listing
+from annotation.api.pages import list_query
 from annotation.api.resource import Body, Query
 from generation.models import RunKind, RunState
 from generation.plans.prompt_choices import PROMPTS
@@ -16,7 +16,7 @@ from generation.plans.prompt_choices import PROMPTS
 DTYPES = ("float32", "float16", "bfloat16")
 LARGEST_SEED = 2**63 - 1
 
-RunsQuery = listing(
+RunsQuery = list_query(
     "Runs",
     orders={"created_at": "created_at"},
     default="-created_at",

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Resource
 from annotation.models import IdentityGroup, Image
 from metrics.core.answers import holds_simulated
@@ -19,11 +19,11 @@ from metrics.core.serializers import LARGEST
 from metrics.core.study_access import get_depiction_study_or_404
 from metrics.depiction.queries.gallery import DIFFER, Filters, Found, Picture, seek
 
-GalleryQuery = listing(
+GalleryQuery = list_query(
     "Gallery",
     orders={"id": "pk"},
     default="id",
-    most=100,
+    max_limit=100,
     group=serializers.IntegerField(
         required=False,
         min_value=1,
@@ -97,7 +97,7 @@ class Gallery(Resource):
         operation_id="gallery_list",
         parameters=[GalleryQuery],
         responses={
-            200: page_of(JudgedImageSerializer, GallerySerializer),
+            200: page_serializer(JudgedImageSerializer, GallerySerializer),
             422: OpenApiResponse(description="There is no such group of annotators to ask for."),
         },
         tags=["progress"],
@@ -117,6 +117,6 @@ class Gallery(Resource):
             query=asked,
             kind=GalleryQuery,
             row=JudgedImageSerializer,
-            shown=sought.pictures,
-            beside={"simulated": holds_simulated(study), "people": sought.people},
+            prepare=sought.pictures,
+            extra={"simulated": holds_simulated(study), "people": sought.people},
         )

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from rest_framework import serializers
 
-from annotation.api.pages import listing
+from annotation.api.pages import list_query
 from annotation.api.resource import Body, Query
 from metrics.core.serializers import LARGEST
 from metrics.models import RunState, Variant
@@ -40,7 +40,7 @@ def _key(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
     return serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text=help_text)
 
 
-ScoreQuery = listing(
+ScoreQuery = list_query(
     "Score",
     orders={"id": "pk"},
     default="id",
@@ -52,7 +52,7 @@ ScoreQuery = listing(
     attribute=_key("Scores of this attribute only, by number."),
     **_CHOSEN,
 )
-RunScoresQuery = listing(
+RunScoresQuery = list_query(
     "RunScores",
     orders={"id": "pk"},
     default="id",
@@ -61,7 +61,7 @@ RunScoresQuery = listing(
     group=_key("Scores of this identity group only, by number."),
     attribute=_key("Scores of this attribute only, by number."),
 )
-ScoreRunQuery = listing(
+ScoreRunQuery = list_query(
     "ScoreRun",
     orders={"created_at": "created_at"},
     default="-created_at",

@@ -104,7 +104,7 @@ def test_a_page_that_is_not_there_says_so_kindly(client):
     client.force_login(factories.user())
     page = client.get("/studies/nowhere/")
     assert page.status_code == 404
-    assert "There is no such page" in page.text
+    assert "Page not found" in page.text
 
 
 def test_no_page_holds_inline_script_or_style(client):

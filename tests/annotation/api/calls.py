@@ -1,4 +1,4 @@
-"""Calling the API as a program does: with a token, JSON in and out."""
+"""API calls for tests: with a token, JSON in and out."""
 
 from __future__ import annotations
 

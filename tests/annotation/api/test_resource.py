@@ -1,4 +1,4 @@
-"""What every resource shares: who asks, errors, pages, conditions, how often."""
+"""What all resources share: authentication, errors, pagination, conditional requests, rate limits."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_list_says_which_parameters_it_has(program):
     assert said["errors"] == [
         {
             "parameter": "state",
-            "detail": "There is no such parameter. There are: status, order, limit, cursor.",
+            "detail": "There is no such parameter. Known parameters: status, order, limit, cursor.",
         }
     ]
     said = is_problem(program.get("studies?order=age&limit=0&status=new"), 400)

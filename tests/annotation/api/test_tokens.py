@@ -1,4 +1,4 @@
-"""Tokens: made, shown once, used, revoked; by page and by command."""
+"""Tokens: created, shown once, used and revoked, on the page and by the command."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_what_cannot_be_a_token_is_refused(lead, fields, field):
 
 
 def test_an_account_has_so_many_tokens_at_most(lead, monkeypatch):
-    monkeypatch.setattr(tokens, "MOST_TOKENS", 2)
+    monkeypatch.setattr(tokens, "MAX_TOKENS", 2)
     first = make(lead)
     make(lead)
     with pytest.raises(tokens.TokenRefused):

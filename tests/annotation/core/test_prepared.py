@@ -1,4 +1,4 @@
-"""Queries that are put into SQL once find what the query sets that they were made of would find."""
+"""Prepared queries return the same rows as the query sets they are made from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,11 @@ from django.db.models import F, Value
 from django.db.transaction import TransactionManagementError
 
 from annotation.core.prepared import Param, Prepared, PreparedInsert, PreparedUpdate
+<<<<<<< HEAD
 from annotation.core.prepared_together import Done, KeyOf, Together
+=======
+from annotation.core.prepared_together import Changed, InsertedId, Together
+>>>>>>> words5
 from annotation.models import Enrolment, Judgement, Response, Slot, Study, Unit
 from tests import factories
 
@@ -78,7 +82,11 @@ def move_behind(slot: Slot, *, whose: Enrolment, state: str) -> dict:
             Slot.objects.filter(pk=Param("slot"), state=Param("state")), queue=F("queue") + 9
         ),
         moved=PreparedUpdate(
+<<<<<<< HEAD
             Enrolment.objects.filter(Done("taken"), pk=Param("pk")), position=Param("position")
+=======
+            Enrolment.objects.filter(Changed("taken"), pk=Param("pk")), position=Param("position")
+>>>>>>> words5
         ),
     )
     return both.run(slot=slot.pk, state=state, pk=whose.pk, position=slot.queue)
@@ -101,7 +109,7 @@ def test_of_changes_that_are_made_together_one_names_the_row_of_another(django_a
     )
     options = list(unit.options.order_by("position"))
     response = PreparedInsert(Response)
-    judgements = PreparedInsert(Judgement, rows=len(options), response_id=KeyOf("response"))
+    judgements = PreparedInsert(Judgement, rows=len(options), response_id=InsertedId("response"))
     both = Together(response=response, judgements=judgements)
     row = vars(Response(unit=unit, client_key=uuid4(), task_version=1))
     said = [vars(Judgement(option=option, value=1, position=option.position)) for option in options]
@@ -157,6 +165,6 @@ def test_writing_it_leaves_the_query_as_it_was_for_other_threads_that_write_it_t
     before = (dict(shared.alias_map), dict(shared.alias_refcount))
     assert prepared.first(pk=1) is None
     assert (dict(shared.alias_map), dict(shared.alias_refcount)) == before
-    compiler, sql, _ = prepared._statement.written()
+    compiler, sql, _ = prepared._statement.compiled()
     assert compiler.query is not shared
     assert "JOIN" in sql

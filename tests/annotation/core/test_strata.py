@@ -1,4 +1,4 @@
-"""The small language of strata."""
+"""The language of strata."""
 
 import pytest
 
@@ -72,7 +72,7 @@ def test_in_and_out_region_are_resolved_by_the_group_of_the_unit():
     ],
 )
 def test_the_value_that_a_stratum_asks_of_a_field(text, field, value):
-    assert strata.value_of(text, field) == value
+    assert strata.single_value(text, field) == value
 
 
 WOMAN_HERE = {"residence": "South Asia", "gender": "woman"}
@@ -89,7 +89,7 @@ WOMAN_ELSEWHERE = {"residence": "Europe", "gender": "woman"}
     ],
 )
 def test_a_region_is_joined_with_other_clauses(text):
-    assert strata.by_group(text)
+    assert strata.depends_on_group(text)
     resolved = strata.parse(strata.resolve(text, region="South Asia"))
     assert resolved.matches(WOMAN_HERE)
     assert not resolved.matches(MAN_HERE)
@@ -118,5 +118,5 @@ def test_what_else_a_regional_stratum_asks_can_be_looked_at_before_it_is_resolve
 
 @pytest.mark.parametrize("text", ["origin: in-region", "any", "residence: in-region Asia", "in region: Asia"])
 def test_words_that_only_look_regional_are_values(text):
-    assert not strata.by_group(text)
+    assert not strata.depends_on_group(text)
     assert strata.resolve(text, region="Europe") == text

@@ -1,11 +1,11 @@
-"""PostgreSQL's planner knows of what was just imported, so that the first score does not take an hour."""
+"""PostgreSQL's planner has statistics of imported rows, so that the first score does not take an hour."""
 
 from __future__ import annotations
 
 import pytest
 from django.db import connection
 
-from annotation.core.table_statistics import LEAST_ROWS, learn
+from annotation.core.table_statistics import MIN_ROWS, analyze_tables
 from annotation.models import Attribute
 
 pytestmark = pytest.mark.django_db
@@ -23,24 +23,24 @@ def believed() -> float:
 
 @pytest.fixture
 def attributes():
-    Attribute.objects.bulk_create([Attribute(text=f"word {number}") for number in range(LEAST_ROWS)])
+    Attribute.objects.bulk_create([Attribute(text=f"word {number}") for number in range(MIN_ROWS)])
 
 
 def test_much_is_learnt_of(attributes):
     if connection.vendor != "postgresql":
-        pytest.skip("NOT POSTGRESQL: there is nothing to learn")
-    learn(Attribute, rows=LEAST_ROWS)
+        pytest.skip("NOT POSTGRESQL: there is nothing to analyze")
+    analyze_tables(Attribute, rows=MIN_ROWS)
     # -1: as many different texts as there are rows
     assert believed() == -1
 
 
 def test_little_costs_nothing(attributes, django_assert_num_queries):
     with django_assert_num_queries(0):
-        learn(Attribute, rows=LEAST_ROWS - 1)
+        analyze_tables(Attribute, rows=MIN_ROWS - 1)
 
 
 def test_sqlite_is_not_asked(attributes, django_assert_num_queries):
     if connection.vendor != "sqlite":
-        pytest.skip("NOT SQLITE: there is something to learn")
+        pytest.skip("NOT SQLITE: there is something to analyze")
     with django_assert_num_queries(0):
-        learn(Attribute, rows=10 * LEAST_ROWS)
+        analyze_tables(Attribute, rows=10 * MIN_ROWS)

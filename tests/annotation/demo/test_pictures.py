@@ -1,4 +1,4 @@
-"""The demonstration's drawings and the plan behind them: pure, without a database."""
+"""The demonstration's drawings and their plan: pure, without a database."""
 
 from io import BytesIO
 

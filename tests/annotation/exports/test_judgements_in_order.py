@@ -40,11 +40,15 @@ def test_a_judgement_that_is_committed_late_is_on_the_page_where_it_belongs(monk
     assert drawn.wait(20)
     newest = factories.response(third).judgements.get().pk
     assert late[0] < newest
-    monkeypatch.setattr(judgements, "horizon", lambda model: committed_ids.horizon(model, patience=0))
+    monkeypatch.setattr(
+        judgements, "highest_safe_id", lambda model: committed_ids.highest_safe_id(model, timeout=0)
+    )
     busy = program.get(PAGE)
     is_problem(busy, 503)
     assert int(busy["Retry-After"]) > 0
-    monkeypatch.setattr(judgements, "horizon", lambda model: committed_ids.horizon(model, patience=20))
+    monkeypatch.setattr(
+        judgements, "highest_safe_id", lambda model: committed_ids.highest_safe_id(model, timeout=20)
+    )
     threading.Timer(0.05, go_on.set).start()
     address = PAGE
     read = []
@@ -65,6 +69,6 @@ def test_a_page_goes_no_further_than_what_is_certain(monkeypatch):
     units = study.tasks.get().units.order_by("position")
     numbers = [factories.response(unit).judgements.get().pk for unit in units]
     program = Program(factories.user("admin", admin=True))
-    monkeypatch.setattr(judgements, "horizon", lambda model: numbers[1])
+    monkeypatch.setattr(judgements, "highest_safe_id", lambda model: numbers[1])
     page = program.get("studies/words/judgements").json()
     assert (len(page["results"]), page["next"]) == (2, None)

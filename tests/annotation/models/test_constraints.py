@@ -1,4 +1,4 @@
-"""Every named constraint of the nouns, on the side it allows and on the side it refuses."""
+"""Every named constraint of the models: a row that it allows and one that it refuses."""
 
 from __future__ import annotations
 

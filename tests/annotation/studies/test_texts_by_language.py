@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from annotation.core.translation import Told, text_of
+from annotation.core.translation import LocalizedText, translated_text
 from annotation.models import EnrolmentStatus, ProfileAnswer, Study, StudyStatus
 from annotation.participation.services import invitations
 from tests import factories
@@ -214,17 +214,17 @@ def test_those_who_lead_see_it_as_it_was_written(client, study):
 @pytest.mark.parametrize(
     ("language", "told"),
     [
-        ("es", Told("¿Qué se ve?", "es")),
-        ("es-419", Told("¿Qué se ve?", "es")),
-        ("pt-br", Told("O que se vê?", "pt-br")),
-        ("pt", Told(ENGLISH["title"], "en")),
-        ("", Told(ENGLISH["title"], "en")),
+        ("es", LocalizedText("¿Qué se ve?", "es")),
+        ("es-419", LocalizedText("¿Qué se ve?", "es")),
+        ("pt-br", LocalizedText("O que se vê?", "pt-br")),
+        ("pt", LocalizedText(ENGLISH["title"], "en")),
+        ("", LocalizedText(ENGLISH["title"], "en")),
     ],
 )
 def test_a_variety_of_a_language_is_given_what_is_written_in_the_language(language, told):
     translations = {"es": SPANISH, "pt-br": {"title": "O que se vê?"}}
     study = Study(translations=translations, **ENGLISH)
-    assert text_of(study, "title", language) == told
+    assert translated_text(study, "title", language) == told
 
 
 @pytest.mark.parametrize("language", ["en", "es", "ar"])

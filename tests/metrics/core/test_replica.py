@@ -35,13 +35,13 @@ def _two_databases(django_db_setup):
 @pytest.fixture(autouse=True)
 def copy(transactional_db, settings, monkeypatch):
     """It says that it is not late."""
-    settings.DATABASE_ROUTERS = ["annotation.core.replica.Router"]
-    monkeypatch.setattr(replica, "behind", lambda: 0.0)
-    replica.watch.forget()
+    settings.DATABASE_ROUTERS = ["annotation.core.replica.ReplicaRouter"]
+    monkeypatch.setattr(replica, "lag_seconds", lambda: 0.0)
+    replica.monitor.reset()
     yield connections[replica.ALIAS]
     connections[replica.ALIAS].close()
     del connections[replica.ALIAS]
-    replica.watch.forget()
+    replica.monitor.reset()
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_a_page_of_numbers_reads_the_copy_and_asks_the_primary_who_may(lead):
 def test_whose_study_it_is_is_asked_of_the_primary(study, rf):
     request = rf.get("/")
     request.user = study.leads.get()
-    with asked() as sql, replica.reading():
+    with asked() as sql, replica.from_replica():
         assert get_study_or_404(request, "kept") == study
     assert sql[replica.ALIAS] == []
 
@@ -120,16 +120,16 @@ def test_its_pages_are_pages_of_this_program():
 def test_a_copy_that_is_late_is_left_alone_and_looked_at_again_later(lead, monkeypatch, caplog):
     now, late = [0.0], [11.0]
     monkeypatch.setattr(replica, "monotonic", lambda: now[0])
-    monkeypatch.setattr(replica, "behind", lambda: late[0])
-    assert not replica.watch.fit()
+    monkeypatch.setattr(replica, "lag_seconds", lambda: late[0])
+    assert not replica.monitor.is_usable()
     assert f"{LOGGED}: it is 11 s behind" in caplog.text
     late[0] = 9.0
-    assert not replica.watch.fit()
+    assert not replica.monitor.is_usable()
     now[0] += 5.0
-    assert replica.watch.fit()
+    assert replica.monitor.is_usable()
     late[0] = None
     now[0] += 5.0
-    assert not replica.watch.fit()
+    assert not replica.monitor.is_usable()
     assert "a streaming standby" in caplog.text
 
 
@@ -137,7 +137,7 @@ def test_a_copy_that_is_away_costs_nobody_their_page(lead, monkeypatch, caplog):
     def refuse():
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr(replica, "behind", refuse)
+    monkeypatch.setattr(replica, "lag_seconds", refuse)
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
             assert lead.get(reverse("overview", args=["kept"])).status_code == 200
@@ -160,26 +160,26 @@ def test_what_the_copy_does_not_have_yet_is_looked_for_on_the_primary(rf):
     seen = []
 
     def view(request):
-        seen.append(replica.alias())
-        if replica.alias() == replica.ALIAS:
+        seen.append(replica.read_alias())
+        if replica.read_alias() == replica.ALIAS:
             raise Http404
         return HttpResponse()
 
     request = rf.get("/")
     request.resolver_match = type("Match", (), {"url_name": "overview", "namespace": ""})()
-    middleware = replica_pages.FromReplica(view)
+    middleware = replica_pages.ReplicaMiddleware(view)
     assert middleware.process_view(request, view, (), {}) is None
     assert middleware(request).status_code == 200
     assert seen == [replica.ALIAS, DEFAULT_DB_ALIAS]
 
 
 def test_writes_and_what_is_read_while_writing_stay_on_the_primary(study):
-    with replica.reading():
+    with replica.from_replica():
         assert Study.objects.get().title == study.title
         assert Study.objects.get()._state.db == replica.ALIAS
         with transaction.atomic():
             assert Study.objects.get()._state.db == DEFAULT_DB_ALIAS
-        with replica.current():
+        with replica.from_primary():
             assert Study.objects.get()._state.db == DEFAULT_DB_ALIAS
         read = Study.objects.get()
         with asked() as sql:
@@ -191,20 +191,20 @@ def test_writes_and_what_is_read_while_writing_stay_on_the_primary(study):
 
 
 def test_a_snapshot_is_one_of_the_copy(study, copy):
-    with replica.reading(), snapshot():
+    with replica.from_replica(), snapshot():
         assert copy.in_atomic_block
         assert not connections[DEFAULT_DB_ALIAS].in_atomic_block
         before = Study.objects.get().title
         # somebody else writes meanwhile
-        with replica.current():
+        with replica.from_primary():
             Study.objects.update(title="Anew")
         assert Study.objects.get().title == before
-    with replica.reading():
+    with replica.from_replica():
         assert Study.objects.get().title == "Anew"
 
 
 def test_boxes_come_straight_from_the_copy_as_well(study):
-    with asked() as sql, replica.reading():
+    with asked() as sql, replica.from_replica():
         read_boxes(study)
     assert any("annotation_box" in one for one in sql[replica.ALIAS])
     assert not any("annotation_box" in one for one in sql[DEFAULT_DB_ALIAS])

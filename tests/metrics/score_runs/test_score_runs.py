@@ -386,9 +386,9 @@ def test_a_message_that_was_lost_is_sent_again_and_only_then(monkeypatch):
         )
     rung = []
     monkeypatch.setattr(tasks.compute_score_run, "delay", rung.append)
-    monkeypatch.setattr("annotation.core.broker.messages", lambda queue: 1)
+    monkeypatch.setattr("annotation.core.broker.message_count", lambda queue: 1)
     assert (tasks.sweep(), rung) == (0, []), "a message is still on its way"
-    monkeypatch.setattr("annotation.core.broker.messages", lambda queue: 0)
+    monkeypatch.setattr("annotation.core.broker.message_count", lambda queue: 0)
     assert tasks.sweep() == 2
     assert rung == [waits.pk, lapsed.pk]
 

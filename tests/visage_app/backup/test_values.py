@@ -1,4 +1,4 @@
-"""What a backup makes of values, and what each database is given back of them."""
+"""The format of values in a backup, and their conversion for each database."""
 
 import json
 import math
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from visage_app.backup.values import BadValue, holds_no_text, line, parse, readers, writers
+from visage_app.backup.values import BadValue, has_unstorable_text, line, parse, readers, writers
 
 VENDORS = ("sqlite", "postgresql")
 
@@ -108,7 +108,7 @@ def test_bytes(value):
 def test_what_postgresql_cannot_store(text, odd):
     for row in ([text], [[{"deep": [text]}]], [[{text: 1}]]):
         raw = line(row)
-        assert holds_no_text(raw, parse(raw, 1)) is odd
+        assert has_unstorable_text(raw, parse(raw, 1)) is odd
 
 
 @pytest.mark.parametrize("raw", [b"", b"{}", b"[]", b"[1,2]", b"[1", b"\xff", b"[" * 100_000, b"1"])

@@ -1,4 +1,4 @@
-"""An installation with something of every kind in it, and ways to empty it and to forge a backup."""
+"""An installation with rows of every kind, and helpers to empty it and to forge backups."""
 
 import gzip
 import hashlib

@@ -1,4 +1,4 @@
-"""Django's cache in a Redis: counted for all processes, and nothing breaks when it is away."""
+"""Django's cache in Redis: shared by all processes, and not needed when it is down."""
 
 from __future__ import annotations
 

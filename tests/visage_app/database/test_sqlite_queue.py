@@ -1,4 +1,4 @@
-"""Writers on SQLite queue up, and whoever leaves in whatever way lets the next one in."""
+"""Writers on SQLite queue, and every way of ending a transaction lets the next one in."""
 
 from __future__ import annotations
 

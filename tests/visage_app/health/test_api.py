@@ -1,4 +1,4 @@
-"""Health for a program that watches."""
+"""The health resource of the API."""
 
 from __future__ import annotations
 

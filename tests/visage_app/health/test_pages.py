@@ -1,4 +1,4 @@
-"""Storage and job health: what is waiting, who does it, and what needs attention."""
+"""The health page: waiting jobs, workers, and what needs attention."""
 
 import re
 from datetime import timedelta
@@ -140,7 +140,7 @@ def test_work_that_waits_with_nobody_heard_of_needs_attention(client, admin, stu
     score_run(study, created_at=now - LONG - timedelta(minutes=1))
     assert health().stuck == ("scores",)
     assert not health().well
-    assert "Scores: work is waiting and no worker has been heard of." in client.get("/health/").text
+    assert "Scores: jobs are waiting and there is no sign of a worker." in client.get("/health/").text
     # somebody ended another one a moment ago: it will have its turn
     score_run(study, state="done", finished_at=now - timedelta(minutes=1))
     assert health().stuck == ()
@@ -159,7 +159,7 @@ def test_work_that_waits_long_though_somebody_works_is_slow(client, admin, study
     score_run(study, state="done", finished_at=now - timedelta(minutes=1))
     assert (health().stuck, health().slow) == ((), ("scores",))
     assert not health().well
-    assert "Scores: the oldest work has waited for more than 15 minutes." in client.get("/health/").text
+    assert "Scores: the oldest job has waited for more than 15 minutes." in client.get("/health/").text
 
 
 def test_workers_are_listed_and_one_that_fell_silent_needs_attention(client, admin):
@@ -173,7 +173,7 @@ def test_workers_are_listed_and_one_that_fell_silent_needs_attention(client, adm
     assert "0.1 (abc)" in page
     assert health().well
     Worker.objects.create(name="default node2 9", queue="default", seen_at=now - timedelta(minutes=3), **made)
-    assert "The worker default node2 9 has fallen silent" in client.get("/health/").text
+    assert "The worker default node2 9 has stopped reporting" in client.get("/health/").text
     assert not health().well
 
 
@@ -189,13 +189,13 @@ def test_a_lease_that_nobody_returns_tells_of_a_missing_worker(client, admin, st
     assert health().overdue == 0
     Slot.objects.filter(state="leased").update(lease_expires_at=timezone.now() - LONG - timedelta(minutes=1))
     assert health().overdue == 1
-    assert "1 item is in hand though its time is over" in client.get("/health/").text
+    assert "1 item has an expired reservation" in client.get("/health/").text
 
 
 def test_what_was_given_up_says_why_and_can_be_tried_again(client, admin, study):
     failed = score_run(study, state="failed", error="<b>no votes</b>", finished_at=timezone.now())
     page = client.get("/health/").text
-    assert "Scores: 1 was given up." in page
+    assert "Scores: 1 job failed." in page
     assert "&lt;b&gt;no votes" in page
     answer = client.post(f"/studies/words/scores/{failed.pk}/retry/", {"next": "/health/"})
     assert answer.url == "/health/"
@@ -223,7 +223,7 @@ def test_files_are_counted_as_far_as_time_allows(settings, tmp_path, monkeypatch
 
 
 def test_a_disk_that_is_nearly_full_needs_attention(client, admin, monkeypatch):
-    monkeypatch.setattr(storage_queries, "LITTLE_SPACE", 2**60)
+    monkeypatch.setattr(storage_queries, "MIN_FREE_SPACE", 2**60)
     assert "The disk is nearly full" in client.get("/health/").text
 
 

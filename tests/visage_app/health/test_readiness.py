@@ -1,4 +1,4 @@
-"""What a proxy or an orchestrator asks: does it live, and can it serve?"""
+"""The liveness and readiness probes."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -98,7 +98,7 @@ class TestSlow:
         assert self.queues(client) == "ok"
         settings.QUEUE_SLOW_MINUTES = 13
         assert self.queues(client) == "slow"
-        assert "work waits longer than 13 minutes: scores" in caplog.text
+        assert "jobs have waited longer than 13 minutes: scores" in caplog.text
         waits.delete()
         job = ExportJob.objects.create(study=study, format="csv")
         ExportJob.objects.filter(pk=job.pk).update(created_at=self.ago(14))

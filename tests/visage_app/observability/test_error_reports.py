@@ -1,4 +1,4 @@
-"""Errors that are reported to a server elsewhere: what failed, and nothing of whom it failed for."""
+"""Error reports to an external server: the error, without personal data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log: the same lines from every process, an id that leads to them, and nothing about people in them."""
+"""The log: one format for all processes, a request id, and no personal data."""
 
 import io
 import json
@@ -14,7 +14,7 @@ from django.test import Client
 from annotation.models import Judgement
 from tests import factories
 from visage_app.observability import log_lines, logs
-from visage_app.observability.log_lines import JsonLine, Line, describe_error, stack
+from visage_app.observability.log_lines import JsonLineFormatter, LineFormatter, describe_error, stack
 
 pytestmark = pytest.mark.django_db
 SECRETS = ("anna.b", "anna@example.org", "wrong-pass-77", "because she smiles", "203.0.113.7")
@@ -25,7 +25,7 @@ class Written(logging.StreamHandler):
 
     def __init__(self):
         super().__init__(io.StringIO())
-        self.formats = (JsonLine(), Line())
+        self.formats = (JsonLineFormatter(), LineFormatter())
 
     def format(self, record):
         return "\n".join(each.format(record) for each in self.formats)
@@ -220,6 +220,6 @@ def test_sql_with_its_values_is_logged_at_no_level(monkeypatch):
     made = logs.configured()
     assert made["root"]["level"] == "DEBUG"
     assert made["loggers"]["django.db.backends"]["level"] == "INFO"
-    assert made["formatters"]["chosen"]["()"] == "visage_app.observability.log_lines.JsonLine"
+    assert made["formatters"]["chosen"]["()"] == "visage_app.observability.log_lines.JsonLineFormatter"
     monkeypatch.setenv("LOG_LEVEL", "ERROR")
     assert logs.configured()["loggers"]["django.db.backends"]["level"] == "ERROR"

@@ -1,4 +1,4 @@
-"""What Prometheus reads: who may, what it says, and what a scrape costs."""
+"""`/metrics`: access, content, and the cost of a scrape."""
 
 import os
 import re
@@ -158,7 +158,7 @@ def test_a_database_that_is_away_hides_the_rows_and_not_the_requests(client, mon
     def away(**_):
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr(metric_queries, "watched", away)
+    monkeypatch.setattr(metric_queries, "read_metrics", away)
     said = samples(client)
     assert said["visage_database_up"] == 0
     assert any(name.startswith("visage_http_requests_total") for name in said)
@@ -192,7 +192,7 @@ def test_the_questions_are_answered_from_indexes_of_few_rows(client, study):
     large = ("annotation_slot", "generation_job", "annotation_delivery", "annotation_auditevent")
     scanned = []
     with CaptureQueriesContext(connection) as queries:
-        metric_queries.watched()
+        metric_queries.read_metrics()
     with connection.cursor() as cursor:
         for each in queries:
             cursor.execute(f"EXPLAIN QUERY PLAN {each['sql']}")

@@ -1,4 +1,4 @@
-"""`manage.py serve`: refuses with a cure, serves with its worker, and ends as one."""
+"""`manage.py serve`: refuses with a helpful message, serves with its workers, and stops them."""
 
 import json
 import os
@@ -70,7 +70,7 @@ def test_a_web_server_has_everything_loaded_before_its_first_request(tmp_path):
 
 
 def test_a_taken_port_is_named_with_another_to_try(taken_port):
-    with pytest.raises(CannotServe, match=rf"Port {taken_port} .* is taken .*:{taken_port + 1}"):
+    with pytest.raises(CannotServe, match=rf"Port {taken_port} .* is in use .*:{taken_port + 1}"):
         check_free("127.0.0.1", taken_port)
 
 
@@ -86,17 +86,17 @@ def test_an_address_of_another_machine_is_refused():
 @pytest.mark.django_db
 def test_a_taken_port_ends_the_command_with_an_error(taken_port, settings):
     settings.STATIC_MANIFEST = False
-    with pytest.raises(CommandError, match="is taken by another program"):
+    with pytest.raises(CommandError, match="is in use by another program"):
         call_command("serve", "--bind", f"127.0.0.1:{taken_port}")
 
 
 @pytest.mark.django_db
 def test_missing_migrations_are_counted_and_the_cure_named(monkeypatch):
     serve.check_migrated()
-    monkeypatch.setattr(
-        serve.MigrationExecutor, "migration_plan", lambda self, targets: [("annotation.0002", 0)]
-    )
-    with pytest.raises(CannotServe, match=r"lacks 1 migrations .*annotation\.0002.*manage\.py migrate"):
+    monkeypatch.setattr(serve, "unapplied_migrations", lambda: ("annotation 0002",))
+    with pytest.raises(
+        CannotServe, match=r"1 migrations are not applied .*annotation 0002.*manage\.py migrate"
+    ):
         serve.check_migrated()
 
 

@@ -1,4 +1,4 @@
-"""A local S3 server from a package, and this program's storages in buckets of it."""
+"""A local S3 server from a package, and the storages of this program in its buckets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nobody may send is refused before it is read: at every page and every address of the API."""
+"""Too large bodies are refused before they are read, on every page and every URL of the API."""
 
 from __future__ import annotations
 

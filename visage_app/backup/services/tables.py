@@ -1,4 +1,4 @@
-"""The tables of an installation: which there are, what they hold at one moment, and filling them."""
+"""Reading and filling the tables of an installation."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connection, models
-from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
 from visage_app.backup import values
 from visage_app.backup.manifest import Lines, Table
+from visage_app.database.migrations import unapplied_migrations
 
 LEFT_OUT = frozenset(
     {
@@ -21,12 +21,12 @@ LEFT_OUT = frozenset(
         "generation_worker",
     }
 )
-"""Sessions end with the move, as do workers; migrations are made by `migrate` and noted in the manifest.
-Wrong passwords (axes), with the addresses that they came from, matter for minutes."""
-MADE_BY_MIGRATE = ("auth_permission", "django_content_type")
-"""What `migrate` fills by itself. A restore replaces it, so that what refers to its numbers still fits."""
-WITHOUT = {("annotation_exportjob", "file"): ""}
-"""Columns that are written as this, whatever they hold: files of exports are not in a backup."""
+"""Tables that are not backed up. Sessions and workers end with the move; `migrate` records the migrations,
+and the manifest lists them. Failed logins (axes) and their addresses matter only for minutes."""
+FILLED_BY_MIGRATE = ("auth_permission", "django_content_type")
+"""Tables that `migrate` fills. A restore replaces their rows, so that references to their ids stay valid."""
+FIXED_VALUES = {("annotation_exportjob", "file"): ""}
+"""Columns with a fixed value in the backup: it does not contain the files of exports."""
 _KIND = {
     models.AutoField: "integer",
     models.BigAutoField: "integer",
@@ -41,27 +41,26 @@ _KIND = {
     models.TextField: "text",
     models.FileField: "text",
 }
-_AT_ONCE = 2000
+_BATCH_SIZE = 2000
 
 
 class BackupRefused(Exception):
-    """A backup cannot be made of this. Says what, and what to do."""
+    """This installation cannot be backed up. The message says why and what to do."""
 
 
 def applied() -> tuple[tuple[str, str], ...]:
-    """The migrations of this database."""
+    """The applied migrations of this database."""
     return tuple(sorted(MigrationRecorder(connection).applied_migrations()))
 
 
 def check_migrated() -> None:
-    """Raises BackupRefused if the database is not of this version of the program."""
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        raise BackupRefused("The database waits for migrations. Run: manage.py migrate")
+    """Raises BackupRefused if migrations are not applied."""
+    if unapplied_migrations():
+        raise BackupRefused("The database has unapplied migrations. Run: manage.py migrate")
 
 
 def tables() -> list[Table]:
-    """Every table of the program, with what it would be called in a manifest, but for its rows."""
+    """Every table of the program as in the manifest, without row counts."""
     none = Lines(rows=0, bytes=0, parts=0, sha256="")
     return [
         Table(
@@ -79,14 +78,14 @@ def tables() -> list[Table]:
 
 
 def kind(field: models.Field[Any, Any]) -> str:
-    """What a column holds (manifest.KINDS). Raises BackupRefused for a field that no backup knows."""
-    told: models.Field[Any, Any] = field
-    while isinstance(told, models.ForeignKey):
-        told = told.target_field
-    for known in type(told).__mro__:
+    """The kind of a column (manifest.KINDS). Raises BackupRefused for an unknown type of field."""
+    target: models.Field[Any, Any] = field
+    while isinstance(target, models.ForeignKey):
+        target = target.target_field
+    for known in type(target).__mro__:
         if known in _KIND:
             return _KIND[known]
-    raise BackupRefused(f"{field} is of a kind that no backup knows yet. Add it to visage_app/backup.")
+    raise BackupRefused(f"{field} has a type that backups do not know yet. Add it to visage_app/backup.")
 
 
 def count(table: Table) -> int:
@@ -96,13 +95,13 @@ def count(table: Table) -> int:
 
 
 def lines(table: Table) -> Iterator[bytes]:
-    """The rows of a table as lines of a backup, by its key, some thousand in memory at a time."""
+    """The rows of a table as lines of a backup, ordered by key, with some thousand in memory at a time."""
     cast = "::text" if connection.vendor == "postgresql" else ""
     columns = ", ".join(_quoted(name) + (cast if kind == "json" else "") for name, kind in table.columns)
-    without = [
-        (place, WITHOUT[table.name, name])
+    fixed = [
+        (place, FIXED_VALUES[table.name, name])
         for place, (name, _) in enumerate(table.columns)
-        if (table.name, name) in WITHOUT
+        if (table.name, name) in FIXED_VALUES
     ]
     writers = values.writers([kind for _, kind in table.columns])
     query = f"SELECT {columns} FROM {_quoted(table.name)} ORDER BY {_quoted(table.key)}"  # noqa: S608
@@ -111,13 +110,13 @@ def lines(table: Table) -> Iterator[bytes]:
         for place, write in writers:
             if row[place] is not None:
                 row[place] = write(row[place])
-        for place, instead in without:
-            row[place] = instead
+        for place, value in fixed:
+            row[place] = value
         yield values.line(row)
 
 
 def file_names() -> Iterator[str]:
-    """The names of all stored files that rows refer to, each once."""
+    """The distinct names of all stored files that rows refer to."""
     parts = [
         f"SELECT {_quoted(field.column)} AS name FROM {_quoted(model._meta.db_table)} "  # noqa: S608
         f"WHERE {_quoted(field.column)} <> ''"
@@ -132,7 +131,7 @@ def file_names() -> Iterator[str]:
 
 
 def last_id(table: Table) -> int | None:
-    """The highest number that a table ever gave to a row; None where rows are not numbered."""
+    """The highest id that a table ever assigned; None for tables without automatic ids."""
     with connection.cursor() as cursor:
         sequence = _sequence(cursor, table)
         if sequence is None:
@@ -145,8 +144,8 @@ def last_id(table: Table) -> int | None:
         return int(cursor.fetchone()[0] or 0)
 
 
-def go_on_from(table: Table) -> None:
-    """Have new rows numbered after the last number that was ever given."""
+def continue_numbering(table: Table) -> None:
+    """Make new ids start after the highest one ever assigned."""
     with connection.cursor() as cursor:
         sequence = _sequence(cursor, table)
         if sequence is None:
@@ -160,14 +159,13 @@ def go_on_from(table: Table) -> None:
             cursor.execute("INSERT INTO sqlite_sequence (name, seq) VALUES (%s, %s)", [table.name, last])
 
 
-def fill(table: Table, rows: Iterable[Sequence[Any]]) -> None:
-    """Store rows, their values already read by `values.readers`. Raises DatabaseError, told of its row
-    where the database says which."""
+def insert_rows(table: Table, rows: Iterable[Sequence[Any]]) -> None:
+    """Insert rows whose values were read by `values.readers`. Raises DatabaseError."""
     columns = ", ".join(_quoted(name) for name, _ in table.columns)
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             query = f"COPY {_quoted(table.name)} ({columns}) FROM STDIN"
-            # what fails at its end would else be psycopg's own error, not Django's
+            # Otherwise a failure at the end would be psycopg's own error, not Django's.
             with connection.wrap_database_errors, cursor.copy(query) as copy:
                 for row in rows:
                     copy.write_row(row)
@@ -175,24 +173,24 @@ def fill(table: Table, rows: Iterable[Sequence[Any]]) -> None:
         places = ", ".join(["%s"] * len(table.columns))
         query = f"INSERT INTO {_quoted(table.name)} ({columns}) VALUES ({places})"  # noqa: S608
         waiting = iter(rows)
-        while some := list(islice(waiting, _AT_ONCE)):
-            cursor.executemany(query, some)
+        while batch := list(islice(waiting, _BATCH_SIZE)):
+            cursor.executemany(query, batch)
 
 
-def empty(name: str) -> None:
+def delete_rows(name: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"DELETE FROM {_quoted(name)}")  # noqa: S608
 
 
-def keep_others_out(names: Sequence[str]) -> None:
-    """Until the transaction ends nobody else writes to these tables; SQLite has one writer anyway."""
+def lock_tables(names: Sequence[str]) -> None:
+    """Lock these tables against other writers until the transaction ends. SQLite has one writer anyway."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute(f"LOCK TABLE {', '.join(map(_quoted, sorted(names)))} IN EXCLUSIVE MODE")
 
 
 def check_references() -> None:
-    """Have the database look at every reference now. Raises DatabaseError for one that leads nowhere."""
+    """Check all foreign keys now. Raises DatabaseError for a broken one."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
@@ -201,39 +199,19 @@ def check_references() -> None:
 
 
 def _streamed(query: str) -> Iterator[tuple[Any, ...]]:
-    """Rows of a query, within a transaction: from a cursor of the server's where there is one."""
+    """Rows of a query within a transaction, from a server-side cursor if there is one."""
     with connection.chunked_cursor() as cursor:
         cursor.execute(query)
-        while some := cursor.fetchmany(_AT_ONCE):
-            yield from some
+        while batch := cursor.fetchmany(_BATCH_SIZE):
+            yield from batch
 
 
 def _sequence(cursor: Any, table: Table) -> str | None:
-    """What numbers the rows: the name of a sequence, or for SQLite anything; None if nothing does."""
-    told = connection.introspection.get_sequences(cursor, table.name)
-    names = [one.get("name") or table.name for one in told if one["column"] == table.key]
+    """The name of the sequence for the ids (for SQLite any name); None if there is none."""
+    sequences = connection.introspection.get_sequences(cursor, table.name)
+    names = [one.get("name") or table.name for one in sequences if one["column"] == table.key]
     return names[0] if names else None
 
 
 def _quoted(name: object) -> str:
     return str(connection.ops.quote_name(str(name)))
-
-
-__all__ = [
-    "LEFT_OUT",
-    "MADE_BY_MIGRATE",
-    "BackupRefused",
-    "applied",
-    "check_migrated",
-    "check_references",
-    "count",
-    "empty",
-    "file_names",
-    "fill",
-    "go_on_from",
-    "keep_others_out",
-    "kind",
-    "last_id",
-    "lines",
-    "tables",
-]

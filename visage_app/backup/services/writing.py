@@ -1,4 +1,4 @@
-"""Making a backup: one moment of the database and every file it refers to, whole or not at all."""
+"""Make a backup: a snapshot of the database and every file it refers to."""
 
 from __future__ import annotations
 
@@ -25,28 +25,30 @@ from visage_app.backup.services import tables
 from visage_app.backup.services.tables import BackupRefused
 
 Progress = Callable[[str, int, int], None]
-"""Told (step, done, of how many) now and then."""
+"""Called with (step, done, total) now and then."""
 FILE_COLUMNS = ("path", "size", "sha256")
-TOLD_EVERY = 1000
+PROGRESS_EVERY = 1000
 _PIECE = 1 << 20
 
 
 def backup(
     *, path: Path, progress: Progress, overwrite: bool = False, without_lost_files: bool = False
 ) -> Manifest:
-    """Write everything to `path`, which appears whole or not at all and is readable by its owner only.
+    """Write a backup to `path`, which appears only when complete and is readable by its owner only.
 
-    Leaves a row in the audit trail, which is not in this backup itself. Raises BackupRefused, also for a
-    stored file that is missing or damaged unless `without_lost_files`, FileExistsError unless `overwrite`,
-    and OSError where the file cannot be written.
+    Adds an entry to the audit log, which is not in this backup itself. Raises BackupRefused, also for a
+    missing or damaged stored file unless `without_lost_files`; FileExistsError unless `overwrite`; and
+    OSError if the file cannot be written.
     """
     if path.is_dir() or (path.exists() and not overwrite):
-        cure = "Choose another name." if path.is_dir() else "Choose another name, or replace it with --force."
-        raise FileExistsError(f"{path} is there already. {cure}")
+        cure = (
+            "Choose another name." if path.is_dir() else "Choose another name, or overwrite it with --force."
+        )
+        raise FileExistsError(f"{path} exists already. {cure}")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {path.parent}. Make it first.")
+        raise FileNotFoundError(f"The folder {path.parent} does not exist. Create it first.")
     tables.check_migrated()
-    with _unfinished(path) as out:
+    with _temporary_file(path) as out:
         with snapshot():
             manifest = _written(out, progress, without_lost_files)
         details = {"rows": manifest.rows, "files": manifest.files.rows, "digest": manifest.digest}
@@ -56,35 +58,35 @@ def backup(
 
 def _written(out: IO[bytes], progress: Progress, without_lost_files: bool) -> Manifest:
     writer = Writer(out)
-    wanted = tables.tables()
-    total, done = sum(map(tables.count, wanted)), 0
-    told: list[Table] = []
-    for table in wanted:
-        into = writer.lines(f"tables/{table.name}")
+    to_write = tables.tables()
+    total, done = sum(map(tables.count, to_write)), 0
+    written: list[Table] = []
+    for table in to_write:
+        writer_of_table = writer.lines(f"tables/{table.name}")
         for line in tables.lines(table):
-            into.add(line)
+            writer_of_table.add(line)
             done += 1
-            if done % TOLD_EVERY == 0 and done < total:
+            if done % PROGRESS_EVERY == 0 and done < total:
                 progress("rows", done, total)
-        told.append(replace(table, lines=into.end(), last_id=tables.last_id(table)))
+        written.append(replace(table, lines=writer_of_table.end(), last_id=tables.last_id(table)))
     progress("rows", total, total)
     names = sum(1 for _ in tables.file_names())
-    listed, size, lost = writer.lines(FILES), 0, 0
+    file_list, size, lost = writer.lines(FILES), 0, 0
     for number, name in enumerate(tables.file_names(), 1):
         progress("files", number, names)
         if without_lost_files and not image_files.is_stored(name, sha256=Path(name).stem):
             lost += 1
             continue
         sha256, length = _store(writer, name)
-        listed.add(values.line([name, length, sha256]))
+        file_list.add(values.line([name, length, sha256]))
         size += length
     manifest = Manifest(
         made_at=timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
         code=code_version(),
         database=f"{connection.vendor} {'.'.join(map(str, connection.get_database_version()))}",
         migrations=tables.applied(),
-        tables=tuple(told),
-        files=listed.end(),
+        tables=tuple(written),
+        files=file_list.end(),
         file_bytes=size,
         lost_files=lost,
     )
@@ -93,28 +95,28 @@ def _written(out: IO[bytes], progress: Progress, without_lost_files: bool) -> Ma
 
 
 def _store(writer: Writer, name: str) -> tuple[str, int]:
-    """Copy one stored file. Its name says what its bytes must be (annotation/images/files.py)."""
+    """Copy one stored file. Its name is the hash of its content (annotation/images/files.py)."""
     cure = (
-        "If it was deleted while the backup ran, run it again. Else it is lost or damaged: `manage.py verify "
-        "SET` says of which image it is, and with --remake makes it again if it was made here. To go on "
-        "without such files: --without-lost-files"
+        "If it was deleted while the backup ran, run the backup again. Otherwise it is lost or damaged: "
+        "`manage.py verify SET` names its image, and with --remake generates it again if possible. To leave "
+        "such files out: --without-lost-files"
     )
     try:
         with default_storage.open(name) as file:
             pieces: Iterator[bytes] = iter(lambda: file.read(_PIECE), b"")
             sha256, size = writer.file(file.size, pieces)
     except FileNotFoundError as error:
-        raise BackupRefused(f"The stored file {name} is not there. {cure}") from error
+        raise BackupRefused(f"The stored file {name} is missing. {cure}") from error
     except ValueError as error:
-        raise BackupRefused(f"The stored file {name} cannot be read whole: {error}. {cure}") from error
+        raise BackupRefused(f"The stored file {name} cannot be read completely: {error}. {cure}") from error
     if Path(name).stem != sha256:
-        raise BackupRefused(f"The stored file {name} does not hold what its name says. {cure}")
+        raise BackupRefused(f"The content of the stored file {name} does not match its name. {cure}")
     return sha256, size
 
 
 @contextmanager
-def _unfinished(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside `path` that is put in its place at the end; nothing is left if that fails."""
+def _temporary_file(path: Path) -> Iterator[IO[bytes]]:
+    """A temporary file beside `path` that is renamed at the end, and deleted on failure."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
         unfinished = Path(part.name)
         try:
@@ -130,6 +132,3 @@ def _unfinished(path: Path) -> Iterator[IO[bytes]]:
         os.fsync(folder)
     finally:
         os.close(folder)
-
-
-__all__ = ["FILE_COLUMNS", "TOLD_EVERY", "Progress", "backup"]

@@ -1,1 +1,1 @@
-"""SQLite for several people at once: see base.py."""
+"""SQLite with several concurrent writers: see base.py."""

@@ -1,17 +1,14 @@
-"""Django's SQLite backend, with writers that queue instead of knocking again and again, and that wait for
-the disk after their turn, not in it.
+"""Django's SQLite backend with a queue of writers, which sync to disk after releasing the write lock.
 
-SQLite lets one transaction write at a time. Whoever finds it busy sleeps and tries again, for up to a
-tenth of a second at a time and in no order, so with ten annotators some wait for seconds. Here a
-transaction first takes a lock on a file beside the database, for which the operating system wakes the
-waiting in turn. It only adds order: correctness stays with SQLite's own lock, and writes outside
-a transaction, or by other programs, still wait for that one.
+SQLite allows one write transaction at a time. Others sleep and retry, up to a tenth of a second each time and
+in no order, so with ten annotators some wait for seconds. Here a transaction first locks a file beside the
+database; the operating system wakes the waiting ones in order. This only adds order: SQLite's own lock still
+guarantees correctness, and writes outside a transaction, or by other programs, still wait for it.
 
-With `synchronous = FULL` SQLite writes each transaction to the disk while all others wait. Here a transaction
-runs with `NORMAL`, ends its turn, and is then written to the disk before its `commit` returns: whoever was
-told that something is kept has it on the disk as before, and those who commit at the same time share one trip
-to it. What was moved from the log into the database meanwhile, SQLite itself has written to the disk first.
-Single statements outside a transaction keep `FULL`.
+With `synchronous = FULL` SQLite syncs each transaction to disk while all others wait. Here a transaction runs
+with `NORMAL`, releases its lock, and is synced before its `commit` returns. An acknowledged commit is on disk
+as before, and concurrent commits share one sync. SQLite itself syncs the log before it copies pages from it
+into the database. Single statements outside a transaction keep `FULL`.
 """
 
 from __future__ import annotations
@@ -23,24 +20,24 @@ from django.db.backends.sqlite3 import base
 
 try:
     import fcntl
-except ImportError:  # not there on Windows, where writers go on knocking
+except ImportError:  # Windows: without the queue, writers retry
     fcntl = None  # type: ignore[assignment]
 
-_write_to_disk = getattr(os, "fdatasync", os.fsync)  # what SQLite does with its log
+_write_to_disk = getattr(os, "fdatasync", os.fsync)  # what SQLite calls for its log
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
     waits_for_disk = True
-    """Whether what is committed must be on the disk; it is in any case with the next that must."""
+    """Whether a commit must be on disk when it returns; if not, the next one that must be syncs it too."""
 
     _queue: IO[bytes] | None = None
     _log: IO[bytes] | None = None
     _in_turn = False
-    _keeps_log = False
+    _uses_wal = False
     _relaxed = False
 
     def _start_transaction_under_autocommit(self) -> None:
-        # A deferred one only reads (annotation/core/snapshots.py).
+        # Deferred transactions only read (annotation/core/snapshots.py).
         if self.transaction_mode != "DEFERRED":  # type: ignore[attr-defined]
             self._wait_for_turn()
         try:
@@ -71,23 +68,23 @@ class DatabaseWrapper(base.DatabaseWrapper):
         try:
             return super()._close()  # type: ignore[misc]
         finally:
-            self._relaxed = False  # a new connection begins as it is set up
+            self._relaxed = False  # a new connection has its initial settings
             self._end_turn()
-            for kept in (self._queue, self._log):
-                if kept is not None:
-                    kept.close()
+            for opened in (self._queue, self._log):
+                if opened is not None:
+                    opened.close()
             self._queue = self._log = None
 
     def _wait_for_turn(self) -> None:
         if fcntl is None or self.is_in_memory_db():
             return
         if self._queue is None:
-            # Of its own for each connection: the lock belongs to the open file, so threads queue as well.
+            # One file handle for each connection: the lock belongs to the open file, so threads queue too.
             self._queue = open(f"{self.settings_dict['NAME']}.queue", "ab")  # noqa: PTH123, SIM115
-            self._keeps_log = self.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            self._uses_wal = self.connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         fcntl.flock(self._queue, fcntl.LOCK_EX)
         self._in_turn = True
-        if self._keeps_log:
+        if self._uses_wal:
             self.connection.execute("PRAGMA synchronous = NORMAL")
             self._relaxed = True
 
@@ -95,16 +92,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self._in_turn and self._queue is not None:
             fcntl.flock(self._queue, fcntl.LOCK_UN)
         self._in_turn = False
-        # SQLite refuses this within a transaction: one that could not commit is rolled back first
+        # SQLite refuses this within a transaction; one that could not commit is rolled back first.
         if self._relaxed and not self.connection.in_transaction:
             self.connection.execute("PRAGMA synchronous = FULL")
             self._relaxed = False
 
     def _wait_for_disk(self) -> None:
         if self._log is None:
-            # Nobody removes it while a connection is open; the locks of SQLite are on other files.
+            # The log exists while a connection is open; SQLite's locks are on other files.
             try:
                 self._log = open(f"{self.settings_dict['NAME']}-wal", "rb")  # noqa: PTH123, SIM115
-            except FileNotFoundError:  # a new database to which nothing was written
+            except FileNotFoundError:  # a new database without writes
                 return
         _write_to_disk(self._log.fileno())

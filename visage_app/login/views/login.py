@@ -1,6 +1,6 @@
-"""Logging in: the password, and after it a code where the account asks for one (services/second_factor.py).
+"""Login: the password, then a code if the account has a second factor (accounts/services/second_factor.py).
 
-Between the two nobody is logged in: the session says who gave the right password, for a few minutes.
+Between the two steps nobody is logged in: the session records for a few minutes whose password was correct.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from annotation.accounts.services import second_factor
 
 PENDING = "login_half_done"
 PENDING_SECONDS = 600
-WRONG = gettext_lazy(
-    "This code is not right, was used before, or came too soon after a wrong one. Wait for the next one."
+WRONG_CODE = gettext_lazy(
+    "This code is wrong or already used, or it came too soon after a wrong one. Wait for the next code."
 )
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 class LoginView(auth_views.LoginView):
-    """The password. Who has a second factor is asked for it next, and is not logged in before."""
+    """The password. Accounts with a second factor are logged in only after the next step."""
 
     redirect_authenticated_user = True
 
@@ -58,26 +58,26 @@ class LoginView(auth_views.LoginView):
 @sensitive_post_parameters("code")
 @require_http_methods(["GET", "HEAD", "POST"])
 def login_code(request: HttpRequest) -> HttpResponse:
-    """The code after the password."""
-    user = _half_logged_in(request)
+    """The second step: the code."""
+    user = _pending_user(request)
     if user is None:
         return redirect("login")
     if request.method != "POST":
         return render(request, "registration/login_code.html")
-    device = checked(request, user, request.POST.get("code", ""))
+    device = verified_device(request, user, request.POST.get("code", ""))
     if device is None:
-        return render(request, "registration/login_code.html", {"wrong": WRONG}, status=422)
-    then = request.session.pop(PENDING)["next"]
+        return render(request, "registration/login_code.html", {"wrong": WRONG_CODE}, status=422)
+    next_url = request.session.pop(PENDING)["next"]
     auth.login(request, user, backend=_BACKEND)
     remember_device(request, second_factor.device_of(user))
     if isinstance(device, StaticDevice):
-        messages.warning(request, codes_left(user))
-    return redirect(then)
+        messages.warning(request, codes_left_text(user))
+    return redirect(next_url)
 
 
-def checked(request: HttpRequest, user: User, code: str) -> Device | None:
-    """The device that `code` is of. Wrong codes are counted with wrong passwords, and lead to the same pause:
-    then it is None for right ones too, and the page about the pause is shown instead of the answer."""
+def verified_device(request: HttpRequest, user: User, code: str) -> Device | None:
+    """The device to which `code` belongs, or None. Wrong codes count with wrong passwords and lead to the
+    same lockout, during which correct codes return None too and the lockout page is shown."""
     credentials = {"username": user.get_username()}
     if not AxesProxyHandler.is_allowed(request, credentials):
         request.axes_locked_out = True  # type: ignore[attr-defined]
@@ -88,15 +88,15 @@ def checked(request: HttpRequest, user: User, code: str) -> Device | None:
     return device
 
 
-def codes_left(user: User) -> str:
-    """How many recovery codes somebody still has, in words."""
+def codes_left_text(user: User) -> str:
+    """A sentence with the number of remaining recovery codes."""
     left = second_factor.codes_left(user)
-    said = ngettext("%(left)d recovery code is left.", "%(left)d recovery codes are left.", left)
-    return said % {"left": left}
+    text = ngettext("%(left)d recovery code is left.", "%(left)d recovery codes are left.", left)
+    return text % {"left": left}
 
 
-def _half_logged_in(request: HttpRequest) -> User | None:
-    """Who gave the right password in this session, a few minutes ago, and may still log in with it."""
+def _pending_user(request: HttpRequest) -> User | None:
+    """The user whose password was correct in this session a few minutes ago and is still valid."""
     pending = request.session.get(PENDING)
     if pending is None or not 0 <= time.time() - pending["at"] < PENDING_SECONDS:
         return None
@@ -109,20 +109,8 @@ def _half_logged_in(request: HttpRequest) -> User | None:
 @never_cache
 @require_safe
 def admin_login(request: HttpRequest) -> HttpResponse:
-    """Where Django's administration sends whoever may not see it: there is one way to log in. Who is logged
-    in already is told that there is no such page."""
+    """The login URL of Django's admin site redirects to the normal login. Users who are already logged in get
+    404."""
     if request.user.is_authenticated:
         raise Http404
     return auth_views.redirect_to_login(request.GET.get("next", "/admin/"))
-
-
-__all__ = [
-    "PENDING",
-    "PENDING_SECONDS",
-    "WRONG",
-    "LoginView",
-    "admin_login",
-    "checked",
-    "codes_left",
-    "login_code",
-]

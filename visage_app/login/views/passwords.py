@@ -1,4 +1,4 @@
-"""Passwords, and logging out."""
+"""Passwords and logout."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from annotation.assignment.services import slots
 
 
 class PasswordView(auth.PasswordChangeView):
-    """Changing one's password; who came by a link and has none sets the first one, and can log in with it
-    and their pseudonym from then on."""
+    """Change one's password. Users who joined by a link and have none set their first password, and can then
+    log in with it and their pseudonym."""
 
     def get_form_class(self) -> type[forms.SetPasswordForm]:  # type: ignore[override]
         assert self.request.user.is_authenticated
@@ -26,17 +26,18 @@ class PasswordView(auth.PasswordChangeView):
 
 @method_decorator(require_http_methods(["GET", "HEAD", "POST"]), name="dispatch")
 class NewPasswordView(auth.PasswordResetConfirmView):
-    """Where the link leads that an admin made for somebody who lost their password: it works once."""
+    """The page of a password link, which an admin creates for someone who lost their password. It works
+    once."""
 
     success_url = reverse_lazy("login")
 
     def form_valid(self, form: forms.SetPasswordForm) -> HttpResponse:
-        messages.success(self.request, gettext("The password is set. Log in with it."))
+        messages.success(self.request, gettext("Your password is set. You can now log in."))
         return super().form_valid(form)
 
 
 class LogoutView(auth.LogoutView):
-    """Logging out gives back what the annotator holds, so that nobody waits for it."""
+    """Logout also releases the slots that the annotator holds, so that others can have them."""
 
     def post(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if request.user.pk is not None:

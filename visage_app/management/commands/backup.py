@@ -15,17 +15,18 @@ from visage_app.backup.services.writing import backup
 
 class Command(BaseCommand):
     help = (
-        "Write everything to one file: all rows as of one moment, while others go on working, and all stored "
-        "files. It fits either database. It holds personal data: keep it as you keep the database."
+        "Write a backup to one file: a snapshot of all rows, while others go on working, and all stored "
+        "files. It can be restored into either database. It contains personal data: protect it like the "
+        "database."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE", help="a tar archive to write")
-        parser.add_argument("--force", action="store_true", help="replace what is there already")
+        parser.add_argument("--force", action="store_true", help="overwrite an existing file")
         parser.add_argument(
             "--without-lost-files",
             action="store_true",
-            help="go on where a stored file is missing or damaged (`verify` says of which image)",
+            help="leave out missing or damaged stored files (`verify` names their images)",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,11 +43,11 @@ class Command(BaseCommand):
             raise CommandError(f"No backup was made. {error}") from error
         self.stdout.write(
             f"{path}: {made.rows:,} rows of {len(made.tables)} tables, {made.files.rows:,} files, "
-            f"{path.stat().st_size:,} bytes. It holds personal data."
+            f"{path.stat().st_size:,} bytes. It contains personal data."
         )
         if made.lost_files:
             self.stderr.write(
-                f"Stored files that are missing or damaged, and not in it: {made.lost_files:,}. `manage.py "
-                "verify SET` says of which images they are."
+                f"Missing or damaged stored files, which were left out: {made.lost_files:,}. "
+                "`manage.py verify SET` names their images."
             )
         self.stdout.write(f"Digest of its contents: {made.digest}")

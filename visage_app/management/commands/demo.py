@@ -1,4 +1,4 @@
-"""`manage.py demo`: a complete small study with simulated, clearly marked, answers (DESIGN §9)."""
+"""`manage.py demo`: a complete small study with answers that are marked as simulated (DESIGN §9)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,53 +16,53 @@ from metrics.models import RunState
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.metric import VARIANTS
 
-# Any number that no other part of the program locks.
+# Key of the advisory lock; no other part of the program uses it.
 _LOCK = 7_305_011
 METRICS = ("tendency", "likelihood", "offensiveness")
 
 
 class Command(BaseCommand):
     help = (
-        "Load the demonstration: drawn pictures, simulated answers with a known bias (both marked as such "
+        "Load the demonstration: drawn images, simulated answers with a known bias (both marked as such "
         "everywhere), an open study to try, and four logins. Running it again changes nothing."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        story = scenario.load()
+        loaded_scenario = scenario.load()
         try:
             with _one_at_a_time():
-                changes = self._load(story)
+                changes = self._load(loaded_scenario)
         except accounts.DemoRefused as error:
             raise CommandError(str(error)) from error
         if changes:
             self.stdout.write("Demonstration loaded: " + ", ".join(changes) + ".")
         else:
-            self.stdout.write("The demonstration is here already: nothing to do.")
-        self.stdout.write("Its pictures are drawn and the answers of study 'demo' are simulated.")
+            self.stdout.write("The demonstration is already loaded: nothing to do.")
+        self.stdout.write("Its images are drawn and the answers of study 'demo' are simulated.")
         print_logins(self)
 
-    def _load(self, story: scenario.Scenario) -> list[str]:
-        """Load what is missing; returns what was."""
+    def _load(self, loaded_scenario: scenario.Scenario) -> list[str]:
+        """Load what is missing and return a description of it."""
         users = accounts.make_accounts()
-        associations = catalogue.make_catalogue(scenario=story)
-        plans = plan.make(story)
+        associations = catalogue.make_catalogue(scenario=loaded_scenario)
+        plans = plan.make(loaded_scenario)
         drawn = pictures.draw_all(plans=plans)
         images = pictures.store(drawn=drawn, prompts_of=image_prompts)
         lead, now = User.objects.get(username="lead"), timezone.now()
-        finished = studies.make_finished(scenario=story, plans=plans, truth=drawn, by=lead, now=now)
-        rating = studies.make_open(scenario=story, by=lead, now=now)
+        finished = studies.make_finished(scenario=loaded_scenario, plans=plans, truth=drawn, by=lead, now=now)
+        rating = studies.make_open(scenario=loaded_scenario, by=lead, now=now)
         runs = self._score()
-        counted = {
+        counts = {
             "logins": len(users),
             "associations": associations,
-            "drawn pictures": images,
+            "drawn images": images,
             "studies": finished + rating,
             "score runs": runs,
         }
-        return [f"{number} {noun}" for noun, number in counted.items() if number]
+        return [f"{number} {noun}" for noun, number in counts.items() if number]
 
     def _score(self) -> int:
-        """Compute the scores that the dashboards show first; returns how many runs it took."""
+        """Compute the scores that the dashboards show first; return the number of new runs."""
         study = Study.objects.get(name=studies.FINISHED)
         computed = 0
         for metric in METRICS:
@@ -74,7 +74,7 @@ class Command(BaseCommand):
                 run.refresh_from_db()
                 if run.error:
                     raise CommandError(
-                        f"The demonstration is loaded, but its {metric} ({variant}) could not be computed: "
+                        f"The demonstration is loaded, but {metric} ({variant}) could not be computed: "
                         f"{run.error}"
                     )
         return computed
@@ -82,8 +82,8 @@ class Command(BaseCommand):
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Two that load at once wait for each other, so that the second finds what the first made. SQLite has
-    one writer at a time anyway."""
+    """Run one load at a time, so that a second one finds what the first created. SQLite has one writer at a
+    time anyway."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -96,7 +96,7 @@ def _one_at_a_time() -> Iterator[None]:
 
 
 def print_logins(command: BaseCommand) -> None:
-    """Print the demonstration's logins that work, if there are any."""
+    """Print the working logins of the demonstration, if any."""
     logins = accounts.working_logins()
     if not logins:
         return

@@ -8,15 +8,15 @@ from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 
 from annotation.demo import accounts
+from visage_app.database.migrations import unapplied_migrations
 from visage_app.management.commands.demo import print_logins
 from visage_app.serving.supervisor import CannotServe, Supervisor, check_free, parse_bind
 
 
 class Command(BaseCommand):
-    help = "Serve the program, with its embedded worker, until Ctrl+C or SIGTERM."
+    help = "Run the web server with the embedded workers until Ctrl+C or SIGTERM."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--bind", default="127.0.0.1:8000", metavar="HOST:PORT")
@@ -40,22 +40,19 @@ class Command(BaseCommand):
         print_logins(self)
         if not _is_loopback(host) and accounts.working_logins():
             self.stderr.write(
-                "Everybody who reaches this address can log in with the demonstration's public passwords."
+                "Everyone who can reach this address can log in with the demonstration's public passwords."
             )
-        # From here on only the children talk to the database.
+        # From here on only the child processes use the database.
         connection.close()
         self.stdout.write(f"Serving at http://{bind}/ - stop with Ctrl+C")
         self.stdout.flush()
 
 
 def check_migrated() -> None:
-    """Raises CannotServe if the database lacks migrations."""
-    executor = MigrationExecutor(connection)
-    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if missing:
+    """Raises CannotServe if migrations are not applied."""
+    if missing := unapplied_migrations():
         raise CannotServe(
-            f"The database lacks {len(missing)} migrations (the first: {missing[0][0]}). "
-            "Run: manage.py migrate"
+            f"{len(missing)} migrations are not applied (the first: {missing[0]}). Run: manage.py migrate"
         )
 
 
@@ -66,11 +63,11 @@ def check_static_files() -> None:
 
 
 def check_demo_is_not_exposed() -> None:
-    """Raises CannotServe if a server reached over HTTPS still has logins with public passwords."""
+    """Raises CannotServe if an HTTPS server still has logins with public passwords."""
     if settings.HTTPS and (logins := accounts.working_logins()):
         names = ", ".join(login.username for login in logins)
         raise CannotServe(
-            f"HTTPS=yes says that this is a real server, but the demonstration's logins work here: {names}. "
+            f"HTTPS=yes means that this is a real server, but logins of the demonstration work: {names}. "
             f"Give each another password: manage.py changepassword {logins[0].username}"
         )
 

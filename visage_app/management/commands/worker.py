@@ -1,4 +1,4 @@
-"""`manage.py worker`: the embedded worker, which finds waiting work in the tables (DESIGN §9)."""
+"""`manage.py worker`: the embedded worker, which finds waiting jobs in the database (DESIGN §9)."""
 
 import logging
 import signal
@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import close_old_connections
 from django.utils import timezone
 
-from annotation import export_files as services_files
+from annotation import export_files as export_files
 from annotation.assignment.services import slots
 from annotation.exports import tasks as export_tasks
 from annotation.exports.services import jobs as export_jobs
@@ -25,7 +25,7 @@ from metrics.score_runs.shared_resamples import sharing_resamples
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 1.0
-# How long the other duties of this worker may wait while it works on a run.
+# How long the other duties may wait while the worker works on a run.
 SLICE_SECONDS = 20.0
 SWEEP_SECONDS = 10.0
 TIDY_SECONDS = 600.0
@@ -34,23 +34,23 @@ FORGET_SECONDS = 3600.0
 
 class Command(BaseCommand):
     help = (
-        "Do waiting work until told to stop. Queue default: compute score runs, make exports, return expired "
-        "leases. "
-        "Queue gpu: generate, caption and embed. With CELERY_BROKER_URL set, Celery's workers do the work; "
-        "this one returns leases and rings again for work whose message was lost."
+        "Process waiting jobs until stopped. Queue default: compute score runs, make exports, deliver "
+        "webhooks, return expired leases. Queue gpu: generate, caption and embed. With CELERY_BROKER_URL "
+        "set, Celery's workers process scores, exports and runs; this one does the rest and sends lost "
+        "messages again."
     )
     _stopping = False
-    _swept = _tidied = float("-inf")
-    _forgot = float("-inf")
+    _swept_at = _tidied_at = float("-inf")
+    _deleted_old_at = float("-inf")
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--once", action="store_true", help="do what is waiting now, then end")
+        parser.add_argument("--once", action="store_true", help="process the waiting jobs, then exit")
         parser.add_argument("--queue", choices=("default", "gpu", "all"), default="all", help="default: all")
 
     def handle(self, *args: Any, once: bool, queue: str, **options: Any) -> None:
         if settings.CELERY_BROKER_URL and queue == "gpu":
             raise CommandError(
-                "CELERY_BROKER_URL is set: Celery's workers do this. "
+                "CELERY_BROKER_URL is set, so Celery's workers do this. "
                 "Run: celery -A visage_app worker -Q gpu -P solo"
             )
         if not once:
@@ -58,56 +58,56 @@ class Command(BaseCommand):
                 signal.signal(number, self._stop)
         if settings.CELERY_BROKER_URL:
             self.stdout.write(
-                "CELERY_BROKER_URL is set: Celery's workers compute the scores and make the exports "
-                "(celery -A visage_app worker -Q default) and do what needs a model "
-                "(celery -A visage_app worker -Q gpu -P solo). This one returns expired leases and rings "
-                "again for work whose message was lost."
+                "CELERY_BROKER_URL is set, so Celery's workers compute scores and make exports "
+                "(celery -A visage_app worker -Q default) and run models "
+                "(celery -A visage_app worker -Q gpu -P solo). This worker returns expired leases, delivers "
+                "webhooks and sends lost messages again."
             )
         duties = self._duties(queue)
         with sharing_resamples():
             self._repeat(duties, queue=queue, once=once)
 
     def _repeat(self, duties: list[tuple[str, Callable[[], int]]], *, queue: str, once: bool) -> None:
-        """Round after round: until nothing is waiting if `once`, else until told to stop."""
+        """Repeat the rounds: with `once` until nothing is waiting, otherwise until stopped."""
         if once:
             while self._round(duties):
                 pass
             return
         with workers.reporting(queue=queue):
-            self._until_told(duties)
+            self._run_until_stopped(duties)
         self.stdout.write("The worker has stopped.")
 
-    def _until_told(self, duties: list[tuple[str, Callable[[], int]]]) -> None:
+    def _run_until_stopped(self, duties: list[tuple[str, Callable[[], int]]]) -> None:
         while not self._stopping:
-            # As a web server does before each request: a database that was restarted costs one round.
+            # As before each web request: after a restart of the database, only one round fails.
             close_old_connections()
-            # A round that found work looks again at once: more may be waiting behind it.
+            # If the round did something, start the next at once: more may be waiting.
             if not self._round(duties):
                 time.sleep(POLL_SECONDS)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
-        """Stop after the row or batch at hand. A kill loses nothing either: its lease expires (DESIGN §6)."""
+        """Stop after the current row or batch. A kill loses nothing either: the lease expires (DESIGN §6)."""
         self._stopping = True
 
     def _duties(self, queue: str) -> list[tuple[str, Callable[[], int]]]:
-        """What is done in a round, in this order."""
+        """The duties of a round, in order."""
         default: list[tuple[str, Callable[[], int]]] = [
             ("returning expired leases", _release),
             ("delivering webhooks", self._deliver),
             ("deleting old exports", self._tidy),
         ]
         if settings.CELERY_BROKER_URL:
-            return [*default, ("ringing for waiting work", self._sweep)]
+            return [*default, ("sending lost messages again", self._sweep)]
         default.append(("computing a score run", _compute))
         default.append(("making an export", self._export))
         gpu = [("working on a run", self._work)]
         return {"default": default, "gpu": gpu, "all": [*default, *gpu]}[queue]
 
     def _round(self, duties: list[tuple[str, Callable[[], int]]]) -> bool:
-        """A piece of each duty, so that none waits for another to be through; whether anything was done."""
+        """Do one piece of each duty, so that none waits for long; return whether anything was done."""
         done = False
         for what, duty in duties:
-            if not self._stopping and _survive(what, duty):
+            if not self._stopping and _do_safely(what, duty):
                 done = True
         return done
 
@@ -115,9 +115,9 @@ class Command(BaseCommand):
         return work.work_pending(seconds=SLICE_SECONDS, stopping=lambda: self._stopping)
 
     def _deliver(self) -> int:
-        """Write messages about new answers, and send what waits; once an hour, forget what is long done."""
-        if time.monotonic() - self._forgot >= FORGET_SECONDS:
-            self._forgot = time.monotonic()
+        """Create messages about new answers and send waiting ones; once an hour, delete old ones."""
+        if time.monotonic() - self._deleted_old_at >= FORGET_SECONDS:
+            self._deleted_old_at = time.monotonic()
             deliveries.forget_old()
         return events.find() + deliveries.deliver_pending()
 
@@ -125,20 +125,20 @@ class Command(BaseCommand):
         return export_jobs.make_pending(limit=1, stopping=lambda: self._stopping)
 
     def _sweep(self) -> int:
-        """Now and then; an answer of 0, since ringing is not work that more may wait behind."""
-        if time.monotonic() - self._swept >= SWEEP_SECONDS:
-            self._swept = time.monotonic()
+        """Every SWEEP_SECONDS. Returns 0, since sending messages again does not mean that more is waiting."""
+        if time.monotonic() - self._swept_at >= SWEEP_SECONDS:
+            self._swept_at = time.monotonic()
             tasks.sweep()
-            # scores first: an export takes longer, and one message of either keeps the other's away
+            # Scores first: exports take longer, and a message of either kind in the queue stops the other.
             score_tasks.sweep()
             export_tasks.sweep()
         return 0
 
     def _tidy(self) -> int:
-        """Now and then, as above."""
-        if time.monotonic() - self._tidied >= TIDY_SECONDS:
-            self._tidied = time.monotonic()
-            services_files.tidy()
+        """Every TIDY_SECONDS, as above."""
+        if time.monotonic() - self._tidied_at >= TIDY_SECONDS:
+            self._tidied_at = time.monotonic()
+            export_files.tidy()
         return 0
 
 
@@ -147,12 +147,12 @@ def _release() -> int:
 
 
 def _compute() -> int:
-    # One at a time, so that a request to stop is heard between two of them.
+    # One at a time, so that the worker can stop between two of them.
     return score_runs.compute_pending(limit=1)
 
 
-def _survive(what: str, duty: Callable[[], int]) -> int:
-    """Do one duty; an error is logged and costs this round only, never the worker."""
+def _do_safely(what: str, duty: Callable[[], int]) -> int:
+    """Do one duty. An error is logged and ends only this round of the duty, not the worker."""
     try:
         return duty()
     except Exception:

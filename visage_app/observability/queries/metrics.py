@@ -1,4 +1,4 @@
-"""What the rows say to `/metrics`: a fixed number of questions, none of which reads a large table."""
+"""Metrics from the database for `/metrics`: a fixed number of queries, none of which reads a large table."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from annotation.models import AuditEvent, Judgement, Response, Slot, SlotState
 from generation.jobs.services import workers
 from generation.models import Worker
 from visage_app.observability.queries import queues as queue_queries
-from visage_app.observability.queries.queues import Load
+from visage_app.observability.queries.queues import QueueLoad
 from visage_app.storage import queries as storage_queries
 
 ACTIVE = timedelta(minutes=15)
-"""Who holds an item that they fetched within this is at work."""
+"""An annotator who holds an item fetched within this time is active."""
 
 
 @dataclass(frozen=True)
 class Leases:
-    """Items in hand: within their time, and beyond it; and how many people fetched some of them lately."""
+    """Leased slots, current and expired, and the number of active annotators."""
 
     held: int
     expired: int
@@ -40,12 +40,12 @@ class Device:
 
 
 @dataclass(frozen=True)
-class Watched:
-    """All of it. `responses`, `judgements`: numbers given out so far. `workers`: queue -> how many are heard
-    of. Sizes in bytes."""
+class Metrics:
+    """All metrics. `responses`, `judgements`: last ids assigned. `workers`: queue -> number of reporting
+    workers. Sizes in bytes."""
 
     leases: Leases
-    queues: dict[str, Load]
+    queues: dict[str, QueueLoad]
     responses: int
     judgements: int
     workers: dict[str, int]
@@ -55,17 +55,17 @@ class Watched:
     disk_free: int
 
 
-def watched(*, now: datetime | None = None) -> Watched:
-    """What there is to watch now. Raises DatabaseError if the database is away."""
+def read_metrics(*, now: datetime | None = None) -> Metrics:
+    """The current metrics. Raises DatabaseError if the database is down."""
     now = now or timezone.now()
-    heard = list(Worker.objects.filter(seen_at__gte=now - workers.SILENT).order_by("seen_at", "pk"))
+    reporting = list(Worker.objects.filter(seen_at__gte=now - workers.SILENT).order_by("seen_at", "pk"))
     count: dict[str, int] = {}
-    for worker in heard:
+    for worker in reporting:
         count[worker.queue] = count.get(worker.queue, 0) + 1
-    # two workers on one card see the same memory: the later look counts
-    devices = {(each.host, each.device): each for each in heard if each.device}
-    responses, judgements = _numbered()
-    return Watched(
+    # Two workers on one GPU report the same memory: the later report counts.
+    devices = {(each.host, each.device): each for each in reporting if each.device}
+    responses, judgements = _last_ids()
+    return Metrics(
         leases=_leases(now),
         queues=queue_queries.loads(now),
         responses=responses,
@@ -82,13 +82,13 @@ def watched(*, now: datetime | None = None) -> Watched:
 
 
 def last_backup() -> datetime | None:
-    """When `manage.py backup` last ended well on this database; others are not known of."""
+    """When `manage.py backup` last succeeded on this database; other backups are unknown."""
     found: datetime | None = AuditEvent.objects.filter(what="backup").aggregate(at=Max("at"))["at"]
     return found
 
 
 def _leases(now: datetime) -> Leases:
-    """From the slots in hand alone, which have an index of their own: a few for each person at work."""
+    """From leased slots only, which have their own index: a few for each active annotator."""
     held = Slot.objects.filter(state=SlotState.LEASED).aggregate(
         held=Count("pk", filter=Q(lease_expires_at__gte=now)),
         expired=Count("pk", filter=Q(lease_expires_at__lt=now)),
@@ -97,9 +97,9 @@ def _leases(now: datetime) -> Leases:
     return Leases(**held)
 
 
-def _numbered() -> tuple[int, int]:
-    """The last numbers that responses and judgements were given: they only grow, and counting 12 million rows
-    takes seconds. A few more than are stored, where a number was taken and the row never was."""
+def _last_ids() -> tuple[int, int]:
+    """The last ids of responses and judgements. They only grow, and counting 12 million rows would take
+    seconds. They can be slightly too high, since an id may be assigned without a row."""
     tables = [model._meta.db_table for model in (Response, Judgement)]
     if connection.vendor == "sqlite":
         one = "COALESCE((SELECT seq FROM sqlite_sequence WHERE name = %s), 0)"
@@ -109,6 +109,3 @@ def _numbered() -> tuple[int, int]:
         cursor.execute(f"SELECT {one}, {one}", tables)
         responses, judgements = cursor.fetchone()
     return int(responses), int(judgements)
-
-
-__all__ = ["ACTIVE", "Device", "Leases", "Watched", "last_backup", "watched"]

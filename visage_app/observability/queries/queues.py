@@ -1,7 +1,7 @@
-"""What waits in the rows: how much, for how long, and how fast it is worked off.
+"""The load of each queue: how many jobs wait, for how long, and how fast they finish.
 
-Asked by `/metrics` and `/readyz` again and again, so no question here reads a large table: each has an index
-whose rows are few, or stops counting at CAP.
+`/metrics` and `/readyz` run these queries often, so none reads a large table: each uses an index with few
+rows or stops counting at CAP.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from metrics.models import ScoreRun
 from metrics.score_runs import services as score_runs
 
 CAP = 10_000
-"""Nothing is counted further than this."""
-LATELY = timedelta(minutes=5)
+"""Counting stops here."""
+RECENT = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
-class Load:
-    """One queue. `waiting`: could be begun now; `claimed`: somebody has it; `done`: within LATELY. `age`: how
-    long (seconds) what waits longest could have been begun; 0 if nothing waits."""
+class QueueLoad:
+    """One queue. `waiting`: jobs that could start now; `claimed`: jobs in progress; `done`: finished within
+    RECENT. `age`: how many seconds the oldest job has waited; 0 if none waits."""
 
     waiting: int
     claimed: int
@@ -41,46 +41,46 @@ class Load:
 
 
 def ages(now: datetime) -> dict[str, float]:
-    """Queue -> how long (seconds) its oldest work could have been begun and was not; 0 if none waits.
+    """Queue -> how many seconds its oldest job has waited; 0 if none waits.
 
-    Work that rests (a second try after a pause, a webhook that failed) or whose run is paused does not wait.
-    The pictures of a run wait for each other, so of runs it is how long nobody has worked on any.
+    Jobs that pause before another attempt, and jobs of paused runs, do not count as waiting. The images of a
+    run wait for each other, so for runs it is the time in which no worker processed any of them.
     """
-    tried = Greatest(F("created_at"), Coalesce(F("not_before"), F("created_at")))
+    due = Greatest(F("created_at"), Coalesce(F("not_before"), F("created_at")))
     return {
         "scores": _age(_oldest(score_runs.waiting(now), F("created_at")), now),
         "exports": _age(_oldest(export_jobs.waiting(now), F("created_at")), now),
-        "deliveries": _age(_oldest(deliveries.waiting(now), tried), now),
+        "deliveries": _age(_oldest(deliveries.waiting(now), due), now),
         "generation": _age(_runs_untouched_since(now), now),
     }
 
 
 def slow(now: datetime) -> tuple[str, ...]:
-    """The queues whose oldest work has waited longer than QUEUE_SLOW_MINUTES."""
+    """The queues whose oldest job has waited longer than QUEUE_SLOW_MINUTES."""
     return tuple(kind for kind, age in ages(now).items() if age > settings.QUEUE_SLOW_MINUTES * 60)
 
 
-def loads(now: datetime) -> dict[str, Load]:
-    """Every queue by its name."""
+def loads(now: datetime) -> dict[str, QueueLoad]:
+    """Queue -> its load."""
     waited = ages(now)
-    # queue -> its table, and what of it could be begun
-    asked: dict[str, tuple[type[Model], Callable[[datetime], QuerySet[Any]]]] = {
+    # queue -> its model, and its jobs that could start
+    sources: dict[str, tuple[type[Model], Callable[[datetime], QuerySet[Any]]]] = {
         "scores": (ScoreRun, score_runs.waiting),
         "exports": (ExportJob, export_jobs.waiting),
         "deliveries": (Delivery, deliveries.waiting),
         "generation": (Job, claims.claimable),
     }
-    found = {}
-    for kind, (model, waiting) in asked.items():
+    result = {}
+    for kind, (model, waiting) in sources.items():
         rows: QuerySet[Any] = model._default_manager.all()
-        found[kind] = Load(
+        result[kind] = QueueLoad(
             waiting=_counted(_open(waiting(now))),
             claimed=_counted(_open(rows).filter(state="claimed", lease_expires_at__gte=now)),
             failed=_counted(rows.filter(state="failed")),
-            done=_counted(rows.filter(state="done", finished_at__gte=now - LATELY)),
+            done=_counted(rows.filter(state="done", finished_at__gte=now - RECENT)),
             age=waited[kind],
         )
-    return found
+    return result
 
 
 def _counted(rows: QuerySet[Any]) -> int:
@@ -97,12 +97,12 @@ def _oldest(waiting: QuerySet[Any], since: Expression | F) -> datetime | None:
 
 
 def _open(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """The same rows, asked for in the words of the index that holds those not yet done."""
+    """The same rows, filtered so that the partial index of unfinished jobs is used."""
     return rows.filter(state__in=("pending", "claimed"))
 
 
 def _runs_untouched_since(now: datetime) -> datetime | None:
-    """Since when nobody has worked on a run though there is something to do; None while somebody works."""
+    """Since when no worker has processed a run that has jobs to do; None while one does."""
     job = Job.objects.filter(run=OuterRef("pk"))
     held = Exists(job.filter(state=JobState.CLAIMED, lease_expires_at__gte=now))
     ready = Exists(claims.claimable(now).filter(run=OuterRef("pk")))
@@ -117,6 +117,3 @@ def _runs_untouched_since(now: datetime) -> datetime | None:
     if not starts or any(held for _, held, _ in running):
         return None
     return max(min(starts), last) if last is not None else min(starts)
-
-
-__all__ = ["CAP", "LATELY", "Load", "ages", "loads", "slow"]

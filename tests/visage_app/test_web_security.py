@@ -1,4 +1,4 @@
-"""Sessions, forged requests, frames, scripts, hosts and redirects: what stands at every door alike."""
+"""Sessions, CSRF, frames, scripts, hosts and redirects, on every URL."""
 
 from __future__ import annotations
 
