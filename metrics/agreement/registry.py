@@ -96,7 +96,7 @@ METRICS: tuple[Metric, ...] = (
             "identified a difference and its q are of these very people, not of the groups they stand for."
         ),
         compute=score_rows.agreement_scores,
-        rule=ratings.rule,
+        rule=ratings.describe_rule,
         fingerprint=ratings.inputs_fingerprint,
         check_readable=queries.check_readable,
     ),

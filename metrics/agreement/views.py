@@ -9,13 +9,13 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from metrics.agreement import queries as pages
-from metrics.agreement.queries import wanted_by
+from metrics.agreement.queries import run_of
 from metrics.core.answers import holds_simulated
 from metrics.core.study_access import get_study_or_404
 from metrics.core.tables import changed
 from metrics.score_runs import freshness, queries
 
-_SAID = {
+_TAB_TEXTS = {
     "none": _("everybody together"),
     "gender": _("by gender"),
     "origin": _("by origin"),
@@ -31,7 +31,7 @@ def agreement(request: HttpRequest, name: str) -> HttpResponse:
     by = request.GET.get("by", pages.BY[0])
     if by not in pages.BY:
         by = pages.BY[0]
-    wanted = wanted_by(by)
+    wanted = run_of(by)
     run = queries.newest_run(study, *wanted)
     return render(
         request,
@@ -40,9 +40,9 @@ def agreement(request: HttpRequest, name: str) -> HttpResponse:
             "study": study,
             "simulated": holds_simulated(study),
             "by": by,
-            "choices": [(each, _SAID[each], changed(request, by=each)) for each in pages.BY],
+            "choices": [(each, _TAB_TEXTS[each], changed(request, by=each)) for each in pages.BY],
             "run": run,
-            "tasks": pages.agreement(run) if run else [],
+            "tasks": pages.task_agreements(run) if run else [],
             "fresh": freshness.check(study, [wanted]) if "check" in request.GET else None,
             "fresh_question": freshness.question([wanted], more=[("by", by)] if by != pages.BY[0] else []),
         },

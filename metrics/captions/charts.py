@@ -14,11 +14,11 @@ _STEP = 22
 _LABELS = (60, 170)
 _LETTER = 6.4
 # How much further than the longest bar its panel goes: room for its number.
-_ROOM = 1.75
+_MARGIN = 1.75
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedBar:
     """One bar. `known`: whether the attribute is a stereotype of the group; None where all of them are."""
 
     attribute: str
@@ -43,7 +43,7 @@ class Panel:
     group: str
     measure: str
     counts: str
-    bars: tuple[Ranked, ...]
+    bars: tuple[RankedBar, ...]
     empty: str = "none"
     digits: int = 3
 
@@ -55,12 +55,12 @@ class RankingTexts:
     name: str
     title: str
     subtitle: tuple[str, ...]
-    of: str
+    panel_column: str
     answers: str
     notes: tuple[str, ...] = ()
 
 
-def ranking_chart(panels: Sequence[Panel], said: RankingTexts, *, columns: int = 2) -> Figure:
+def ranking_chart(panels: Sequence[Panel], texts: RankingTexts, *, columns: int = 2) -> Figure:
     """A panel of bars each, `columns` side by side; panels of the same measure share their scale.
 
     At least one panel. A bar is filled if its attribute is a stereotype of the group, or all are, and an
@@ -69,7 +69,7 @@ def ranking_chart(panels: Sequence[Panel], said: RankingTexts, *, columns: int =
     tops: dict[str, float] = {}
     for panel in panels:
         end = max([bar.end for bar in panel.bars], default=0.0)
-        tops[panel.measure] = max(tops.get(panel.measure, 0.0), _ROOM * end)
+        tops[panel.measure] = max(tops.get(panel.measure, 0.0), _MARGIN * end)
     longest = max((len(bar.attribute) for panel in panels for bar in panel.bars), default=0)
     template = _template(
         labels=min(max(_LABELS[0], _LETTER * longest + 8), _LABELS[1]),
@@ -80,27 +80,27 @@ def ranking_chart(panels: Sequence[Panel], said: RankingTexts, *, columns: int =
         "columns": columns,
         "spacing": {"row": 18, "column": 34},
         "resolve": {"scale": {"x": "independent", "y": "independent"}},
-        "title": {"text": said.title, "subtitle": [*said.subtitle, *said.notes]},
+        "title": {"text": texts.title, "subtitle": [*texts.subtitle, *texts.notes]},
     }
     return Figure(
-        name=said.name,
-        title=said.title,
-        alt=f"Bars, the foremost first. {'. '.join(said.subtitle)}. {'; '.join(map(_in_words, panels))}.",
-        columns=(said.of, "measure", "rank", *_COLUMNS, "answers"),
+        name=texts.name,
+        title=texts.title,
+        alt=f"Bars, the foremost first. {'. '.join(texts.subtitle)}. {'; '.join(map(_alt_text, panels))}.",
+        columns=(texts.panel_column, "measure", "rank", *_BAR_COLUMNS, "answers"),
         rows=tuple(
-            (panel.group, panel.measure, rank, *_cells(bar), said.answers)
+            (panel.group, panel.measure, rank, *_cells(bar), texts.answers)
             for panel in panels
             for rank, bar in enumerate(panel.bars, 1)
         ),
-        spec={**{key: template[key] for key in _WHOLE}, **parts},
-        notes=said.notes,
+        spec={**{key: template[key] for key in _FIGURE_KEYS}, **parts},
+        notes=texts.notes,
     )
 
 
-_COLUMNS = ("attribute", "value", "low", "high", "k", "n", "stereotype_of_the_group")
+_BAR_COLUMNS = ("attribute", "value", "low", "high", "k", "n", "stereotype_of_the_group")
 
 
-def _cells(bar: Ranked) -> tuple[Any, ...]:
+def _cells(bar: RankedBar) -> tuple[Any, ...]:
     known = None if bar.known is None else ("yes" if bar.known else "no")
     return (bar.attribute, bar.value, bar.low, bar.high, bar.k, bar.n, known)
 
@@ -159,7 +159,7 @@ def _template(*, labels: float, intervals: bool) -> dict[str, Any]:
     )
 
 
-_WHOLE = ("$schema", "config", "background", "padding")
+_FIGURE_KEYS = ("$schema", "config", "background", "padding")
 """What of the template belongs to the whole figure."""
 
 
@@ -190,11 +190,11 @@ def _panel(panel: Panel, template: dict[str, Any], top: float) -> dict[str, Any]
             "title": title,
         }
     values = [_datum(bar, panel, rank, top) for rank, bar in enumerate(panel.bars, 1)]
-    own = {key: part for key, part in template.items() if key not in _WHOLE}
+    own = {key: part for key, part in template.items() if key not in _FIGURE_KEYS}
     return {**own, "data": {"values": values}, "title": title}
 
 
-def _datum(bar: Ranked, panel: Panel, rank: int, top: float) -> dict[str, Any]:
+def _datum(bar: RankedBar, panel: Panel, rank: int, top: float) -> dict[str, Any]:
     """`top`: the value that would be as wide as the panel."""
     value = f"{bar.value:.{panel.digits}f}"
     interval = ""
@@ -223,6 +223,6 @@ def _datum(bar: Ranked, panel: Panel, rank: int, top: float) -> dict[str, Any]:
     return {**datum, "link": bar.link} if bar.link else datum
 
 
-def _in_words(panel: Panel) -> str:
+def _alt_text(panel: Panel) -> str:
     bars = ", ".join(f"{bar.attribute} {bar.value:.{panel.digits}f}" for bar in panel.bars) or panel.empty
     return f"{panel.group}, {panel.measure}: {bars}"

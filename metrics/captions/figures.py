@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from annotation.models import IdentityGroup, Region, Study, TaskKind
-from metrics.captions.charts import Panel, Ranked, RankingTexts, ranking_chart
-from metrics.core import figure_options as reading
+from metrics.captions.charts import Panel, RankedBar, RankingTexts, ranking_chart
+from metrics.core import figure_options
 from metrics.core.answers import stereotype_rule_in_words, stereotypes
 from metrics.core.charts.figure import Figure
 from metrics.core.figure_sources import NothingToDraw, Source, answers_of, group_link, study_title
@@ -18,12 +18,12 @@ from metrics.score_runs.evaluation import Evaluation
 from metrics.score_runs.rows import ScoreRow
 
 GROUPS = 6
-_OF_A_REGION = 12
-_MOST = 20
+_MAX_GROUPS = 12
+_MAX_TOP = 20
 _TOP = 5
 _LIKELIHOOD = "likelihood L(attr, id)"
 _SALIENCE = "salience in captions"
-_OPTION_TOP = f"how many attributes a panel has, 1 to {_MOST} (default {_TOP})"
+_TOP_HELP = f"how many attributes a panel has, 1 to {_MAX_TOP} (default {_TOP})"
 _REGION = "region: "
 
 Rows = dict[int, list[ScoreRow]]
@@ -39,15 +39,15 @@ class _Scores:
 
 def _top_attributes(study: Study, options: Mapping[str, str]) -> Figure:
     """ViSAGe's figure 3: the most likely attributes of a group beside the most salient."""
-    top = reading.number(options, "top", _TOP, most=_MOST)
+    top = figure_options.number(options, "top", _TOP, most=_MAX_TOP)
     chosen = {name: options[name] for name in ("attributes", "run") if options.get(name)}
     likely, salient = _scores(study, "likelihood"), _scores(study, "salience", chosen)
-    names = _names({**likely.by_group, **salient.by_group})
+    names = _names_by_group({**likely.by_group, **salient.by_group})
     if not names:
         raise NothingToDraw(
             f"Study '{study.name}' has neither answers about what images depict nor captions of them yet."
         )
-    groups = reading.groups(options, names)[:GROUPS]
+    groups = figure_options.groups(options, names)[:GROUPS]
     known = set(stereotypes(study).values_list("group_id", "attribute_id"))
     panels = []
     for group in groups:
@@ -64,24 +64,26 @@ def _top_attributes(study: Study, options: Mapping[str, str]) -> Figure:
         RankingTexts(
             name="top-attributes",
             title="Most likely and most salient attributes",
-            subtitle=(f"{study_title(study)}; {_of(groups, names)}; {stereotype_rule_in_words(study)}",),
-            of="identity",
+            subtitle=(
+                f"{study_title(study)}; {_group_count(groups, names)}; {stereotype_rule_in_words(study)}",
+            ),
+            panel_column="identity",
             answers=answers_of(study),
-            notes=_read(likely, salient, chosen.get("attributes", "all")),
+            notes=_notes(likely, salient, chosen.get("attributes", "all")),
         ),
         columns=2 if likely.by_group and salient.by_group else 3,
     )
 
 
-def _read(likely: _Scores, salient: _Scores, attributes: str) -> tuple[str, ...]:
+def _notes(likely: _Scores, salient: _Scores, attributes: str) -> tuple[str, ...]:
     """What the marks mean, and which captions were read."""
-    both = [row for scores in (likely, salient) for rows in scores.by_group.values() for row in rows]
-    lines = " Lines: 95 % intervals." if any(row.low is not None for row in both) else ""
+    all_rows = [row for scores in (likely, salient) for rows in scores.by_group.values() for row in rows]
+    lines = " Lines: 95 % intervals." if any(row.low is not None for row in all_rows) else ""
     marks = f"Filled: a stereotype of the group; outlined: another attribute.{lines}"
     shown = "likelihood: (times selected / shown)"
     found = "salience: (times the attribute occurs in captions / any does)"
-    looked = "visual attributes" if attributes == "visual" else "all attributes"
-    captions = f"Captions, searched for {looked}: {salient.rule.removeprefix('captions: ')}."
+    searched = "visual attributes" if attributes == "visual" else "all attributes"
+    captions = f"Captions, searched for {searched}: {salient.rule.removeprefix('captions: ')}."
     if not salient.by_group:
         return (marks, f"Beside each bar, {shown}.", f"Likelihood alone, {salient.rule}.")
     if not likely.by_group:
@@ -96,19 +98,19 @@ def _read(likely: _Scores, salient: _Scores, attributes: str) -> tuple[str, ...]
 
 def _salient(study: Study, options: Mapping[str, str]) -> Figure:
     """The most salient stereotypes of each country of a region."""
-    top, evaluation = reading.number(options, "top", _TOP, most=_MOST), _seegull(study)
+    top, evaluation = figure_options.number(options, "top", _TOP, most=_MAX_TOP), _seegull_salience(study)
     rows = _by_group(row for row in evaluation.rows if row.name == "salience")
     about = IdentityGroup.objects.in_bulk(list(rows))
-    region, name = reading.region(options), options.get("group", "")
-    names = _names(rows)
+    region, name = figure_options.region(options), options.get("group", "")
+    names = _names_by_group(rows)
     if name:
-        groups = reading.groups(options, names)
+        groups = figure_options.groups(options, names)
         region = about[groups[0]].region
     else:
         there = {group.region for group in about.values()}
         region = region or next((one for one in Region.values if one in there), "")
         votes = {pk: rows[pk][0].n for pk in rows if about[pk].region == region}
-        groups = sorted(votes, key=lambda pk: (-votes[pk], names[pk]))[:_OF_A_REGION]
+        groups = sorted(votes, key=lambda pk: (-votes[pk], names[pk]))[:_MAX_GROUPS]
         groups.sort(key=names.__getitem__)
         if not groups:
             raise NothingToDraw(f"No group of {region} has a stereotype by the rule of study '{study.name}'.")
@@ -125,20 +127,20 @@ def _salient(study: Study, options: Mapping[str, str]) -> Figure:
     ]
     shown = "the group" if name else f"{len(groups)} of the {number} groups"
     with_most = "" if name or len(groups) == number else ", those with the most votes"
-    said = RankingTexts(
+    texts = RankingTexts(
         name="salient",
         title=f"Most salient stereotypes{f' in {region}' if region else ''}",
         subtitle=(f"{study_title(study)}; {shown} with a stereotype{with_most}",),
-        of="identity",
+        panel_column="identity",
         answers="votes of the stereotype source",
-        notes=_voted(evaluation, "group"),
+        notes=_vote_notes(evaluation, "group"),
     )
-    return ranking_chart(panels, said, columns=3)
+    return ranking_chart(panels, texts, columns=3)
 
 
 def _salience_regions(study: Study, options: Mapping[str, str]) -> Figure:
     """The most salient stereotypes of each region, among regions."""
-    top, evaluation = reading.number(options, "top", _TOP, most=_MOST), _seegull(study)
+    top, evaluation = figure_options.number(options, "top", _TOP, most=_MAX_TOP), _seegull_salience(study)
     rows: dict[str, list[ScoreRow]] = {}
     for row in evaluation.rows:
         if row.name == "salience_region":
@@ -157,18 +159,18 @@ def _salience_regions(study: Study, options: Mapping[str, str]) -> Figure:
         for region in Region.values
         if region in rows
     ]
-    said = RankingTexts(
+    texts = RankingTexts(
         name="salience-regions",
         title="Most salient stereotypes of each region",
         subtitle=(f"{study_title(study)}; {len(panels)} regions",),
-        of="region",
+        panel_column="region",
         answers="votes of the stereotype source",
-        notes=_voted(evaluation, "region"),
+        notes=_vote_notes(evaluation, "region"),
     )
-    return ranking_chart(panels, said, columns=2)
+    return ranking_chart(panels, texts, columns=2)
 
 
-def _voted(evaluation: Evaluation, of: str) -> tuple[str, ...]:
+def _vote_notes(evaluation: Evaluation, of: str) -> tuple[str, ...]:
     rule = evaluation.rule
     return (
         f"{rule[:1].upper()}{rule[1:]}. Beside each bar: (votes for it / of the {of}).",
@@ -207,7 +209,7 @@ def _scores(study: Study, metric: str, parameters: Mapping[str, str] | None = No
     )
 
 
-def _seegull(study: Study) -> Evaluation:
+def _seegull_salience(study: Study) -> Evaluation:
     evaluation = evaluated(study, "salience_seegull")
     if not evaluation.rows:
         raise NothingToDraw(f"Study '{study.name}' has no stereotypes: {evaluation.rule}.")
@@ -223,19 +225,19 @@ def _by_group(rows: Iterable[ScoreRow]) -> Rows:
     return found
 
 
-def _names(rows: Rows) -> dict[int, str]:
+def _names_by_group(rows: Rows) -> dict[int, str]:
     """{group: its name}, in the order of the names."""
     return dict(sorted(((pk, of_group[0].group) for pk, of_group in rows.items()), key=lambda one: one[1]))
 
 
 def _bars(
     rows: Iterable[ScoreRow], top: int, known: set[tuple[int, int]] | None, link: str
-) -> tuple[Ranked, ...]:
+) -> tuple[RankedBar, ...]:
     """The `top` highest above 0; of equals the one that rests on more, then by the alphabet."""
     defined = [(row, row.value) for row in rows if row.value]
     defined.sort(key=lambda one: (-one[1], -one[0].n, one[0].attribute))
     return tuple(
-        Ranked(
+        RankedBar(
             attribute=row.attribute,
             value=value,
             k=row.k or 0,
@@ -257,12 +259,12 @@ def _judged(study: Study) -> set[int]:
     return set(judged.values_list("pk", flat=True))
 
 
-def _of(groups: list[int], names: Mapping[int, str]) -> str:
+def _group_count(groups: list[int], names: Mapping[int, str]) -> str:
     """How many of the groups are shown."""
     return f"{len(groups)} of {len(names)} groups" if len(groups) < len(names) else f"{len(groups)} groups"
 
 
-_SALIENT = "after SeeGULL, figures 10 and 11"
+_LIKE_SALIENCE = "after SeeGULL, figures 10 and 11"
 
 FIGURES = {
     "top-attributes": Source(
@@ -270,7 +272,7 @@ FIGURES = {
         _top_attributes,
         {
             "group": f"the name of one group (default: the first {GROUPS})",
-            "top": _OPTION_TOP,
+            "top": _TOP_HELP,
             "attributes": "which are looked for in captions: all, or those that are visual",
             "run": "the number of the captioning run (default: the newest)",
         },
@@ -283,14 +285,14 @@ FIGURES = {
         {
             "region": "whose groups (default: the first region that has any)",
             "group": "the name of one group",
-            "top": _OPTION_TOP,
+            "top": _TOP_HELP,
         },
-        counterpart=_SALIENT,
+        counterpart=_LIKE_SALIENCE,
     ),
     "salience-regions": Source(
         "Most salient stereotypes of each region",
         _salience_regions,
-        {"top": _OPTION_TOP},
-        counterpart=_SALIENT,
+        {"top": _TOP_HELP},
+        counterpart=_LIKE_SALIENCE,
     ),
 }

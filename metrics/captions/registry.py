@@ -65,7 +65,7 @@ METRICS: tuple[Metric, ...] = (
         parameters=(*_READ, _ATTRIBUTES),
         caveats=f"{_LEMMAS} {_IMAGES_ONLY} Captions are what a captioner says, not what an image shows.",
         compute=findings.caption_findings_scores,
-        rule=data.captions_in_words,
+        rule=data.describe_captions,
         fingerprint=data.inputs_fingerprint,
     ),
     Metric(
@@ -98,7 +98,7 @@ METRICS: tuple[Metric, ...] = (
             "compare those made with the same."
         ),
         compute=findings.salience_scores,
-        rule=data.captions_in_words,
+        rule=data.describe_captions,
         fingerprint=data.inputs_fingerprint,
     ),
     Metric(
@@ -137,7 +137,7 @@ METRICS: tuple[Metric, ...] = (
             "their mean. The interval of the whole draws annotators once for all groups, images within each."
         ),
         compute=caption_agreement.caption_agreement_scores,
-        rule=data.captions_in_words,
+        rule=data.describe_captions,
         fingerprint=_with_stereotypes,
     ),
     Metric(

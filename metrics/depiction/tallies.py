@@ -56,12 +56,12 @@ def tally_each(frame: GroupFrame) -> Tally:
 def tally_by_image(frame: GroupFrame, *, by_stratum: bool = False) -> Tally:
     """The judgements of an attribute of an image as one row, or as one for each stratum."""
     frame = frame.without_none_of_above()
-    apart = frame.stratum_of if by_stratum else np.zeros_like(frame.stratum_of)
-    order = np.lexsort((apart, frame.images))
-    keys = np.stack([frame.images, apart])[:, order]
+    strata = frame.stratum_of if by_stratum else np.zeros_like(frame.stratum_of)
+    order = np.lexsort((strata, frame.images))
+    keys = np.stack([frame.images, strata])[:, order]
     starts = np.flatnonzero(np.concatenate([[True], (np.diff(keys) != 0).any(axis=0)]))
-    said = frame.answers[order]
-    shown, selected = (np.add.reduceat(of.astype(np.int32)[said], starts) for of in (frame.n, frame.k))
+    answers = frame.answers[order]
+    shown, selected = (np.add.reduceat(of.astype(np.int32)[answers], starts) for of in (frame.n, frame.k))
     row, column = np.nonzero(shown)
     return Tally(
         group_id=frame.group_id,

@@ -67,7 +67,7 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
         ],
     )
     ranged = any(bar.low is not None for bar in bars)
-    said = "; ".join(
+    alt_values = "; ".join(
         f"{bar.label} {bar.percent:.1f} % ({bar.k:,})" + (f", interval {_interval(bar)}" if ranged else "")
         for bar in bars
     )
@@ -97,7 +97,7 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
         title="Consensus on the visual nature of attributes",
         alt=(
             f"Bar chart: attributes on which at least 2 annotators chose the same label, "
-            f"of {n:,} attributes{' (simulated answers)' if simulated else ''}. {said}."
+            f"of {n:,} attributes{' (simulated answers)' if simulated else ''}. {alt_values}."
         ),
         columns=("label", "percent", "low", "high", "attributes_with_consensus", "attributes", "answers"),
         rows=tuple(

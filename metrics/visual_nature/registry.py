@@ -6,14 +6,14 @@ from annotation.models import Study
 from metrics.score_runs.metric import Metric, Parameters
 from metrics.visual_nature import scores, visual_rule
 
-_MOVED = (
+_RECENTRED = (
     "Where annotators are not identified each answer is an annotator of its own. Whoever is drawn twice "
     "agrees with themselves, so that the resampled shares are moved to have the estimate as their mean."
 )
 
 
 def _visual_rule(study: Study, parameters: Parameters) -> str:
-    return visual_rule.in_words(study)
+    return visual_rule.describe(study)
 
 
 def _consensus_rule(study: Study, parameters: Parameters) -> str:
@@ -84,7 +84,7 @@ METRICS: tuple[Metric, ...] = (
             "Strongly agree is no consensus here, so that low numbers are not disagreement about what can be "
             "seen. Percentages of labels do not add up to 100, and grow with the number of annotators of an "
             "attribute: compare studies with as many. "
-            f"{_MOVED}"
+            f"{_RECENTRED}"
         ),
         compute=scores.consensus_scores,
         rule=_consensus_rule,
@@ -114,7 +114,7 @@ METRICS: tuple[Metric, ...] = (
         section="§2",
         caveats=(
             "A rule that selects more attributes is not a better one. With more annotators of an attribute "
-            f"fewer pass 'all agree' and more 'at least k'. {_MOVED}"
+            f"fewer pass 'all agree' and more 'at least k'. {_RECENTRED}"
         ),
         compute=scores.visual_rules_scores,
         rule=_visual_rule,

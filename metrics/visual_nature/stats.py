@@ -12,7 +12,7 @@ from metrics.core.stats.checks import Bools, Floats, Ints
 
 SCALE = (1, 2, 3, 4, 5)
 """Columns of every count table here: strongly disagree, disagree, unsure, agree, strongly agree."""
-_AGREEING = (3, 4)
+_AGREE_COLUMNS = (3, 4)
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class Consensus:
     percent: tuple[float, ...]
 
 
-def agreeing(ratings: ArrayLike) -> Ints:
+def agree_counts(ratings: ArrayLike) -> Ints:
     """How many annotators chose Agree or Strongly agree, shape (U,)."""
     table = _table(ratings)
-    return np.asarray(table[:, _AGREEING].sum(axis=1))
+    return np.asarray(table[:, _AGREE_COLUMNS].sum(axis=1))
 
 
 def is_visual(ratings: ArrayLike, *, at_least: int | None = None) -> Bools:
@@ -61,7 +61,7 @@ def is_visual(ratings: ArrayLike, *, at_least: int | None = None) -> Bools:
         raise ValueError(f"at_least is {at_least}; a rule asks for at least 1 annotator.")
     total = table.sum(axis=1)
     needed = total if at_least is None else np.full(len(table), at_least)
-    return np.asarray((total > 0) & (agreeing(table) >= needed))
+    return np.asarray((total > 0) & (agree_counts(table) >= needed))
 
 
 def mean_scores(ratings: ArrayLike) -> Floats:
@@ -79,12 +79,12 @@ def mean_scores(ratings: ArrayLike) -> Floats:
     )
 
 
-def by_mean(ratings: ArrayLike, *, at_least: float) -> Bools:
+def is_visual_by_mean(ratings: ArrayLike, *, at_least: float) -> Bools:
     """The rule by mean score: visual if it is at least `at_least`.
 
     Examples
     --------
-    >>> by_mean([[0, 0, 0, 2, 1], [1, 0, 0, 1, 1]], at_least=4).tolist()
+    >>> is_visual_by_mean([[0, 0, 0, 2, 1], [1, 0, 0, 1, 1]], at_least=4).tolist()
     [True, False]
     """
     if not SCALE[0] <= at_least <= SCALE[-1]:

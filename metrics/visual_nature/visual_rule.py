@@ -9,15 +9,15 @@ from metrics.core.stats.checks import Bools
 from metrics.visual_nature import stats
 
 
-def passed(study: Study, ratings: ArrayLike) -> Bools:
+def is_visual(study: Study, ratings: ArrayLike) -> Bools:
     """Whether each unit is visual by the rule of `study`, shape (U,); `ratings` (U, 5) as in
     `stats.is_visual`."""
     if study.visual_mean is not None:
-        return stats.by_mean(ratings, at_least=study.visual_mean)
+        return stats.is_visual_by_mean(ratings, at_least=study.visual_mean)
     return stats.is_visual(ratings, at_least=study.visual_rule)
 
 
-def in_words(study: Study) -> str:
+def describe(study: Study) -> str:
     """The rule as it stands beside every score that depends on it."""
     if study.visual_mean is not None:
         return f"visual: mean score of at least {study.visual_mean:g} (1 to 5, Unsure 3)"
@@ -43,13 +43,10 @@ def part_by_mean(at_least: float) -> str:
     return f"rule: mean score of at least {at_least:g}"
 
 
-def read(part: str) -> tuple[int | None, float | None]:
+def parse_part(part: str) -> tuple[int | None, float | None]:
     """The rule of such a part: how many must agree, and the mean score that must be reached; None of both
     where all must agree."""
     if part == part_by_agreement(None):
         return None, None
-    said = part.split()
-    return (None, float(said[-1])) if said[1] == "mean" else (int(said[3]), None)
-
-
-__all__ = ["in_words", "part_by_agreement", "part_by_mean", "part_of", "passed", "read"]
+    words = part.split()
+    return (None, float(words[-1])) if words[1] == "mean" else (int(words[3]), None)

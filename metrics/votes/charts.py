@@ -39,9 +39,9 @@ class Plot:
     name: str
     title: str
     subtitle: tuple[str, ...]
-    axis: str
-    rows: str
-    of: str
+    axis_title: str
+    row_title: str
+    n_title: str
     unit: Unit
     notes: tuple[str, ...] = ()
 
@@ -72,7 +72,7 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
     lane = alt.YOffset("series:N", sort=series, scale=alt.Scale(domain=series))
     x = alt.X(
         "value:Q",
-        title=plot.axis,
+        title=plot.axis_title,
         scale=alt.Scale(domain=domain, nice=False, zero=False),
         axis=alt.Axis(
             labelFlush=False,
@@ -83,19 +83,19 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
             gridOpacity=0.6,
         ),
     )
-    look = [COLOURS[place % len(COLOURS)] for place in range(len(series))]
+    colours = [COLOURS[place % len(COLOURS)] for place in range(len(series))]
     shapes = [SHAPES[place % len(SHAPES)] for place in range(len(series))]
     legend = None
     if several:
         legend = alt.Legend(orient="top", direction="horizontal", title=None, labelFontSize=12, symbolSize=90)
-    colour = alt.Color("series:N", scale=alt.Scale(domain=series, range=look), legend=legend)
+    colour = alt.Color("series:N", scale=alt.Scale(domain=series, range=colours), legend=legend)
     shape = alt.Shape("series:N", scale=alt.Scale(domain=series, range=shapes), legend=legend)
     tooltip = [
-        alt.Tooltip("row:N", title=plot.rows),
+        alt.Tooltip("row:N", title=plot.row_title),
         *([alt.Tooltip("panel:N", title="Pool")] if len(panels) > 1 else []),
         *([alt.Tooltip("series:N", title="Of")] if several else []),
         alt.Tooltip("shown:N", title={"number": "Number", "share": "Share", "score": "Mean"}[plot.unit]),
-        alt.Tooltip("counted:N", title=plot.of),
+        alt.Tooltip("counted:N", title=plot.n_title),
     ]
     base = alt.Chart().encode(y=y, yOffset=lane)
     layers = []
@@ -113,8 +113,8 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
     )
     if with_text:
         # twice: the white one beneath parts the text from the lines of the grid
-        for paint in ({"stroke": "white", "strokeWidth": 3, "color": "white"}, {"color": INK}):
-            text = base.mark_text(align="left", baseline="middle", dx=8, fontSize=10, **paint)
+        for style in ({"stroke": "white", "strokeWidth": 3, "color": "white"}, {"color": INK}):
+            text = base.mark_text(align="left", baseline="middle", dx=8, fontSize=10, **style)
             layers.append(text.encode(x=alt.X("end:Q"), text="text:N"))
     size: Mapping[str, Any] = {
         "width": _WIDTH[min(len(panels), 3)],
@@ -132,8 +132,8 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
     return Figure(
         name=plot.name,
         title=plot.title,
-        alt=f"{plot.title}: {plot.axis}, of {len(rows)} rows. {_in_words(points)}.",
-        columns=(plot.rows.lower(), "pool", "series", "value", "low", "high", "k", "n"),
+        alt=f"{plot.title}: {plot.axis_title}, of {len(rows)} rows. {_alt_text(points)}.",
+        columns=(plot.row_title.lower(), "pool", "series", "value", "low", "high", "k", "n"),
         rows=tuple(
             (point.row, point.panel, point.series, point.value, point.low, point.high, point.k, point.n)
             for point in points
@@ -149,7 +149,7 @@ def _datum(point: Dot, unit: Unit) -> dict[str, Any]:
         interval = f" [{_number(point.low, unit)}, {_number(point.high, unit)}]"
     value = _number(point.value, unit)
     counted = f"{point.n:,}" if point.k is None else f"{point.k:,} of {point.n:,}"
-    said: dict[str, Any] = {
+    datum: dict[str, Any] = {
         "row": point.row,
         "series": point.series,
         "panel": point.panel,
@@ -164,7 +164,7 @@ def _datum(point: Dot, unit: Unit) -> dict[str, Any]:
         "shown": value + interval,
         "counted": counted,
     }
-    return said | ({"link": point.link} if point.link else {})
+    return datum | ({"link": point.link} if point.link else {})
 
 
 def _number(value: float, unit: Unit) -> str:
@@ -189,12 +189,9 @@ def _axis(points: Sequence[Dot], unit: Unit, *, text: bool) -> tuple[list[float]
     return domain, {"values": [tick for tick in ticks if domain[0] <= tick <= domain[1]]}
 
 
-def _in_words(points: Sequence[Dot]) -> str:
+def _alt_text(points: Sequence[Dot]) -> str:
     return "; ".join(
         f"{', '.join(part for part in (point.row, point.panel, point.series) if part)}: "
         f"{point.value:.4g} (n {point.n:,})"
         for point in points
     )
-
-
-__all__ = ["Dot", "Plot", "Unit", "dot_chart"]

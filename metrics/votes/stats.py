@@ -17,7 +17,7 @@ CELLS = tuple((pool, threshold) for pool in POOLS for threshold in THRESHOLDS)
 
 
 @dataclass(frozen=True)
-class Passing:
+class StereotypeTable:
     """`passed` (N, 9): whether each association is a stereotype in each of CELLS; `counted` (N, 9): whether
     it has votes of that pool, so that it could be one."""
 
@@ -25,7 +25,7 @@ class Passing:
     counted: Bools
 
 
-def passing(in_region: ArrayLike, out_region: ArrayLike) -> Passing:
+def stereotype_table(in_region: ArrayLike, out_region: ArrayLike) -> StereotypeTable:
     """At least t of a pool's annotators said Stereotypical, for every pool and t of CELLS.
 
     Parameters
@@ -41,7 +41,7 @@ def passing(in_region: ArrayLike, out_region: ArrayLike) -> Passing:
 
     Examples
     --------
-    >>> found = passing([[2, 1, 0], [3, 0, 0]], [[1, 2, 0], [0, 0, 0]])
+    >>> found = stereotype_table([[2, 1, 0], [3, 0, 0]], [[1, 2, 0], [0, 0, 0]])
     >>> found.passed.sum(axis=0).tolist()
     [2, 2, 1, 1, 0, 0, 1, 0, 0]
     >>> found.counted.sum(axis=0).tolist()
@@ -63,7 +63,7 @@ def passing(in_region: ArrayLike, out_region: ArrayLike) -> Passing:
     at_least = np.array(THRESHOLDS)
     passed = [table[:, :1] >= at_least for table in tables]
     counted = [np.repeat(table.sum(axis=1)[:, None] > 0, len(THRESHOLDS), axis=1) for table in tables]
-    return Passing(
+    return StereotypeTable(
         passed=np.hstack([*passed, passed[0] & passed[1]]),
         counted=np.hstack([*counted, counted[0] & counted[1]]),
     )

@@ -66,10 +66,6 @@ def intervals_of(**estimates: Estimate) -> dict[str, Interval]:
     return found
 
 
-def defined(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
 def defined_of(values: Mapping[str, float]) -> dict[str, float]:
     """Those that are defined."""
     return {name: value for name, value in values.items() if not np.isnan(value)}

@@ -25,7 +25,7 @@ def agreement_scores(inputs: Inputs) -> list[ScoreRow]:
         per=PER,
         resamples=inputs.resamples,
         seed=inputs.seed,
-        given=shared_tallies(inputs.study),
+        known_tallies=shared_tallies(inputs.study),
     )
     return [score for row in found for score in _scores(row)]
 
@@ -82,15 +82,15 @@ def part_of(row: AgreementRow) -> str:
     """The part of the study that `row` is of, as the registry lists them."""
     part = f"task: {row.task}; reading: {row.level}"
     if row.scope == "within":
-        return f"{part}; within: {_short(row.group)}"
+        return f"{part}; within: {_shortened(row.group)}"
     if row.scope == "between":
-        return f"{part}; between: {_short(row.group)} and {_short(row.other)}"
+        return f"{part}; between: {_shortened(row.group)} and {_shortened(row.other)}"
     if row.scope == "difference":
-        return f"{part}; difference: {_short(row.group)} and {_short(row.other)}"
+        return f"{part}; difference: {_shortened(row.group)} and {_shortened(row.other)}"
     return part
 
 
-def _short(name: str) -> str:
+def _shortened(name: str) -> str:
     """People describe themselves in as many words as they like; two long names must stay two."""
     if len(name) <= _LONGEST:
         return name

@@ -52,7 +52,7 @@ def iou(first: ArrayLike, second: ArrayLike) -> Floats:
     return np.asarray(overlap / (areas_a + areas_b - overlap))
 
 
-def box_agreement(items: ArrayLike, drawers: ArrayLike, boxes: ArrayLike) -> BoxPairs:
+def box_agreement(items: ArrayLike, annotators: ArrayLike, boxes: ArrayLike) -> BoxPairs:
     r"""Mean best-match IoU of every two annotators who boxed the same attribute of the same image,
 
     .. math:: \tfrac12 \Big( \frac1{|A|} \sum_{a \in A} \max_{b \in B} IoU(a, b)
@@ -79,15 +79,15 @@ def box_agreement(items: ArrayLike, drawers: ArrayLike, boxes: ArrayLike) -> Box
     >>> found.first.tolist(), found.second.tolist(), found.values.tolist()
     ([7], [8], [0.75])
     """
-    item, drawer, corners = np.asarray(items), np.asarray(drawers), _boxes("boxes", boxes)
-    if item.shape != (len(corners),) or drawer.shape != (len(corners),):
+    item, annotator, corners = np.asarray(items), np.asarray(annotators), _boxes("boxes", boxes)
+    if item.shape != (len(corners),) or annotator.shape != (len(corners),):
         raise ValueError(f"There are {len(corners)} boxes; each needs an item and who drew it.")
-    order = np.lexsort((drawer, item))
-    item, drawer, corners = item[order], drawer[order], corners[order]
+    order = np.lexsort((annotator, item))
+    item, annotator, corners = item[order], annotator[order], corners[order]
     ends = np.searchsorted(item, item, side="right")
     starts = np.searchsorted(item, item, side="left")
     pieces = [
-        _matched(item, drawer, corners, starts[rows], ends[rows], rows.start)
+        _matched(item, annotator, corners, starts[rows], ends[rows], rows.start)
         for rows in _blocks(starts, ends)
     ]
     if not pieces:
@@ -96,20 +96,20 @@ def box_agreement(items: ArrayLike, drawers: ArrayLike, boxes: ArrayLike) -> Box
     return BoxPairs(*(np.concatenate([getattr(each, name) for each in pieces]) for name in _FIELDS))
 
 
-def _matched(item: Ints, drawer: Ints, corners: Floats, starts: Ints, ends: Ints, offset: int) -> BoxPairs:
+def _matched(item: Ints, annotator: Ints, corners: Floats, starts: Ints, ends: Ints, offset: int) -> BoxPairs:
     """Pairs of the boxes from `offset` on, each compared with all of its item, starts to ends."""
     many = ends - starts
     one = np.repeat(np.arange(offset, offset + len(many)), many)
     other = np.arange(len(one)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(starts, many)
-    apart = drawer[one] != drawer[other]
+    apart = annotator[one] != annotator[other]
     one, other = one[apart], other[apart]
     # rows of one box and one other annotator stand together: the best match of each, then the mean
-    best, first = _reduced(np.maximum, iou(corners[one], corners[other]), one, drawer[other])
+    best, first = _reduced(np.maximum, iou(corners[one], corners[other]), one, annotator[other])
     one, other = one[first], other[first]
-    total, first = _reduced(np.add, best, item[one], drawer[one], drawer[other], sort=True)
-    number, _ = _reduced(np.add, np.ones(len(best)), item[one], drawer[one], drawer[other], sort=True)
+    total, first = _reduced(np.add, best, item[one], annotator[one], annotator[other], sort=True)
+    number, _ = _reduced(np.add, np.ones(len(best)), item[one], annotator[one], annotator[other], sort=True)
     one, other, means = one[first], other[first], total / number
-    low, high = np.minimum(drawer[one], drawer[other]), np.maximum(drawer[one], drawer[other])
+    low, high = np.minimum(annotator[one], annotator[other]), np.maximum(annotator[one], annotator[other])
     both, first = _reduced(np.add, means, item[one], low, high, sort=True)
     return BoxPairs(item[one[first]], low[first], high[first], both / 2)
 

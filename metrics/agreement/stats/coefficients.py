@@ -237,8 +237,7 @@ def _estimates(
     """Each of the `statistics` of the sums of `cells`, with its interval."""
     _check_rng(resamples, rng)
     drawn = None
-    several = len(cells.clusters) and bool((cells.clusters != cells.clusters[0]).any())
-    if rng is not None and resamples and several:
+    if rng is not None and resamples and cells.several_clusters:
         drawn = statistics(pairs.resampled(cells, resamples=resamples, rng=rng))
     return _with_intervals(statistics(cells.total), drawn, resamples)
 

@@ -14,14 +14,14 @@ from metrics.core.stats.differences import Difference, difference
 
 
 @dataclass(frozen=True)
-class Apart:
+class AgreementDifference:
     """The first group less the second: of the share of agreeing pairs (-1 to 1), and of alpha."""
 
     share: Difference
     alpha: Difference
 
 
-def apart(
+def agreement_difference(
     first: Cells,
     second: Cells,
     values: Sequence[float],
@@ -29,7 +29,7 @@ def apart(
     level: Level,
     resamples: int = 0,
     rng: np.random.Generator | None = None,
-) -> Apart:
+) -> AgreementDifference:
     r"""Agreement within one group of annotators less that within another,
 
     .. math:: d = \alpha_1 - \alpha_2, \qquad d_b = \alpha(S_{b1}) - \alpha(S_{b2})
@@ -65,7 +65,7 @@ def apart(
     --------
     >>> same, other = (rated_pairs.within(coefficients.table_of(counts)) for counts in ([[2, 0], [0, 2]],
     ...                                                                              [[1, 1], [0, 2]]))
-    >>> found = apart(same, other, [0, 1], level="nominal")
+    >>> found = agreement_difference(same, other, [0, 1], level="nominal")
     >>> found.share.value, found.alpha.value
     (0.5, 1.0)
     """
@@ -78,7 +78,7 @@ def apart(
     points = [coefficients.share_and_alpha(side.total, values, level=level) for side in (first, second)]
     # undefined throughout, unless both can be drawn
     drawn = [(np.full(resamples, np.nan), np.full(resamples, np.nan))] * 2
-    if resamples and rng is not None and _several(first) and _several(second):
+    if resamples and rng is not None and first.several_clusters and second.several_clusters:
         both = rated_pairs.paired_resampled(first, second, resamples=resamples, rng=rng)
         drawn = [coefficients.share_and_alpha(sums, values, level=level) for sums in both]
     share, alpha = (
@@ -90,11 +90,4 @@ def apart(
         )
         for place in (0, 1)
     )
-    return Apart(share, alpha)
-
-
-def _several(cells: Cells) -> bool:
-    return bool(len(cells.clusters)) and bool((cells.clusters != cells.clusters[0]).any())
-
-
-__all__ = ["Apart", "apart"]
+    return AgreementDifference(share, alpha)

@@ -67,28 +67,28 @@ def in_parts(table: Ratings, part_of: ArrayLike, parts: int) -> Iterator[Parts]:
         last = max(first + 1, int(np.searchsorted(ends, begin + _AT_ONCE, side="right")))
         end = int(ends[last - 1])
         own = place[begin:end]
-        some = table if order is None else _apart(table, order[begin:end], own)
+        some = table if order is None else _clusters_by_part(table, order[begin:end], own)
         yield _summed(some, own - first, last - first)
         first, begin = last, end
 
 
-def _apart(table: Ratings, rows: Ints, place: Ints) -> Ratings:
+def _clusters_by_part(table: Ratings, rows: Ints, place: Ints) -> Ratings:
     """The rows, with a cluster that several parts share as one for each."""
     clusters = table.clusters[rows]
-    new = _begins(place, clusters)
+    new = _starts(place, clusters)
     return Ratings(table.counts[rows], table.units[rows], np.cumsum(new) - 1, table.raters[rows])
 
 
 def _summed(table: Ratings, place: Ints, parts: int) -> Parts:
     # a cluster is of one part, and clusters stand in the order of the parts
-    begins = np.flatnonzero(_begins(table.clusters))
+    begins = np.flatnonzero(_starts(table.clusters))
     cells = rated_pairs.within(table)
     own = place[begins][np.searchsorted(table.clusters[begins], cells.clusters)]
     order = np.argsort(own, kind="stable")
     cells = cells.of(order)
     bounds = np.concatenate([[0], np.searchsorted(own[order], np.arange(parts), side="right")])
 
-    unit_begins = np.flatnonzero(_begins(table.numbered))
+    unit_begins = np.flatnonzero(_starts(table.numbered))
     rated = np.bincount(table.numbered, weights=table.counts.sum(axis=1)).astype(np.int64)
     of_unit = place[unit_begins][rated > 0]
     rated = rated[rated > 0]
@@ -97,14 +97,14 @@ def _summed(table: Ratings, place: Ints, parts: int) -> Parts:
         total=_reduced(np.add, cells.sums, bounds),
         units=np.diff(unit_bounds),
         ratings=_reduced(np.add, rated, unit_bounds),
-        regular=_alike(rated, unit_bounds) & (np.diff(unit_bounds) > 0),
-        several=~_alike(cells.clusters, bounds),
+        regular=_all_equal(rated, unit_bounds) & (np.diff(unit_bounds) > 0),
+        several=~_all_equal(cells.clusters, bounds),
         _cells=cells,
         _bounds=bounds,
     )
 
 
-def _begins(*columns: Ints) -> Bools:
+def _starts(*columns: Ints) -> Bools:
     """Where a row is the first, or differs from the one before it."""
     new = np.ones(len(columns[0]), dtype=np.bool_)
     new[1:] = False
@@ -122,9 +122,6 @@ def _reduced(by: np.ufunc, values: NDArray[_Number], bounds: Ints) -> NDArray[_N
     return found
 
 
-def _alike(values: Ints, bounds: Ints) -> Bools:
+def _all_equal(values: Ints, bounds: Ints) -> Bools:
     """Whether all values of each part are the same."""
     return np.asarray(_reduced(np.minimum, values, bounds) == _reduced(np.maximum, values, bounds))
-
-
-__all__ = ["Parts", "in_parts"]

@@ -40,6 +40,11 @@ class Cells:
         """The sums of all, shape (F,)."""
         return np.asarray(self.sums.sum(axis=0))
 
+    @property
+    def several_clusters(self) -> bool:
+        """Whether the pairs are of more than one cluster, so that a resample can differ."""
+        return bool((self.clusters != self.clusters[:1]).any())
+
 
 @dataclass(frozen=True)
 class Ratings:

@@ -56,12 +56,12 @@ def caption_agreement_scores(inputs: Inputs) -> list[ScoreRow]:
     parts: dict[str, set[int]] = {"": set(texts)}
     if visual is not None:
         parts[WITH_REFERENCE] = visual
-    people = _people(inputs, groups)
+    known_weights = _known_annotator_weights(inputs, groups)
     rows: list[ScoreRow] = []
     whole = dict.fromkeys(parts, caption_pairs.Agreement(0, 0, 0))
-    drawn = {part: np.zeros((2, inputs.resamples), dtype=np.int64) for part in parts}
+    samples = {part: np.zeros((2, inputs.resamples), dtype=np.int64) for part in parts}
     for group in groups:
-        own, shared = _resampled(inputs, group, people) if inputs.resamples else (None, None)
+        own, shared = _resampled(inputs, group, known_weights) if inputs.resamples else (None, None)
         for part, kept in parts.items():
             chosen = np.array([pk in kept for pk in group.attribute_ids], dtype=np.bool_)
             found = group.agreement(chosen)
@@ -70,10 +70,10 @@ def caption_agreement_scores(inputs: Inputs) -> list[ScoreRow]:
                 sums.k + found.k, sums.n + found.n, sums.unjudged + found.unjudged
             )
             if shared is not None:
-                drawn[part] += shared[:, :, chosen].sum(axis=2)
+                samples[part] += shared[:, :, chosen].sum(axis=2)
             rows += _rows(found, part, None if own is None else own[:, :, chosen].sum(axis=2), group=group)
     for part in parts if groups else ():
-        rows += _rows(whole[part], part, drawn[part] if inputs.resamples else None)
+        rows += _rows(whole[part], part, samples[part] if inputs.resamples else None)
     return rows
 
 
@@ -102,7 +102,7 @@ def _group(frame: CaptionFrame, judged: GroupFrame) -> _Group:
     )
 
 
-def _people(inputs: Inputs, groups: list[_Group]) -> dict[int, Ints]:
+def _known_annotator_weights(inputs: Inputs, groups: list[_Group]) -> dict[int, Ints]:
     """{annotator: how often they are drawn (B,)} of those who are known, drawn once for all groups."""
     # in the order in which they come, so that a draw does not depend on their ids
     known = list(dict.fromkeys(one for group in groups for one in group.annotators.tolist() if one > 0))
@@ -112,7 +112,7 @@ def _people(inputs: Inputs, groups: list[_Group]) -> dict[int, Ints]:
     return {one: weights[:, place] for place, one in enumerate(known)}
 
 
-def _resampled(inputs: Inputs, group: _Group, people: dict[int, Ints]) -> tuple[Bools, Bools]:
+def _resampled(inputs: Inputs, group: _Group, known_weights: dict[int, Ints]) -> tuple[Bools, Bools]:
     """Two of (2, B, A): which pairs are agreed on and which are counted in each resample, with annotators
     drawn within the group, and drawn with those of all groups."""
     for_images, for_annotators = bootstrap.generator(inputs.seed, group.group).spawn(2)
@@ -120,7 +120,7 @@ def _resampled(inputs: Inputs, group: _Group, people: dict[int, Ints]) -> tuple[
     everybody = np.ones(len(group.answers), dtype=np.bool_)
     own = _sums(group, everybody, by_image, for_annotators)
     shared = own
-    known = np.array([one in people for one in group.annotators.tolist()], dtype=np.bool_)
+    known = np.array([one in known_weights for one in group.annotators.tolist()], dtype=np.bool_)
     if known.any():
         clusters, member = np.unique(group.annotators[known], return_inverse=True)
         shared = bootstrap.weighted_sums(
@@ -129,7 +129,7 @@ def _resampled(inputs: Inputs, group: _Group, people: dict[int, Ints]) -> tuple[
             group.image_of[known],
             member,
             image_weights=by_image,
-            annotator_weights=np.column_stack([people[one] for one in clusters.tolist()]),
+            annotator_weights=np.column_stack([known_weights[one] for one in clusters.tolist()]),
         )
         if not known.all():
             rest = _sums(group, ~known, by_image, for_annotators)
@@ -154,9 +154,9 @@ def _sums(group: _Group, chosen: Bools, by_image: Ints, rng: np.random.Generator
 
 
 def _rows(
-    found: caption_pairs.Agreement, part: str, drawn: Ints | None, *, group: _Group | None = None
+    found: caption_pairs.Agreement, part: str, samples: Ints | None, *, group: _Group | None = None
 ) -> list[ScoreRow]:
-    """`drawn` (2, B): how many pairs are agreed on and counted in each resample."""
+    """`samples` (2, B): how many pairs are agreed on and counted in each resample."""
     agreement = ScoreRow(
         name="agreement",
         value=defined(found.share),
@@ -167,12 +167,12 @@ def _rows(
         part=part,
     )
     number = found.n + found.unjudged
-    missed = replace(agreement, name="unjudged", value=float(found.unjudged), n=number, k=None)
-    if drawn is None:
-        return [agreement, missed]
-    samples = percentiles.recentred(_shares(*drawn), found.share)
-    interval = percentiles.percentile_intervals(samples[:, None], [found.share])[0]
-    return [replace(agreement, **bounds(interval)), missed]
+    unjudged = replace(agreement, name="unjudged", value=float(found.unjudged), n=number, k=None)
+    if samples is None:
+        return [agreement, unjudged]
+    shares = percentiles.recentred(_shares(*samples), found.share)
+    interval = percentiles.percentile_intervals(shares[:, None], [found.share])[0]
+    return [replace(agreement, **bounds(interval)), unjudged]
 
 
 def _shares(agreed: Ints, counted: Ints) -> Floats:

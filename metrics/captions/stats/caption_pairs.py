@@ -47,11 +47,13 @@ def agreement(named: ArrayLike, selected: ArrayLike, shown: ArrayLike) -> Agreem
     Agreement(k=1, n=2, unjudged=1)
     """
     k, n = checks.selected_of_shown(selected, shown, ndim=1)
-    found = checks.counts("named", named, ndim=1)
-    if found.shape != n.shape:
-        raise ValueError(f"named has shape {found.shape} and shown {n.shape}; they must be the same.")
-    told, seen = found > 0, n > 0
-    return Agreement(int((told & (k > 0)).sum()), int((told & seen).sum()), int((told & ~seen).sum()))
+    times_named = checks.counts("named", named, ndim=1)
+    if times_named.shape != n.shape:
+        raise ValueError(f"named has shape {times_named.shape} and shown {n.shape}; they must be the same.")
+    is_named, is_shown = times_named > 0, n > 0
+    return Agreement(
+        int((is_named & (k > 0)).sum()), int((is_named & is_shown).sum()), int((is_named & ~is_shown).sum())
+    )
 
 
 def resampled(
@@ -83,14 +85,11 @@ def resampled(
     """
     k, n = checks.selected_of_shown(selected, shown, ndim=2)
     weights = checks.counts("image_weights", image_weights, ndim=2)
-    told = checks.counts("named", named, ndim=2)
-    if weights.shape != (len(k), len(told)) or told.shape[1] != k.shape[1]:
+    times_named = checks.counts("named", named, ndim=2)
+    if weights.shape != (len(k), len(times_named)) or times_named.shape[1] != k.shape[1]:
         raise ValueError(
-            f"named has shape {told.shape}, selected {k.shape} and image_weights {weights.shape}; "
+            f"named has shape {times_named.shape}, selected {k.shape} and image_weights {weights.shape}; "
             "(I, A), (B, A) and (B, I) are needed."
         )
-    found = weights @ told > 0
-    return found & (k > 0), found & (n > 0)
-
-
-__all__ = ["Agreement", "agreement", "resampled"]
+    is_named = weights @ times_named > 0
+    return is_named & (k > 0), is_named & (n > 0)

@@ -50,7 +50,7 @@ def term_frequency(matches: ArrayLike, *, smoothing: float = SMOOTHING, absent: 
     return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
 
 
-def inverse_document_frequency(holding: ArrayLike, documents: ArrayLike) -> Floats:
+def inverse_document_frequency(document_frequency: ArrayLike, documents: ArrayLike) -> Floats:
     r"""How rare each attribute is among the documents.
 
     .. math:: idf(attr, C) = \ln \frac{1 + |C|}{1 + df_{attr}} + 1
@@ -73,7 +73,7 @@ def inverse_document_frequency(holding: ArrayLike, documents: ArrayLike) -> Floa
     >>> inverse_document_frequency([3, 0], 3).round(3).tolist()
     [1.0, 2.386]
     """
-    array, of = np.asarray(holding), np.asarray(documents)
+    array, of = np.asarray(document_frequency), np.asarray(documents)
     df = checks.counts("holding", array, ndim=max(1, array.ndim))
     number = checks.counts("documents", of, ndim=of.ndim)
     size = number[..., None] if number.ndim else number
@@ -84,7 +84,7 @@ def inverse_document_frequency(holding: ArrayLike, documents: ArrayLike) -> Floa
 
 def salience(
     matches: ArrayLike,
-    holding: ArrayLike,
+    document_frequency: ArrayLike,
     documents: ArrayLike,
     *,
     smoothing: float = SMOOTHING,
@@ -129,10 +129,7 @@ def salience(
     [1.006, 0.425, 0.338, 0.676]
     """
     tf = term_frequency(matches, smoothing=smoothing, absent=absent)
-    idf = inverse_document_frequency(holding, documents)
+    idf = inverse_document_frequency(document_frequency, documents)
     if tf.shape[-1] != idf.shape[-1]:
         raise ValueError(f"matches has {tf.shape[-1]} columns and holding {idf.shape[-1]}; as many of each.")
     return np.asarray(tf * idf)
-
-
-__all__ = ["SMOOTHING", "inverse_document_frequency", "salience", "term_frequency"]

@@ -15,8 +15,8 @@ _LEMMAS_KEPT = 100_000
 
 
 @dataclass(frozen=True)
-class Finder:
-    """Attributes, ready to be found in many captions. Made by `finder`.
+class TermFinder:
+    """Attributes, ready to be found in many captions. Made by `term_finder`.
 
     `phrases`: first lemma -> (the lemmas after it, number of the attribute) of every attribute that
     begins with it, so that a caption costs one look-up a word, however many attributes there are.
@@ -36,7 +36,7 @@ class Finder:
         return found
 
 
-def finder(attributes: Sequence[str]) -> Finder:
+def term_finder(attributes: Sequence[str]) -> TermFinder:
     """Prepare to find `attributes`: whole words after lower-casing and lemmatising, phrases as phrases.
 
     Parameters
@@ -63,7 +63,7 @@ def finder(attributes: Sequence[str]) -> Finder:
 
     Examples
     --------
-    >>> finder(["hat", "dark skin", "skin"]).find("Two men with dark skins, in hats; that's skin-deep.")
+    >>> term_finder(["hat", "dark skin", "skin"]).find("Two men with dark skins, in hats; that's skin-deep.")
     [1, 2, 0, 2]
     """
     phrases: dict[str, list[tuple[tuple[str, ...], int]]] = {}
@@ -74,7 +74,7 @@ def finder(attributes: Sequence[str]) -> Finder:
         words = lemmas(text)
         if words:
             phrases.setdefault(words[0], []).append((words[1:], number))
-    return Finder(tuple(attributes), {first: tuple(found) for first, found in phrases.items()})
+    return TermFinder(tuple(attributes), {first: tuple(found) for first, found in phrases.items()})
 
 
 def lemmas(text: str) -> tuple[str, ...]:
@@ -101,6 +101,3 @@ def _lemma(word: str) -> str:
         # It knows 'Americans', which lower-casing made 'americans'.
         lemma = simplemma.lemmatize(plain.capitalize(), lang=LANGUAGE)
     return lemma.lower()
-
-
-__all__ = ["LANGUAGE", "Finder", "finder", "lemmas"]

@@ -17,7 +17,13 @@ from annotation.models import IdentityGroup, Image
 from metrics.core.answers import holds_simulated
 from metrics.core.serializers import LARGEST
 from metrics.core.study_access import get_depiction_study_or_404
-from metrics.depiction.queries.gallery import DIFFER, Filters, Found, Picture, seek
+from metrics.depiction.queries.gallery import (
+    DISAGREEMENT_CHOICES,
+    Filters,
+    GalleryAttribute,
+    GalleryImage,
+    search_images,
+)
 
 GalleryQuery = listing(
     "Gallery",
@@ -37,7 +43,7 @@ GalleryQuery = listing(
         default="", max_length=200, help_text="Answers of these annotators only: one of `people`."
     ),
     differ=serializers.ChoiceField(
-        choices=DIFFER,
+        choices=DISAGREEMENT_CHOICES,
         default=0,
         help_text="Per cent of annotators who left the majority on an attribute.",
     ),
@@ -52,15 +58,15 @@ class SelectedSerializer(serializers.Serializer[Any]):
     n = serializers.IntegerField()
     by = serializers.SerializerMethodField(help_text="Letters of those who selected it.")
 
-    def get_by(self, found: Found) -> list[str]:
-        return [by.letter for by in found.by]
+    def get_by(self, attribute: GalleryAttribute) -> list[str]:
+        return [annotator.letter for annotator in attribute.selected_by]
 
 
 class ShapeSerializer(serializers.Serializer[Any]):
     """A box."""
 
-    attribute = serializers.CharField(source="found.text")
-    by = serializers.CharField(source="by.letter", help_text="Whose, within this image.")
+    attribute = serializers.CharField(source="attribute.text")
+    by = serializers.CharField(source="annotator.letter", help_text="Whose, within this image.")
     x0 = serializers.FloatField(source="rect.x")
     y0 = serializers.FloatField(source="rect.y")
     width = serializers.FloatField(source="rect.width")
@@ -73,11 +79,11 @@ class JudgedImageSerializer(serializers.Serializer[Any]):
     image = serializers.IntegerField(source="image.pk", help_text="Its file: images/{number}/file.")
     group = serializers.CharField(source="image.group.name")
     people = serializers.SerializerMethodField(help_text="How many judged it.")
-    attributes = SelectedSerializer(many=True, source="found")
-    boxes = ShapeSerializer(many=True, source="shapes")
+    attributes = SelectedSerializer(many=True)
+    boxes = ShapeSerializer(many=True)
 
-    def get_people(self, picture: Picture) -> int:
-        return len(picture.people)
+    def get_people(self, image: GalleryImage) -> int:
+        return len(image.annotators)
 
 
 class GallerySerializer(serializers.Serializer[Any]):
@@ -104,19 +110,19 @@ class Gallery(Resource):
     )
     def get(self, request: Request, name: str) -> Response:
         study = get_depiction_study_or_404(request, name)
-        asked = self.query(GalleryQuery)
-        group = get_object_or_404(IdentityGroup, pk=asked["group"]) if "group" in asked else None
+        params = self.query(GalleryQuery)
+        group = get_object_or_404(IdentityGroup, pk=params["group"]) if "group" in params else None
         filters = Filters(
-            group=group, attribute=asked["attribute"], people=asked["people"], differ=int(asked["differ"])
+            group=group, attribute=params["attribute"], people=params["people"], differ=int(params["differ"])
         )
         with refusals(ValueError, status=422):
-            sought = seek(study, filters)
+            search = search_images(study, filters)
         return page(
             request,
-            sought.images if sought.images is not None else Image.objects.none(),
-            query=asked,
+            search.images if search.images is not None else Image.objects.none(),
+            query=params,
             kind=GalleryQuery,
             row=JudgedImageSerializer,
-            shown=sought.pictures,
-            beside={"simulated": holds_simulated(study), "people": sought.people},
+            shown=search.pictures,
+            beside={"simulated": holds_simulated(study), "people": search.people},
         )

@@ -15,12 +15,12 @@ from importlib.resources import files
 from typing import Any
 
 # Nations within a country, which has groups that name it as a whole: no map of countries shows them.
-_PARTS = frozenset({"english", "scottish", "welsh", "northern irish", "zanzibari"})
+_NATIONS_WITHIN_COUNTRIES = frozenset({"english", "scottish", "welsh", "northern irish", "zanzibari"})
 # Natural Earth leaves these without a code. Kosovo's is the one in use: ISO has none.
 _CODES = {"France": "FRA", "Norway": "NOR", "Kosovo": "XKX"}
 _OTHER_NAMES = {"kosovo": "XKX"}
 # Nobody is named after it, and it takes a fifth of the map.
-_LEFT_OUT = "ATA"
+_EXCLUDED = "ATA"
 _SHAPES = "tests/fixtures/naturalearth_lowres/naturalearth_lowres.shp"
 
 
@@ -42,7 +42,7 @@ def country_of(name: str, country: str) -> Country | None:
     >>> country_of("Welsh", "United Kingdom") is None
     True
     """
-    if not country or name.casefold() in _PARTS:
+    if not country or name.casefold() in _NATIONS_WITHIN_COUNTRIES:
         return None
     return _country(country.casefold())
 
@@ -74,22 +74,22 @@ def shapes() -> dict[str, dict[str, Any]]:
     # GDAL takes most of a second to load
     from pyogrio import raw
 
-    about, _, geometry, fields = raw.read(str(files("pyogrio") / _SHAPES), columns=["name", "iso_a3"])
-    written = io.BytesIO()
+    meta, _, geometry, fields = raw.read(str(files("pyogrio") / _SHAPES), columns=["name", "iso_a3"])
+    buffer = io.BytesIO()
     raw.write(
-        written,
+        buffer,
         geometry,
         fields,
-        about["fields"],
+        meta["fields"],
         driver="GeoJSON",
-        geometry_type=about["geometry_type"],
-        crs=about["crs"],
+        geometry_type=meta["geometry_type"],
+        crs=meta["crs"],
         COORDINATE_PRECISION="1",
     )
     found = {}
-    for feature in json.loads(written.getvalue())["features"]:
+    for feature in json.loads(buffer.getvalue())["features"]:
         name, code = feature["properties"]["name"], feature["properties"]["iso_a3"]
         code = _CODES.get(name, name) if code == "-99" else code
-        if code != _LEFT_OUT:
+        if code != _EXCLUDED:
             found[code] = {"name": name, "geometry": feature["geometry"]}
     return found

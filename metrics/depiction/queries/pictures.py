@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from annotation.models import Box, Image, Judgement
 
-_CROWD = 15
+_MAX_READABLE_BOXES = 15
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Rect:
 
 
 @dataclass(frozen=True)
-class Who:
+class AnnotatorName:
     """One annotator's selection. `name` is a pseudonym, or which response of the page it was if the source
     does not identify annotators."""
 
@@ -35,10 +35,10 @@ class Who:
 
 
 @dataclass
-class Selected:
+class ImageAttribute:
     """An attribute as judged in one image: selected `k` of the `n` times it was shown.
 
-    `number` ties its boxes to its row. `who` lists who selected it on which page: the release shows some
+    `number` ties its boxes to its row. `annotators` lists who selected it on which page: the release shows some
     attributes on several pages of an image.
     """
 
@@ -47,14 +47,14 @@ class Selected:
     stereotypical: bool
     n: int = 0
     k: int = 0
-    who: dict[int, list[Who]] = field(default_factory=dict)
+    annotators: dict[int, list[AnnotatorName]] = field(default_factory=dict)
     rects: list[Rect] = field(default_factory=list)
 
 
 @dataclass
-class ImagePage:
+class JudgedImage:
     image: Image
-    selected: list[Selected] = field(default_factory=list)
+    selected: list[ImageAttribute] = field(default_factory=list)
     # shown, selected by nobody
     unselected: list[str] = field(default_factory=list)
     none_k: int = 0
@@ -71,7 +71,7 @@ class ImagePage:
     @property
     def crowded(self) -> bool:
         """Whether so many boxes lie over each other that only the chosen ones can be read."""
-        return self.boxes > _CROWD
+        return self.boxes > _MAX_READABLE_BOXES
 
     @property
     def shown(self) -> int:
@@ -79,7 +79,7 @@ class ImagePage:
         return len(self.selected) + len(self.unselected)
 
 
-def boxes_of(judgements: QuerySet[Judgement]) -> dict[int, list[Rect]]:
+def boxes_by_judgement(judgements: QuerySet[Judgement]) -> dict[int, list[Rect]]:
     """The boxes of those judgements that selected something, by judgement. One query."""
     rects: dict[int, list[Rect]] = defaultdict(list)
     boxes = Box.objects.filter(judgement__in=judgements.filter(value=1).order_by()).order_by("pk")

@@ -20,7 +20,7 @@ Ratings = Mapping[tuple[int, int], float]
 
 
 @dataclass(frozen=True)
-class Scored:
+class GroupOffensiveness:
     """O(id) with its resamples (B,), None where there are none."""
 
     point: offensiveness.Offensiveness
@@ -32,37 +32,37 @@ class Scored:
         return percentiles.percentile_intervals(self.samples[:, None], [self.point.value])[0]
 
 
-def ratings(study: Study, variant: str) -> Ratings:
+def read_ratings(study: Study, variant: str) -> Ratings:
     """Of every stereotype of `study`: as printed (published), or the mean of the single ratings."""
     return {
-        pair: _rating(*known, published=variant == "published")
-        for pair, known in read_offensiveness_ratings(study).items()
+        pair: _rating(*ratings, published=variant == "published")
+        for pair, ratings in read_offensiveness_ratings(study).items()
     }
 
 
-def scored(
+def compute(
     frame: GroupFrame,
     k: Ints,
     n: Ints,
     likelihoods: Floats | None,
     selections: Floats | None,
-    known: Ratings,
-) -> Scored | None:
+    ratings: Ratings,
+) -> GroupOffensiveness | None:
     """O(id) of a group: k of n of each of its attributes (A,), and resamples (B, A) if any. None where it has
     no stereotype."""
     chosen = frame.stereotypical
     if not chosen.any():
         return None
     rated = [
-        known[frame.group_id, attribute or 0]
+        ratings[frame.group_id, attribute or 0]
         for attribute in np.array(frame.attribute_ids, dtype=object)[chosen].tolist()
     ]
     l_stereo = tendency.tendency(k, n, chosen).l_stereo
     point = offensiveness.offensiveness(l_stereo, k[chosen], rated)
     if likelihoods is None or selections is None:
-        return Scored(point, None)
+        return GroupOffensiveness(point, None)
     samples = offensiveness.resampled(tendency.mean_over(likelihoods, chosen), selections[:, chosen], rated)
-    return Scored(point, samples)
+    return GroupOffensiveness(point, samples)
 
 
 def _rating(printed: float | None, single: list[float], *, published: bool) -> float:

@@ -42,8 +42,8 @@ def _pools_fingerprint(study: Study) -> list[list[object]]:
     """What changes when somebody who answered tells something else of where they live or belong: the pools
     of PROTOCOL §3 hang on it."""
     answers = counted_responses(study, TaskKind.PREVALENCE).order_by()
-    said = ProfileAnswer.objects.filter(
+    profile_answers = ProfileAnswer.objects.filter(
         annotator__in=answers.values("annotator"),
         field__in=(ProfileField.RESIDENCE, ProfileField.IDENTITY_REGION),
     ).values_list("annotator_id", "field", "value")
-    return sorted(map(list, said.order_by()))
+    return sorted(map(list, profile_answers.order_by()))

@@ -36,7 +36,7 @@ def read_prevalence(study: Study) -> AssociationAnswers:
     """
     pool_of = grouping(study, "pool")
     association = "response__unit__association"
-    found = (
+    judgements = (
         counted_judgements(study, TaskKind.PREVALENCE)
         .filter(response__unit__association__isnull=False)
         .order_by()
@@ -55,12 +55,12 @@ def read_prevalence(study: Study) -> AssociationAnswers:
         )
     )
     answers: dict[Pair, list[tuple[int, int, int, int, int]]] = {}
-    for *key, position, slot, response, annotator, stratum, value in found:
+    for *key, position, slot, response, annotator, stratum, value in judgements:
         pair = Pair(*key)
         pool = pool_of([annotator, stratum, pair.region])
         column = 3 * (_POOLS.index(pool) if pool in _POOLS else len(_POOLS)) + _COLUMN[value]
-        who = -response if annotator is None else annotator
-        answers.setdefault(pair, []).append((position, slot, response, column, who))
+        rater = -response if annotator is None else annotator
+        answers.setdefault(pair, []).append((position, slot, response, column, rater))
     pairs = sorted_pairs(answers)
     rows = np.array(
         [(place, *row[3:]) for place, pair in enumerate(pairs) for row in sorted(answers[pair])],

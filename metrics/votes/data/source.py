@@ -47,13 +47,13 @@ class AssociationVotes:
 
 @dataclass(frozen=True)
 class RatedAssociations:
-    """Offensiveness as the source has it: `printed` (N,), its own mean, and `single`, every rating. NaN and
+    """Offensiveness as the source has it: `published_means` (N,), its own mean, and `ratings`, every rating. NaN and
     an empty list where nobody rated. `stereotypical` (N,): by the study's rule."""
 
     votes: AssociationVotes
     stereotypical: Bools
-    printed: Floats
-    single: tuple[list[float], ...]
+    published_means: Floats
+    ratings: tuple[list[float], ...]
 
 
 def associations(study: Study) -> QuerySet[Association]:
@@ -65,19 +65,19 @@ def associations(study: Study) -> QuerySet[Association]:
 
 def read_votes(study: Study) -> AssociationVotes:
     """The votes of the study's stereotype source (PROTOCOL §3). One query."""
-    return _frame(_rows(study, *_VOTES))
+    return _association_votes(_rows(study, *_VOTES))
 
 
 def read_rated_associations(study: Study) -> RatedAssociations:
     """The same with the ratings of offensiveness that stand beside them (PROTOCOL §4). One query."""
     rows = _rows(study, *_VOTES, "offensiveness_mean", "offensiveness")
-    frame = _frame(rows)
+    frame = _association_votes(rows)
     pool = frame.in_region if study.stereotype_pool == Pool.IN_REGION else frame.out_region
     return RatedAssociations(
         votes=frame,
         stereotypical=pool[:, 0] >= study.stereotype_threshold,
-        printed=np.array([said[-2] for _, said in rows], dtype=np.float64),  # None becomes NaN
-        single=tuple(said[-1] for _, said in rows),
+        published_means=np.array([fields[-2] for _, fields in rows], dtype=np.float64),  # None becomes NaN
+        ratings=tuple(fields[-1] for _, fields in rows),
     )
 
 
@@ -116,9 +116,11 @@ def _rows(study: Study, *fields: str) -> list[tuple[Pair, tuple[Any, ...]]]:
     return [(pair, rows[pair]) for pair in sorted_pairs(rows)]
 
 
-def _frame(rows: list[tuple[Pair, tuple[Any, ...]]]) -> AssociationVotes:
+def _association_votes(rows: list[tuple[Pair, tuple[Any, ...]]]) -> AssociationVotes:
     # a file without out-region columns has null there: nobody voted
-    table = np.array([[vote or 0 for vote in said[:6]] for _, said in rows], dtype=np.int64).reshape(-1, 6)
+    table = np.array([[vote or 0 for vote in fields[:6]] for _, fields in rows], dtype=np.int64).reshape(
+        -1, 6
+    )
     return AssociationVotes(
         pairs=tuple(pair for pair, _ in rows),
         in_region=table[:, :3],

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.models import IdentityGroup, Study
 from generation.models import Run
-from metrics.captions.charts import Panel, Ranked, RankingTexts, ranking_chart
+from metrics.captions.charts import Panel, RankedBar, RankingTexts, ranking_chart
 from metrics.core.charts.figure import render_figure
 from metrics.core.figure_sources import NothingToDraw
 from metrics.dashboards.figures import draw_figure
@@ -258,8 +258,8 @@ class TestSalientStereotypes:
             draw_figure(factories.study("bare"), name)
 
 
-def ranked(value, **fields) -> Ranked:
-    return Ranked(fields.pop("attribute", "hat"), value, 1, 2, **fields)
+def ranked(value, **fields) -> RankedBar:
+    return RankedBar(fields.pop("attribute", "hat"), value, 1, 2, **fields)
 
 
 def drawn(*panels):

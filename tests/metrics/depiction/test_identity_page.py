@@ -96,7 +96,7 @@ def test_who_selected_what_is_told_image_by_image(study):
         (1, "hat", 2, 3),
         (2, "sombrero", 1, 3),
     ]
-    assert [who.name for who in first.selected[0].who[1]] == names[:2]
+    assert [who.name for who in first.selected[0].annotators[1]] == names[:2]
     assert first.unselected == ["kind", "poor"]
     assert (first.none_k, first.none_n) == (1, 3)
     assert [one.text for one in second.selected] == ["hat", "poor"]
@@ -108,14 +108,14 @@ def test_an_attribute_shown_on_two_pages_is_told_page_by_page(study):
     factories.response(unit, values=[1, 0, 0])
     hat = identity_page(study, mexican(), run=None).images[0].selected[0]
     assert (hat.k, hat.n) == (3, 4)
-    assert {page: len(who) for page, who in hat.who.items()} == {1: 2, 2: 1}
+    assert {page: len(who) for page, who in hat.annotators.items()} == {1: 2, 2: 1}
 
 
 def test_annotators_whom_the_source_does_not_identify_are_numbered_within_the_page(study, client, lead):
     Response.objects.update(annotator=None)
     page = identity_page(study, mexican(), run=None)
     assert not page.identified
-    assert [who.name for who in page.images[0].selected[0].who[1]] == [
+    assert [who.name for who in page.images[0].selected[0].annotators[1]] == [
         "no.\N{NO-BREAK SPACE}1",
         "no.\N{NO-BREAK SPACE}2",
     ]

@@ -7,7 +7,7 @@ from annotation.models import IdentityGroup, Region
 from metrics.core.charts.figure import Figure, render_figure
 from metrics.core.figure_sources import NothingToDraw
 from metrics.dashboards.figures import draw_figure
-from metrics.depiction.charts.maps import MapTexts, Placed, world_map
+from metrics.depiction.charts.maps import MapGroup, MapTexts, world_map
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import cast
@@ -23,8 +23,8 @@ def study(db):
     return made
 
 
-def placed(group: str, country: str, value: float | None, **fields) -> Placed:
-    return Placed(group, country, value, shown=str(value), cells=(value,), **fields)
+def placed(group: str, country: str, value: float | None, **fields) -> MapGroup:
+    return MapGroup(group, country, value, shown=str(value), cells=(value,), **fields)
 
 
 def marks(figure: Figure) -> dict[str, dict]:
