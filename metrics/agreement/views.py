@@ -16,7 +16,7 @@ from metrics.core.tables import changed
 from metrics.score_runs import freshness, queries
 
 _TAB_TEXTS = {
-    "none": _("everybody together"),
+    "none": _("all annotators"),
     "gender": _("by gender"),
     "origin": _("by origin"),
     "pool": _("in-region and out-region"),

@@ -23,8 +23,8 @@ _TEXT_COLUMNS = frozenset({"identity", "region"})
 _TENDENCY = ("l_stereo", "l_random", "theta")
 # What is said of a group against the others.
 _CONTRAST_TEXTS = {
-    "l_stereo": _("L(stereo) of this group less the mean of all others:"),
-    "o": _("Offensiveness of its depiction less the mean of all others:"),
+    "l_stereo": _("L(stereo) of this group minus the mean of all others:"),
+    "o": _("Offensiveness of its depiction minus the mean of all others:"),
 }
 
 

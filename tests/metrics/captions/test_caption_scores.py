@@ -128,8 +128,8 @@ class TestAttributesAsWritten:
 
     def test_the_methods_say_what_becomes_of_lemmas_and_which_were_there_before(self):
         for metric in ("caption_findings", "salience", "caption_agreement"):
-            assert "Lemmas serve to find, and are never shown" in registry.get(metric).caveats
-        assert "authors of SeeGULL v2 made lemmas of many" in registry.get("salience_seegull").caveats
+            assert "Lemmas are used for matching only and never shown" in registry.get(metric).caveats
+        assert "authors of SeeGULL v2 lemmatised many of them" in registry.get("salience_seegull").caveats
 
 
 class TestSalience:

@@ -212,8 +212,8 @@ def test_past_runs_stand_beside_each_other(study, client, lead):
     assert all(one.comparable for one in past)
     ScoreRun.objects.filter(pk=past[1].run.pk).update(rule="another")
     page = page_of(client, study, lead)
-    assert "How the scores of this group moved" in page
-    assert page.count("another rule or version") == 1
+    assert "Earlier scores of this group" in page
+    assert page.count("different rule or version") == 1
 
 
 def test_accounts_of_annotators_are_not_in_the_page(study, client, lead):

@@ -177,7 +177,7 @@ def test_a_study_without_images_has_attribute_pages_too(client, lead):
     score_runs.request(study=study, metric="visual_nature", variant="corrected")
     score_runs.compute_pending()
     shown = page_of(client, lead, "attribute", "words", hat().pk)
-    assert "There is no score of this attribute in images" in shown
+    assert "This attribute has no scores in images" in shown
     assert reverse("gallery", args=["words"]) not in shown
 
 
