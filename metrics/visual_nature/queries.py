@@ -1,4 +1,4 @@
-"""Attributes: what stored score runs say of each, over all identity groups and in each of them."""
+"""Attributes with the scores of stored runs, over all identity groups and in each of them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class AttributeRow:
-    """One attribute. What no run says is None: it was not asked, or not computed yet. `mean_low` to
-    `mean_high`: the interval of the mean."""
+    """One attribute. None means that a score was not asked for or not computed yet. `mean_low`, `mean_high`:
+    the interval of the mean."""
 
     pk: int
     text: str
@@ -68,7 +68,7 @@ class AttributeTable:
 
 
 def attribute_table(study: Study, *, search: str, sort: str, descending: bool, page: str) -> AttributeTable:
-    """One page of the attributes that the newest runs have scores of. Five queries."""
+    """One page of the attributes with scores in the newest runs. Five queries."""
     visual = queries.newest_run(study, "visual_nature", Variant.CORRECTED)
     likelihood = queries.newest_run(study, "likelihood", Variant.CORRECTED)
     found: dict[int, AttributeRow] = {}
@@ -106,7 +106,7 @@ def attribute_table(study: Study, *, search: str, sort: str, descending: bool, p
 
 
 def _sorted(rows: Iterable[AttributeRow], *, sort: str, descending: bool) -> list[AttributeRow]:
-    """Undefined values last whichever way the rest is sorted; ties by text."""
+    """Undefined values come last in both directions; ties by text."""
     by_text = sorted(rows, key=lambda row: row.text)
     if sort == "text":
         return by_text[::-1] if descending else by_text
@@ -116,7 +116,7 @@ def _sorted(rows: Iterable[AttributeRow], *, sort: str, descending: bool) -> lis
 
 
 def _offensiveness(study: Study) -> dict[int, float]:
-    """{attribute: mean over the groups it was rated with} in the study's stereotype source. One query."""
+    """{attribute: mean over the groups it was rated with}, from the stereotype source. One query."""
     if study.stereotype_source_id is None:
         return {}
     rated = Association.objects.filter(source=study.stereotype_source_id, offensiveness_mean__isnull=False)
@@ -125,7 +125,7 @@ def _offensiveness(study: Study) -> dict[int, float]:
 
 @dataclass(frozen=True)
 class GroupLikelihood:
-    """The attribute in the images of one group, and what its source says of the two together."""
+    """The attribute in the images of one group, with their association in the stereotype source."""
 
     group: IdentityGroup
     score: Score
@@ -135,8 +135,8 @@ class GroupLikelihood:
 
 @dataclass(frozen=True)
 class AttributePage:
-    """`labels`: how often each label of the visual-nature scale was chosen. `other_scores`: what further metrics
-    say of the attribute as a whole, with the metric's title."""
+    """`labels`: how often each label of the visual-nature scale was chosen. `other_scores`: (metric's title,
+    score) of other metrics over all groups."""
 
     attribute: Attribute
     visual: Score | None
@@ -149,7 +149,7 @@ class AttributePage:
 
 
 def attribute_page(study: Study, attribute: Attribute) -> AttributePage:
-    """Everything that is known of one attribute. As many queries however much that is."""
+    """All scores of one attribute, in a fixed number of queries."""
     runs = _newest_runs(study)
     scores = list(
         Score.objects.filter(run__in=list(runs), attribute=attribute).select_related("group").order_by("pk")
@@ -186,7 +186,7 @@ def attribute_page(study: Study, attribute: Attribute) -> AttributePage:
 
 
 def _newest_runs(study: Study) -> dict[int, ScoreRun]:
-    """The newest finished run of each metric, corrected, at its present version and usual choices."""
+    """The newest finished run of each metric: corrected, current version, default parameters."""
     versions = {metric.name: metric.version for metric in registry.metrics()}
     usual = {metric.name: queries.as_stored(registry.parameters(metric)) for metric in registry.metrics()}
     finished = ScoreRun.objects.filter(study=study, variant=Variant.CORRECTED, state=RunState.DONE)

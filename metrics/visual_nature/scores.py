@@ -15,8 +15,8 @@ from metrics.visual_nature import stats, visual_rule
 from metrics.visual_nature.data import VisualFrame, read_visual_nature
 
 MEAN_SCORES = (3.5, 4.0, 4.5, 5.0)
-"""The rules by mean score that are compared with the study's own; 5 asks everybody for Strongly agree."""
-_CONSENSUS = 2  # so many chose the same label, for the consensus (ViSAGe, figure 6)
+"""The rules by mean score to compare with the study's own; 5 requires Strongly agree from everybody."""
+_CONSENSUS = 2  # annotators with the same label (ViSAGe, figure 6)
 _Rule = Callable[[Ints], Bools]
 
 
@@ -30,7 +30,7 @@ def visual_nature_scores(inputs: Inputs) -> list[ScoreRow]:
     for attribute, places in units.items():
         pooled = frame.ratings[places].sum(axis=0)[None, :]
         n, k = int(pooled.sum()), int(stats.agree_counts(pooled)[0])
-        # An attribute asked twice must pass each time: no answer overrules another.
+        # an attribute with several units must pass in each of them
         text = frame.attributes[places[0]]
         visual = float(passed[places].all())
         rows.append(ScoreRow("visual", visual, n, k, attribute_id=attribute, attribute=text))
@@ -45,10 +45,10 @@ def visual_nature_scores(inputs: Inputs) -> list[ScoreRow]:
 def _mean_interval(
     inputs: Inputs, frame: VisualFrame, units: list[int], mean: float
 ) -> percentiles.Interval | None:
-    """The interval of the mean score of one attribute: its annotators are drawn, and there is one item."""
+    """The interval of the mean score of one attribute: only its annotators are resampled."""
     if not inputs.resamples:
         return None
-    # answers stand in the order of their units
+    # ratings are in the order of their units
     ends = [np.searchsorted(frame.unit_of, [unit, unit + 1]) for unit in units]
     rating_rows = np.concatenate([np.arange(*each) for each in ends])
     drawn = means.resampled_means(
@@ -93,7 +93,7 @@ def visual_rules_scores(inputs: Inputs) -> list[ScoreRow]:
         return np.column_stack([rule(table) for rule in rules.values()])
 
     attributes, position = np.unique(frame.attribute_ids, return_inverse=True)
-    # An attribute asked twice must pass each time, by every rule.
+    # an attribute with several units must pass in each of them, by every rule
     failed = np.zeros((len(attributes), len(rules)), dtype=np.int64)
     np.add.at(failed, position.ravel(), ~passes_each_rule(frame.ratings))
     n, numbers = len(attributes), (failed == 0).sum(axis=0).tolist()
@@ -133,8 +133,7 @@ def _resampled_shares(
 
 
 def _compared_rules(frame: VisualFrame, study: Study) -> dict[str, _Rule]:
-    """Which units each rule takes for visual: by how many agreed, then by the mean score; that of `study` is
-    among them."""
+    """The rules to compare, including that of `study`: by number of agreeing annotators, then by mean score."""
     most = max(int(frame.ratings.sum(axis=1).max()), study.visual_rule or 1)
     rules: dict[str, _Rule] = {
         visual_rule.part_by_agreement(number): partial(stats.is_visual, at_least=number)

@@ -1,4 +1,4 @@
-"""Which attributes are visual, and on what annotators agreed (PROTOCOL §2)."""
+"""Which attributes are visual, and consensus about it (PROTOCOL §2)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AGREE_COLUMNS = (3, 4)
 
 @dataclass(frozen=True)
 class Consensus:
-    """For each label of SCALE: `attributes` on which enough annotators chose it, and their `percent`."""
+    """For each label of SCALE: number and per cent of the attributes for which enough annotators chose it."""
 
     units: int
     attributes: tuple[int, ...]
@@ -31,19 +31,19 @@ def agree_counts(ratings: ArrayLike) -> Ints:
 
 
 def is_visual(ratings: ArrayLike, *, at_least: int | None = None) -> Bools:
-    """Whether each attribute is visual: at least `at_least` annotators agreed; None asks it of all.
+    """Whether each attribute is visual: at least `at_least` annotators agreed (None: all of them).
 
     Parameters
     ----------
     ratings : array_like of int, shape (U, 5)
-        How many annotators gave attribute u each score of SCALE. Missing ratings are simply not counted.
+        How many annotators gave each attribute each score of SCALE. Missing ratings are not counted.
     at_least : int, optional
-        The study's rule (PROTOCOL §2). No majority vote is taken unless it is asked for here.
+        The study's rule (PROTOCOL §2). There is no majority vote unless it is requested here.
 
     Returns
     -------
     ndarray of bool, shape (U,)
-        An attribute nobody rated is not visual.
+        An attribute without ratings is not visual.
 
     References
     ----------
@@ -65,7 +65,7 @@ def is_visual(ratings: ArrayLike, *, at_least: int | None = None) -> Bools:
 
 
 def mean_scores(ratings: ArrayLike) -> Floats:
-    """Mean score of each attribute, 1 to 5 (Unsure is the middle, 3); NaN where nobody rated it.
+    """Mean score of each attribute, 1 to 5 (Unsure is the middle, 3); NaN without ratings.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def mean_scores(ratings: ArrayLike) -> Floats:
 
 
 def is_visual_by_mean(ratings: ArrayLike, *, at_least: float) -> Bools:
-    """The rule by mean score: visual if it is at least `at_least`.
+    """Whether each attribute is visual by its mean score: at least `at_least`.
 
     Examples
     --------
@@ -89,20 +89,20 @@ def is_visual_by_mean(ratings: ArrayLike, *, at_least: float) -> Bools:
     """
     if not SCALE[0] <= at_least <= SCALE[-1]:
         raise ValueError(f"at_least is {at_least}; scores go from {SCALE[0]} to {SCALE[-1]}.")
-    # NaN compares as False: an attribute nobody rated is not visual.
+    # NaN compares as False: an attribute without ratings is not visual
     return np.asarray(mean_scores(ratings) >= at_least)
 
 
 def consensus(ratings: ArrayLike, *, at_least: int = 2) -> Consensus:
-    """For each label, the share of attributes on which at least `at_least` annotators chose that label.
+    """For each label, the share of attributes for which at least `at_least` annotators chose it.
 
-    Labels are not merged, so the shares need not sum to 100: three annotators with three different
-    labels are in none. With more than three annotators one attribute can be in several.
+    Labels are not merged, so the shares need not add up to 100: three annotators with three different
+    labels count for none. With more than three annotators an attribute can count for several labels.
 
     Parameters
     ----------
     ratings : array_like of int, shape (U, 5)
-        As in `is_visual`. Attributes that nobody rated are not counted among the units.
+        As in `is_visual`. Attributes without ratings are not counted.
 
     References
     ----------

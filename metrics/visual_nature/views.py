@@ -1,4 +1,4 @@
-"""Attributes: the table, and one attribute over all groups."""
+"""Pages of attributes: the table, and one attribute over all groups."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def attribute(request: HttpRequest, name: str, attribute_id: int) -> HttpRespons
 
 
 def _fresh(request: HttpRequest, study: Study) -> dict[str, object]:
-    """What the pages ask about the scores that they show."""
+    """Context for checking whether the scores on the page are up to date."""
     kinds = {task.kind for task in study.tasks.all()}
     wanted = freshness.usual(metric for kind, metric in _METRIC_OF_TASK.items() if kind in kinds)
     return {

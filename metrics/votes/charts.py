@@ -1,6 +1,6 @@
-"""Numbers side by side: a row a region or group, a lane a series, a panel where there are several.
+"""Dot charts: one row for each region or group, one lane for each series, one panel for each pool.
 
-Counterparts of SeeGULL's figures of votes and of offensiveness are drawn so.
+Used for the counterparts of SeeGULL's figures of votes and offensiveness.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WIDTH = {1: 460, 2: 320, 3: 240}
 
 @dataclass(frozen=True)
 class Dot:
-    """One number. `row`, `series` and `panel` say where it stands; `k` of `n` where it counts something."""
+    """One number, placed by `row`, `series` and `panel`; `k` of `n` if it is a count."""
 
     row: str
     series: str
@@ -34,7 +34,7 @@ class Dot:
 
 @dataclass(frozen=True)
 class Plot:
-    """What to draw and what to call it. `of` is what n counts; `rows`: what a row is."""
+    """The labels of a chart. `n_title` says what n counts, `row_title` what a row is."""
 
     name: str
     title: str
@@ -47,12 +47,12 @@ class Plot:
 
 
 def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
-    """Rows, series and panels in the order in which they come; at least one point.
+    """Draw at least one point; rows, series and panels keep the order of `points`.
 
-    Series differ by colour, shape and lane. Numbers stand on a stem from 0; shares and scores carry their
+    Series differ by colour, shape and lane. Numbers have a stem from 0; shares and scores have their
     interval. The tooltip gives the number with its interval and n.
     """
-    # altair takes most of a second to import: too long for every command to pay
+    # altair takes most of a second to import, too long for every command
     import altair as alt
 
     rows, series, panels = (
@@ -112,7 +112,7 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
         )
     )
     if with_text:
-        # twice: the white one beneath parts the text from the lines of the grid
+        # twice: the white outline separates the text from the grid lines
         for style in ({"stroke": "white", "strokeWidth": 3, "color": "white"}, {"color": INK}):
             text = base.mark_text(align="left", baseline="middle", dx=8, fontSize=10, **style)
             layers.append(text.encode(x=alt.X("end:Q"), text="text:N"))
@@ -173,8 +173,8 @@ def _number(value: float, unit: Unit) -> str:
 
 
 def _axis(points: Sequence[Dot], unit: Unit, *, text: bool) -> tuple[list[float], dict[str, Any]]:
-    """The domain, from 0 for what cannot be less and with room for the `text` of the longest; and about six
-    ticks, none of them beyond what can be."""
+    """The domain and about six ticks. The domain starts at 0 unless values are negative and leaves room for
+    the `text` of the longest bar; no tick is outside the possible values."""
     ends = [end for point in points for end in (point.value, point.low, point.high) if end is not None]
     low, high = min([0.0, *ends]), max([0.0, *ends])
     if unit == "number":

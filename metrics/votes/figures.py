@@ -1,4 +1,4 @@
-"""The figures of votes, of offensiveness, and of what each visual rule selects (PROTOCOL §2, §3, §4)."""
+"""Figures of votes, of offensiveness and of the visual rules (PROTOCOL §2, §3, §4)."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from metrics.votes.stats import POOLS, THRESHOLDS
 SOURCES = ("either", "source", "answers")
 SHOWN = ("number", "share")
 ASSOCIATIONS = ("stereotypes", "all")
-# Enough for a percentile interval to two digits, and a second's work for the largest source there is.
+# Enough for two digits of a percentile interval; takes a second for the largest source.
 _RESAMPLES = 1000
 _REGION = "region: "
-# A source keeps how many said what, not who: its annotators cannot be drawn.
+# A source says how many gave each answer, not who: its annotators cannot be resampled.
 _INTERVAL_NOTES = {
-    "votes": "drawn over associations only, not over those who voted",
-    "ratings": "drawn over attributes only, not over those who rated",
+    "votes": "over associations only, not over the annotators who voted",
+    "ratings": "over attributes only, not over the annotators who rated",
 }
 
 
 @dataclass(frozen=True)
 class _Category:
-    """What a row of a figure stands for: a region, or a group of one."""
+    """A row of a chart: a region, or a group of a region."""
 
     name: str
     group: int | None
@@ -41,8 +41,8 @@ class _Category:
 
 @dataclass(frozen=True)
 class _Scores:
-    """The scores of one metric, and what has to be said of where they come from. `interval_note`: what their
-    intervals leave out."""
+    """The scores of one metric and the texts that describe them. `interval_note`: what the intervals do not
+    cover."""
 
     rows: Mapping[tuple[int | None, str, str], ScoreRow]
     subtitle: str
@@ -125,7 +125,7 @@ def _offensiveness_regions(study: Study, options: Mapping[str, str]) -> Figure:
         points,
         scores,
         name="offensiveness-regions",
-        title=f"How offensive {'stereotypes' if of == 'stereotypes' else 'associations'} are{_in_title(region)}",
+        title=f"How offensive {of if of == 'stereotypes' else 'associations'} are{_in_title(region)}",
         axis="mean offensiveness (−1 not offensive, 4 extremely)",
         region=region,
         unit="score",
@@ -178,7 +178,7 @@ def _visual_rules(study: Study, options: Mapping[str, str]) -> Figure:
         scores,
         name="visual-rules",
         title="What each rule of visual nature selects",
-        axis="share of attributes that the rule takes for visual",
+        axis="share of attributes that the rule counts as visual",
         region="rules",
         unit="share",
         notes=("agree: chose Agree or Strongly agree; mean score of 1 to 5, Unsure 3",),
@@ -186,8 +186,8 @@ def _visual_rules(study: Study, options: Mapping[str, str]) -> Figure:
 
 
 def _scores(study: Study, options: Mapping[str, str], votes: str, answers: str, kind: str) -> _Scores:
-    """From the stereotype source, with intervals drawn now; or from the study's answers, with those of a
-    stored run, if one counted the same answers: answers can be many, and a figure does not wait."""
+    """Scores from the stereotype source, with intervals computed now; or from the study's answers, with the
+    intervals of a stored run of the same answers. A figure must not wait for a bootstrap of many answers."""
     stored_intervals: Mapping[tuple[str, int | None, str], Interval] = {}
     interval_note = ""
     chosen = figure_options.choice(options, "from", SOURCES)
@@ -212,7 +212,7 @@ def _scores(study: Study, options: Mapping[str, str], votes: str, answers: str, 
 
 
 def _ranked(scores: _Scores, categories: Sequence[_Category], name: str, part: str = "") -> list[_Category]:
-    """The lines that have this score, the largest first; ties by name."""
+    """The categories that have this score, the largest first; ties by name."""
     values = {
         category: row.value or 0.0
         for category in categories
@@ -242,7 +242,7 @@ def _chart(
     unit: Unit,
     notes: tuple[str, ...] = (),
 ) -> Figure:
-    """`region`: that whose groups are the rows, or what else they are; empty where they are regions."""
+    """`region`: the region whose groups are the rows, or another kind of row; empty for regions as rows."""
     if not points:
         raise NothingToDraw(f"There is nothing to draw in '{name}' with these options.")
     rows = {"": "Region", "rules": "Rule"}.get(region, "Group")
@@ -258,8 +258,8 @@ def _in_title(region: str) -> str:
     return f": {region}" if region else ""
 
 
-_SOURCE_HELP = "read the stereotype source or the study's own answers; either: the source, if there is one"
-_REGION_HELP = "a row for each group of this region, instead of each region"
+_SOURCE_HELP = "use the stereotype source or the study's own answers; either: the source, if there is one"
+_REGION_HELP = "one row for each group of this region instead of one for each region"
 _SHOW_HELP = "the number of associations, or the share with its interval"
 _LIKE_VOTES = "after SeeGULL, figures 3, 4 and 9"
 _LIKE_OFFENSIVENESS = "after SeeGULL, figures 5 and 8"
@@ -279,7 +279,7 @@ FIGURES = {
             "from": _SOURCE_HELP,
             "region": _REGION_HELP,
             "show": _SHOW_HELP,
-            "threshold": "how many annotators of a pool say Stereotypical; by default as the study's rule",
+            "threshold": "how many annotators of a pool must answer Stereotypical; default: the study's rule",
         },
         {"from": SOURCES, "show": SHOWN},
         counterpart=_LIKE_VOTES,

@@ -1,4 +1,4 @@
-"""Images with the boxes of all annotators: what the gallery shows."""
+"""API of the gallery: images with the boxes of all annotators."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ GalleryQuery = listing(
         required=False,
         min_value=1,
         max_value=LARGEST,
-        help_text="Identity group, by number; left out, with no attribute: the first.",
+        help_text="Identity group, by number; the first group if neither group nor attribute is given.",
     ),
     attribute=serializers.CharField(
-        default="", max_length=200, help_text="Images in which somebody selected this attribute."
+        default="", max_length=200, help_text="Images in which an annotator selected this attribute."
     ),
     people=serializers.CharField(
-        default="", max_length=200, help_text="Answers of these annotators only: one of `people`."
+        default="", max_length=200, help_text="Only answers of this group of annotators: one of `people`."
     ),
     differ=serializers.ChoiceField(
         choices=DISAGREEMENT_CHOICES,
         default=0,
-        help_text="Per cent of annotators who left the majority on an attribute.",
+        help_text="Least per cent of annotators who disagree with the majority on an attribute.",
     ),
 )
 
 
 class SelectedSerializer(serializers.Serializer[Any]):
-    """An attribute as judged in an image: `k` of `n` selected it."""
+    """An attribute of an image: `k` of `n` annotators selected it."""
 
     attribute = serializers.CharField(source="text")
     k = serializers.IntegerField()
     n = serializers.IntegerField()
-    by = serializers.SerializerMethodField(help_text="Letters of those who selected it.")
+    by = serializers.SerializerMethodField(help_text="Letters of the annotators who selected it.")
 
     def get_by(self, attribute: GalleryAttribute) -> list[str]:
         return [annotator.letter for annotator in attribute.selected_by]
@@ -66,7 +66,9 @@ class ShapeSerializer(serializers.Serializer[Any]):
     """A box."""
 
     attribute = serializers.CharField(source="attribute.text")
-    by = serializers.CharField(source="annotator.letter", help_text="Whose, within this image.")
+    by = serializers.CharField(
+        source="annotator.letter", help_text="Letter of the annotator within this image."
+    )
     x0 = serializers.FloatField(source="rect.x")
     y0 = serializers.FloatField(source="rect.y")
     width = serializers.FloatField(source="rect.width")
@@ -74,11 +76,11 @@ class ShapeSerializer(serializers.Serializer[Any]):
 
 
 class JudgedImageSerializer(serializers.Serializer[Any]):
-    """An image with what was said of it. Letters mean something within one image only."""
+    """An image and its judgements. Letters identify annotators within one image only."""
 
     image = serializers.IntegerField(source="image.pk", help_text="Its file: images/{number}/file.")
     group = serializers.CharField(source="image.group.name")
-    people = serializers.SerializerMethodField(help_text="How many judged it.")
+    people = serializers.SerializerMethodField(help_text="Number of annotators who judged it.")
     attributes = SelectedSerializer(many=True)
     boxes = ShapeSerializer(many=True)
 
@@ -87,12 +89,12 @@ class JudgedImageSerializer(serializers.Serializer[Any]):
 
 
 class GallerySerializer(serializers.Serializer[Any]):
-    """What is told beside the images."""
+    """Facts about the study, beside the images."""
 
-    simulated = serializers.BooleanField(help_text="Some answers are a program's.")
+    simulated = serializers.BooleanField(help_text="Whether some answers were simulated by a program.")
     people = serializers.ListField(
         child=serializers.CharField(),
-        help_text="Groups of annotators that can be asked for, none too small to hide in.",
+        help_text="Groups of annotators to filter by; groups that are too small are left out.",
     )
 
 
@@ -104,7 +106,7 @@ class Gallery(Resource):
         parameters=[GalleryQuery],
         responses={
             200: page_of(JudgedImageSerializer, GallerySerializer),
-            422: OpenApiResponse(description="There is no such group of annotators to ask for."),
+            422: OpenApiResponse(description="Unknown group of annotators."),
         },
         tags=["progress"],
     )

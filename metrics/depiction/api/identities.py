@@ -1,4 +1,4 @@
-"""Scores of identity groups, for programs."""
+"""API of the scores of identity groups."""
 
 from __future__ import annotations
 

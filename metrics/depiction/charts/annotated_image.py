@@ -1,4 +1,4 @@
-"""Counterpart of ViSAGe's figure 7: an image with the boxes that annotators drew, and what they stand for."""
+"""Counterpart of ViSAGe's figure 7: an image with its annotators' boxes and the attributes they mark."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from metrics.core.charts.figure import INK, INK_SOFT, Figure, styled
 from metrics.core.charts.titles import answered_by, marked_title
 
-_SIDE = 460  # the longer side of the picture
-_LEGEND_WIDTH, _LEGEND_ROW = 270, 20  # its list: how wide, and how high a row of it
+_SIDE = 460  # longer side of the image
+_LEGEND_WIDTH, _LEGEND_ROW = 270, 20
 _MAX_READABLE_BOXES = 15
 _HALO = "#ffffff"
-# colour and dashes of the boxes of stereotypes and of other attributes, as in the page of a group
+# colour and dashes of the boxes of stereotypes and of other attributes, as on the page of a group
 _LINES: dict[str, tuple[str, list[int]]] = {"stereotypical": ("#0b4a8f", []), "other": ("#1c2733", [5, 4])}
 
 
 @dataclass(frozen=True)
 class AnnotatedAttribute:
-    """An attribute as judged in the image: selected `k` of `n` times; `boxes` of (who, x0, y0, x1, y1) in
-    pixels of the image."""
+    """An attribute of the image, selected `k` of `n` times; `boxes`: (annotator, x0, y0, x1, y1) in pixels of
+    the image."""
 
     text: str
     stereotypical: bool
@@ -39,9 +39,9 @@ def annotated_image_chart(
     simulated: bool,
     link: str = "",
 ) -> Figure:
-    """The image `name` (a data address, so that the file holds it) with all boxes of the attributes that
-    somebody selected. Boxes are numbered as the list beside the image; stereotypes have solid lines."""
-    # altair takes most of a second to import: too long for every command to pay
+    """The image `name` with all boxes of the selected attributes. `picture` is a data URL, so that the file
+    contains the image. Boxes are numbered as in the list beside the image; stereotypes have solid lines."""
+    # altair takes most of a second to import, too long for every command
     import altair as alt
 
     width, height = size
@@ -96,7 +96,7 @@ def annotated_image_chart(
             )
             for kind, (colour, dash) in _LINES.items()
         ),
-        # what a pointer meets: the whole box
+        # the whole box shows the tooltip
         area.mark_rect(fill=_HALO, fillOpacity=0.001).encode(tooltip=tooltip),
         base.mark_text(**number, color=_HALO, stroke=_HALO, strokeWidth=4, strokeJoin="round").encode(
             text="number:N"
@@ -137,7 +137,7 @@ def annotated_image_chart(
 
 
 def _legend(alt: Any, attributes: Sequence[AnnotatedAttribute]) -> Any:
-    """The numbers of the boxes with their attributes and lines, as a column of text."""
+    """The list beside the image: number, attribute and line style of the boxes."""
     rows = [
         {
             "row": row,
@@ -166,7 +166,7 @@ def _legend(alt: Any, attributes: Sequence[AnnotatedAttribute]) -> Any:
 
 
 def _crowded(attributes: Sequence[AnnotatedAttribute]) -> bool:
-    """Whether so many boxes lie over each other that thin lines and one number an attribute must do."""
+    """Whether there are so many boxes that lines are thin and only one box of an attribute has a number."""
     return sum(len(attribute.boxes) for attribute in attributes) > _MAX_READABLE_BOXES
 
 

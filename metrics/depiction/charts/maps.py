@@ -1,4 +1,4 @@
-"""World maps of one number a group: counterparts of ViSAGe's figures 2 and 8."""
+"""World maps of one number for each group: counterparts of ViSAGe's figures 2 and 8."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _NO_SCORE = "judged, no score"
 
 @dataclass(frozen=True)
 class MapGroup:
-    """One group with its number; `value` None is none, which is not zero. `shown` is the number in words
-    with its n and interval, `cells` what the table of the figure says of the group."""
+    """One group with its number; `value` None means no score, which is not zero. `shown`: the number as text
+    with n and interval. `cells`: the group's row in the figure's table."""
 
     group: str
     country: str
@@ -31,7 +31,7 @@ class MapGroup:
 
 @dataclass(frozen=True)
 class MapTexts:
-    """What a map says: `measure` titles the scale of colours, `short` and `detail` the lines of a tooltip."""
+    """The texts of a map. `measure`: title of the colour scale. `short`, `detail`: labels in the tooltip."""
 
     name: str
     title: str
@@ -44,17 +44,17 @@ class MapTexts:
     number: str = "~g"
 
     def for_study(self, *, subtitle: str, alt: str) -> MapTexts:
-        """The same map of a certain study."""
+        """The same texts for one study."""
         return replace(self, subtitle=subtitle, alt=alt)
 
 
 def world_map(groups: Sequence[MapGroup], texts: MapTexts) -> Figure:
-    """A map coloured by the number of each country's group; equal areas, so that size does not mislead.
+    """A map in an equal-area projection, each country coloured by the number of its group.
 
-    Where several groups name the same country, its colour is the mean of their numbers and its tooltip lists
-    each. Groups that no map of countries shows stand beneath it; the table has them all.
+    If several groups have the same country, the colour is the mean of their numbers and the tooltip lists
+    each. Groups that a map of countries cannot show are listed below; the table has all groups.
     """
-    # altair takes most of a second to import: too long for every command to pay
+    # altair takes most of a second to import, too long for every command
     import altair as alt
 
     areas, dots, not_on_map = _split_by_place(groups)
@@ -123,7 +123,7 @@ def world_map(groups: Sequence[MapGroup], texts: MapTexts) -> Figure:
 def _split_by_place(
     groups: Sequence[MapGroup],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[MapGroup]]:
-    """The areas of the map, the dots of it, and the groups that are on neither."""
+    """The areas and dots of the map, and the groups that are on neither."""
     groups_of: dict[Country, list[MapGroup]] = {}
     not_on_map = []
     for group in groups:
@@ -146,7 +146,7 @@ def _split_by_place(
 
 
 def _mark(groups: Sequence[MapGroup], country: str) -> dict[str, Any]:
-    """What a mark of a country says; without groups it says nothing and is not coloured."""
+    """The data of a country's mark; without groups it has no text and no colour."""
     if not groups:
         return {"country": country, "state": "", "value": None}
     values = [group.value for group in groups if group.value is not None]
@@ -172,7 +172,7 @@ def _code(group: MapGroup) -> str:
 
 
 def _domain(values: Sequence[float]) -> list[float]:
-    """From zero, where the scale begins for all numbers of stereotypes, to the highest or a little more."""
+    """From zero, or the lowest value if negative, to the highest."""
     return [min([0.0, *values]), max([*values, 0.0]) or 1.0]
 
 
@@ -187,12 +187,12 @@ def _notes(
         )
     if not_on_map:
         listed = ", ".join(f"{group.group} ({group.shown})" for group in not_on_map)
-        notes.append(f"On no map of countries: {listed}.")
+        notes.append(f"Not on the map: {listed}.")
     return tuple(notes)
 
 
 def _notes_chart(alt: Any, notes: Sequence[str]) -> Any:
-    """The notes as a block of text, since a picture travels without its page."""
+    """The notes as text in the chart, because an image file is used without its page."""
     lines = [line for note in notes for line in textwrap.wrap(note, 140)]
     return (
         alt.Chart(alt.Data(values=[{"lines": lines}]))

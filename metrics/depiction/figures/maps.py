@@ -1,5 +1,5 @@
-"""The world maps: how many visual stereotypes a group has and how likely images show them, and how offensive
-its depiction is (PROTOCOL §2, §3, §6, §7; ViSAGe, figures 2 and 8)."""
+"""World maps of visual stereotypes, their likelihood in images, and the offensiveness of depictions (PROTOCOL
+§2, §3, §6, §7; ViSAGe, figures 2 and 8)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _OFFENSIVENESS = MapTexts(
 
 @dataclass(frozen=True)
 class _VisualStereotype:
-    """A visual stereotype of a group; `likelihood` None where no image was judged for it."""
+    """A visual stereotype of a group; `likelihood` is None if no image was judged for it."""
 
     text: str
     k: int
@@ -140,8 +140,8 @@ def _map_offensiveness(study: Study, options: Mapping[str, str]) -> Figure:
         rows[row.group_id or 0][row.name] = row
     if not any("o" in of_group for of_group in rows.values()):
         raise NothingToDraw(
-            f"Study '{study.name}' has no group with a score of offensiveness: that takes rated stereotypes "
-            "which annotators marked as present in images."
+            f"Study '{study.name}' has no group with an offensiveness score: a score needs rated stereotypes "
+            "that annotators marked as present in images."
         )
     answers = answers_of(study)
     stored_intervals = intervals(study, evaluation)
@@ -171,7 +171,7 @@ def _offensiveness_group(
     n_unrated = int(unrated.value or 0) if unrated else 0
     value, shown, detail = None, "no score: no rated stereotype was marked as present", ""
     if raw and raw.value is not None:
-        # where all groups have the same there is nothing to scale by
+        # equal scores of all groups cannot be scaled
         known_scale = scaled is not None and scaled.value is not None
         value = scaled.value if scaled and scaled.value is not None else 0.0
         raw_text = f"raw O = {raw.value:.3g}{_interval_text(low, high)}"
@@ -197,15 +197,14 @@ def _offensiveness_group(
 
 
 def _visual_stereotypes(study: Study) -> dict[int, list[_VisualStereotype]]:
-    """{group: its visual stereotypes, the most likely first}; a group that was judged without any has none.
+    """{group: its visual stereotypes, the most likely first}; the list of a judged group can be empty.
 
-    Visual is what passes the study's rule where the study asks; otherwise what it shows with images, since
-    only visual attributes are shown. Raises NothingToDraw.
+    An attribute is visual if it passes the study's rule. If the study does not ask, the attributes shown with
+    images count as visual. Raises NothingToDraw.
     """
     if study.stereotype_source_id is None:
         raise NothingToDraw(
-            f"Study '{study.name}' has no source of stereotypes: which attributes are stereotypes of a group "
-            "is not known."
+            f"Study '{study.name}' has no stereotype source, so the stereotypes of a group are not known."
         )
     kinds = task_kinds(study)
     counts = {}
@@ -243,7 +242,7 @@ def _nations(
 
 def _map(study: Study, groups: list[MapGroup], texts: MapTexts, extent: str) -> Figure:
     if not groups:
-        raise NothingToDraw(f"Study '{study.name}' is not about nationalities: no map of countries shows it.")
+        raise NothingToDraw(f"Study '{study.name}' is not about nationalities, so there is no map of it.")
     simulated = holds_simulated(study)
     scored = sorted(
         (group for group in groups if group.value is not None), key=lambda group: -(group.value or 0)
@@ -265,7 +264,7 @@ def _most_likely(of_group: list[_VisualStereotype]) -> str:
 
 
 def _link(study: Study, group: IdentityGroup, of_group: list[_VisualStereotype]) -> str:
-    """Only groups whose images were judged have a page."""
+    """Empty if no image of the group was judged: then it has no page."""
     return group_link(study, group.pk) if any(stereotype.n for stereotype in of_group) else ""
 
 

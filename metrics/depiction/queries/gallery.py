@@ -1,8 +1,8 @@
-"""The images of a study with the boxes of all annotators over each other.
+"""The images of a study with the boxes of all annotators.
 
-A page of images is read at a time, always of one identity group or of one attribute, so that nothing here
-grows with the study. Annotators are letters that mean something within one image only: who is behind a
-pseudonym must not be told from their boxes and from what people said of themselves.
+One page of images is read at a time, always of one identity group or one attribute, so that the cost does
+not grow with the study. Annotators are shown as letters that are valid within one image only: boxes and
+profile answers must not reveal who is behind a pseudonym.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from metrics.depiction.queries.pictures import Rect, boxes_by_judgement
 PER_PAGE = 12
 STYLES = 8
 DISAGREEMENT_CHOICES = (0, 25, 40)
-"""What the filter of disagreement offers: per cent of annotators who differ from the majority."""
+"""Choices of the disagreement filter: per cent of annotators who differ from the majority."""
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What is looked for. `attribute` is its text, `people` a stratum, `differ` per cent."""
+    """`attribute`: its text. `people`: a stratum of annotators. `differ`: least disagreement in per cent."""
 
     group: IdentityGroup | None = None
     attribute: str = ""
@@ -56,8 +56,7 @@ class ImageAnnotator:
 
 @dataclass
 class GalleryAttribute:
-    """An attribute as judged in an image by those who are looked at: `k` of `n` selected it. `number` ties
-    its boxes to it."""
+    """An attribute of an image: `k` of the `n` chosen annotators selected it. Its boxes have its `number`."""
 
     text: str
     number: int = 0
@@ -67,13 +66,13 @@ class GalleryAttribute:
 
     @property
     def disagreement(self) -> float:
-        """Per cent of annotators who said something else than the majority."""
+        """Per cent of annotators who differ from the majority."""
         return 100 * min(self.k, self.n - self.k) / self.n if self.n else 0.0
 
 
 @dataclass(frozen=True)
 class LabelledBox:
-    """A box with whose it is. Its label stands beside those of other annotators, not on them."""
+    """A box of one annotator. Its label is placed beside the labels of other annotators."""
 
     rect: Rect
     annotator: ImageAnnotator
@@ -104,7 +103,7 @@ class GalleryImage:
 
 @dataclass(frozen=True)
 class Gallery:
-    """One page. `unknown`: no attribute is called what was asked for."""
+    """One page. `unknown`: there is no attribute with the requested text."""
 
     filters: Filters
     pictures: tuple[GalleryImage, ...]
@@ -118,8 +117,8 @@ class Gallery:
 
 @dataclass(frozen=True)
 class ImageSearch:
-    """The images that are looked for, and what was said of them by those who are looked at. `images` is None
-    where no attribute is called what was asked for."""
+    """The images that match the filters, and their judgements by the chosen annotators. `images` is None if
+    there is no attribute with the requested text."""
 
     filters: Filters
     groups: tuple[IdentityGroup, ...]
@@ -128,14 +127,14 @@ class ImageSearch:
     judgements: QuerySet[Judgement]
 
     def pictures(self, images: Iterable[Image]) -> tuple[GalleryImage, ...]:
-        """Some of the images, as they were judged. Two queries."""
+        """The given images with their judgements. Two queries."""
         pictures = {image.pk: GalleryImage(image) for image in images}
         _fill(pictures, self.judgements.filter(response__unit__image__in=list(pictures)))
         return tuple(pictures.values())
 
 
 def gallery_page(study: Study, filters: Filters, *, page: str = "1", per_page: int = PER_PAGE) -> Gallery:
-    """Page `page` of what `filters` asks for.
+    """Page `page` of the images that match `filters`.
 
     Raises ValueError for a group of annotators that is not offered.
     """
@@ -155,7 +154,7 @@ def gallery_page(study: Study, filters: Filters, *, page: str = "1", per_page: i
 
 
 def search_images(study: Study, filters: Filters) -> ImageSearch:
-    """What `filters` asks for: the first group where neither group nor attribute is chosen.
+    """The images that match `filters`; those of the first group if neither group nor attribute is given.
 
     Raises ValueError for a group of annotators that is not offered.
     """
@@ -166,7 +165,7 @@ def search_images(study: Study, filters: Filters) -> ImageSearch:
     profiles = profiles_of(study)
     offered = people_offered(profiles, region=group.region if group else "")
     if filters.people and filters.people not in offered:
-        raise ValueError(f"'{filters.people}' is not a group of annotators that is offered here.")
+        raise ValueError(f"'{filters.people}' is not a group of annotators to filter by.")
     judgements = counted_judgements(study, TaskKind.DEPICTION)
     if filters.people:
         judgements = judgements.filter(response__annotator__in=offered[filters.people])
@@ -194,7 +193,7 @@ def _images(
 
 
 def _with_disagreement(judgements: QuerySet[Judgement], per_cent: int) -> QuerySet[Any, Any]:
-    """The images with an attribute on which at least so many per cent of annotators left the majority."""
+    """The images with an attribute on which at least `per_cent` of annotators differ from the majority."""
     real = judgements.order_by().exclude(option__role=OptionRole.NONE_OF_ABOVE)
     counted = real.values("response__unit__image", "option__attribute").annotate(
         seen=Count("pk", filter=Q(value=1)), asked=Count("pk")
@@ -208,7 +207,7 @@ def _with_disagreement(judgements: QuerySet[Judgement], per_cent: int) -> QueryS
 
 
 def _fill(pictures: Mapping[int, GalleryImage], judgements: QuerySet[Judgement]) -> None:
-    """Who selected what in the images of the page, and where. Two queries."""
+    """Add annotators, attributes and boxes to the images. Two queries."""
     rects = boxes_by_judgement(judgements)
     rows = judgements.order_by("response__slot__index", "response", "position").values_list(
         "pk",
@@ -221,7 +220,7 @@ def _fill(pictures: Mapping[int, GalleryImage], judgements: QuerySet[Judgement])
     annotators_of: dict[int, dict[tuple[str, int], ImageAnnotator]] = defaultdict(dict)
     attributes: dict[int, dict[str, GalleryAttribute]] = defaultdict(dict)
     for pk, image, annotator, slot, text, value in rows:
-        # Where nobody is identified, the answer of a page's first place stands for one annotator.
+        # if annotators are not identified, each slot index counts as one annotator
         key = ("annotator", annotator) if annotator is not None else ("slot", slot)
         annotators = annotators_of[image]
         if key not in annotators:

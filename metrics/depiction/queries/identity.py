@@ -1,7 +1,7 @@
 """One identity group: its attributes with k, n and L, and who selected what in each image.
 
-The attributes come from a stored score run, the images a page at a time. As many queries however many
-images, attributes and annotators there are.
+The attributes come from a stored score run; images are read a page at a time. The number of queries does
+not depend on the numbers of images, attributes and annotators.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PER_PAGE = 15
 
 @dataclass
 class AttributeRow:
-    """L = k / n of one attribute over all images of the group; `votes` is None outside the source."""
+    """L = k / n of one attribute over all images of the group; `votes` is None if the source has none."""
 
     text: str
     stereotypical: bool
@@ -48,8 +48,8 @@ class AttributeRow:
 
 @dataclass(frozen=True)
 class IdentityPage:
-    """`attributes` are those of the score run or, without one, those shown with the images of this page.
-    `none_of_above` is None too if the group has more images than this page shows."""
+    """`attributes`: those of the score run or, without one, those shown with the images of this page.
+    `none_of_above` is also None if the group has more images than this page shows."""
 
     group: IdentityGroup
     attributes: list[AttributeRow]
@@ -110,7 +110,7 @@ _FIELDS = (
 def identity_page(
     study: Study, group: IdentityGroup, *, run: ScoreRun | None, page: str = "1"
 ) -> IdentityPage:
-    """Page `page` of `group`; the nearest there is. `run`: a finished likelihood run, for the attributes."""
+    """Page `page` of `group`, or the nearest existing one. `run`: a finished likelihood run."""
     of_group = judged_images(study).filter(group=group)
     found = Paginator(of_group.order_by("image_set", "index", "pk"), PER_PAGE).get_page(page)
     pages = {image.pk: JudgedImage(image) for image in found}
@@ -171,7 +171,7 @@ def _add_attributes_to_images(
     rows: dict[int | None, AttributeRow],
     in_image: dict[tuple[int, int | None], ImageAttribute],
 ) -> None:
-    """Put what was seen in an image on that image's list, most often selected first, and number it."""
+    """List and number the selected attributes of each image, most often selected first."""
     by_image: dict[int, list[tuple[int | None, ImageAttribute]]] = defaultdict(list)
     for (image, attribute_id), attribute in in_image.items():
         by_image[image].append((attribute_id, attribute))
@@ -201,7 +201,7 @@ def _rows_of_run(
     rows_of_page: dict[int | None, AttributeRow],
     stereotypical: set[int],
 ) -> dict[int | None, AttributeRow]:
-    """The attributes as the run counted them, each with the images of this page that it was seen in."""
+    """The attributes as counted by the run, each with the images of this page in which it was selected."""
     rows: dict[int | None, AttributeRow] = {}
     scores = Score.objects.filter(run=run, group=group, name="likelihood", part="", n__gt=0)
     for score in scores.select_related("attribute"):

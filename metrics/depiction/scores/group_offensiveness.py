@@ -1,5 +1,4 @@
-"""Offensiveness of a group's depiction with its resamples, of which several metrics are made (PROTOCOL
-§7)."""
+"""Offensiveness of a group's depiction with its resamples, used by several metrics (PROTOCOL §7)."""
 
 from __future__ import annotations
 
@@ -16,12 +15,12 @@ from metrics.depiction.data import GroupFrame, read_offensiveness_ratings
 from metrics.depiction.stats import offensiveness, tendency
 
 Ratings = Mapping[tuple[int, int], float]
-"""O(attr, id) by (group, attribute); NaN where nobody rated."""
+"""O(attr, id) by (group, attribute); NaN without ratings."""
 
 
 @dataclass(frozen=True)
 class GroupOffensiveness:
-    """O(id) with its resamples (B,), None where there are none."""
+    """O(id) with its resamples (B,), or None."""
 
     point: offensiveness.Offensiveness
     samples: Floats | None
@@ -33,7 +32,7 @@ class GroupOffensiveness:
 
 
 def read_ratings(study: Study, variant: str) -> Ratings:
-    """Of every stereotype of `study`: as printed (published), or the mean of the single ratings."""
+    """O(attr, id) of the stereotypes of `study`: as published, or the mean of the individual ratings."""
     return {
         pair: _rating(*ratings, published=variant == "published")
         for pair, ratings in read_offensiveness_ratings(study).items()
@@ -48,8 +47,8 @@ def compute(
     selections: Floats | None,
     ratings: Ratings,
 ) -> GroupOffensiveness | None:
-    """O(id) of a group: k of n of each of its attributes (A,), and resamples (B, A) if any. None where it has
-    no stereotype."""
+    """O(id) of a group, from k and n of its attributes (A,) and resamples (B, A) if any. None without
+    stereotypes."""
     chosen = frame.stereotypical
     if not chosen.any():
         return None

@@ -1,5 +1,4 @@
-"""The tendency of a group, or of several together, with its resamples, and the scores that it is kept as
-(PROTOCOL §6, §10)."""
+"""The tendency of one group or the mean of several, with resamples, and its score rows (PROTOCOL §6, §10)."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ NAMES = ("l_stereo", "l_random", "theta")
 
 @dataclass(frozen=True)
 class GroupTendency:
-    """A tendency with the resamples (B,) of its two likelihoods, None where there are none."""
+    """A tendency with the resamples (B,) of its two likelihoods, or None."""
 
     point: tendency.Tendency
     stereo: Floats | None
@@ -27,7 +26,7 @@ class GroupTendency:
 
 
 def compute(k: Ints, n: Ints, stereotypical: Bools, likelihoods: Floats | None) -> GroupTendency:
-    """Of the attributes (A,) of a group: k of n each, which are stereotypes, and resamples (B, A) if any."""
+    """The tendency of a group, from k, n and `stereotypical` (A,) and resamples of L (B, A) if any."""
     point = tendency.tendency(k, n, stereotypical)
     if likelihoods is None:
         return GroupTendency(point, None, None)
@@ -36,7 +35,7 @@ def compute(k: Ints, n: Ints, stereotypical: Bools, likelihoods: Floats | None) 
 
 
 def mean(groups: list[GroupTendency]) -> GroupTendency:
-    """Unweighted means over groups, undefined ones left out; theta is the ratio of the means."""
+    """Unweighted means over groups without undefined ones; theta is the ratio of the means."""
 
     def mean_of_samples(samples: list[Floats | None]) -> Floats | None:
         table = [each for each in samples if each is not None]
@@ -61,7 +60,7 @@ def mean(groups: list[GroupTendency]) -> GroupTendency:
 def score_rows(
     found: GroupTendency, frame: GroupFrame | None, *, part: str = "", groups: int | None = None
 ) -> list[ScoreRow]:
-    """A score for each of NAMES. `n` is the number of attributes or, of a mean (no `frame`), of `groups`."""
+    """A score for each of NAMES. n is the number of attributes or, for a mean (no `frame`), of `groups`."""
     point = found.point
     numbers = [point.n_stereotypical, point.n_random, point.n_stereotypical + point.n_random]
     values = [point.l_stereo, point.l_random, point.theta]

@@ -23,8 +23,8 @@ _KIND, _TOGETHER = "answers", "answers of all groups together"
 
 @dataclass(frozen=True)
 class ResampledGroup:
-    """One group: its frame, k and n, and (B, A) likelihoods and selections of the resamples, if any; and
-    whether anybody is known who judged it."""
+    """One group: its frame, k and n (A,), and the likelihoods and selections (B, A) of the resamples, if any.
+    `annotators_known`: whether any annotator is identified."""
 
     frame: GroupFrame
     k: Ints
@@ -34,14 +34,14 @@ class ResampledGroup:
     annotators_known: bool
 
     def without_responses(self) -> ResampledGroup:
-        """The same with a frame that holds no response, to be kept: its sums and resamples are there."""
+        """The group with an empty frame, to save memory: sums and resamples stay."""
         return replace(self, frame=self.frame.only(np.zeros(len(self.frame.answers), dtype=np.bool_)))
 
 
 @dataclass(frozen=True)
 class _SharedResamples:
-    """What one read of the answers gave: the resamples of each group, and the ratings of its images, which
-    are few where nobody knows who gave them; else None."""
+    """The result of one read of the answers: the resamples of each group, and the tallies of its images if no
+    annotator is identified (they are small then), else None."""
 
     groups: list[ResampledGroup]
     tallies: list[Tally] | None
@@ -50,10 +50,12 @@ class _SharedResamples:
 def resampled_groups(
     inputs: Inputs, *, none_of_above_selected: bool = True, together: bool = False
 ) -> Iterator[ResampledGroup]:
-    """Each group's frame and resamples. Variant published keeps the column of 'none of the above', by
-    `none_of_above_selected` with the selections it got or, as the published tables have it, with k = 0.
-    All variants and metrics of a study are of the same resamples. `together`, for numbers of several groups:
-    annotators who are known are drawn once for all groups, and not for each by itself."""
+    """Each group's frame and resamples; all variants and metrics of a study share the same resamples.
+
+    The variant published keeps the column of 'none of the above', with its selections if
+    `none_of_above_selected`, else with k = 0 as in the published tables. `together`, for numbers over several
+    groups: identified annotators are drawn once for all groups instead of once for each group.
+    """
     for group in _shared_or_resampled(inputs, together):
         yield as_variant(group, inputs.variant, none_of_above_selected=none_of_above_selected)
 
@@ -84,13 +86,13 @@ def _resample_for_sharing(inputs: Inputs) -> _SharedResamples:
 
 
 def shared_tallies(study: Study) -> list[Tally] | None:
-    """The ratings of the images of `study`, if a metric of the same answers has read them."""
+    """The tallies of `study`'s images, if a metric of the same answers has already read them."""
     kept = shared_resamples.kept_of(_KIND, _digest(study)) if shared_resamples.under_way() else None
     return kept.tallies if isinstance(kept, _SharedResamples) else None
 
 
 def _digest(study: Study) -> str:
-    # tendency_contrast reads the most of what hangs on a frame: answers, associations and regions
+    # tendency_contrast depends on everything in a frame: answers, associations and regions
     return inputs_digest(study, registry.get("tendency_contrast"))
 
 
@@ -116,13 +118,13 @@ def _resample(inputs: Inputs, *, together: bool = False) -> Iterator[ResampledGr
 
 
 def people_of_all_groups(inputs: Inputs) -> bootstrap.People:
-    """Who draws the annotators of all groups once."""
+    """Draws the annotators of all groups once."""
     return bootstrap.People(inputs.resamples, bootstrap.generator(inputs.seed, ""))
 
 
 def as_variant(group: ResampledGroup, variant: str, *, none_of_above_selected: bool) -> ResampledGroup:
-    """The numbers that a variant is of: corrected, without the column of 'none of the above'; published, with
-    it and the selections it got, or with none."""
+    """The group as the variant counts it. Corrected: without the column of 'none of the above'. Published:
+    with it, either with its selections or with none."""
     real = np.array([attribute is not None for attribute in group.frame.attribute_ids], dtype=np.bool_)
     likelihoods, selections = group.likelihoods, group.selections
     if variant != "published":
@@ -205,7 +207,7 @@ def _row(
     k: int | None = None,
     position: int | None = None,
 ) -> ScoreRow:
-    """A row of a group, or of its attribute at `position`. 'None of the above' has no attribute."""
+    """A row of a group, or of its attribute at `position`; 'none of the above' has no attribute."""
     attribute = None if position is None else frame.attribute_ids[position]
     text = None if position is None else frame.attributes[position]
     return ScoreRow(

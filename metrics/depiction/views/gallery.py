@@ -1,4 +1,4 @@
-"""The gallery: images with everybody's boxes."""
+"""The gallery: images with the boxes of all annotators."""
 
 from __future__ import annotations
 

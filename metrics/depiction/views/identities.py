@@ -18,10 +18,9 @@ from metrics.models import Variant
 from metrics.score_runs import contrasts, freshness, queries
 from metrics.score_runs.history import score_history
 
-# columns of words, which are sorted from A to Z first
+# text columns are sorted from A to Z first
 _TEXT_COLUMNS = frozenset({"identity", "region"})
 _TENDENCY = ("l_stereo", "l_random", "theta")
-# What is said of a group against the others.
 _CONTRAST_TEXTS = {
     "l_stereo": _("L(stereo) of this group minus the mean of all others:"),
     "o": _("Offensiveness of its depiction minus the mean of all others:"),

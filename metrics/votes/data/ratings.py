@@ -14,10 +14,10 @@ from metrics.votes.data.source import Pair, associations, sorted_pairs
 
 @dataclass(frozen=True)
 class RatingRows:
-    """One rating a row: `values` (R,) and `annotators` (R,), a cluster each where nobody knows who.
+    """One rating a row: `values` (R,) and `annotators` (R,), a cluster each if they are not identified.
 
-    `pairs`: what was rated. Of a rating of an attribute that names no group, `group_id` is 0.
-    `stereotypical` (R,): whether the pair is a stereotype by the study's rule.
+    `pairs`: what was rated; `group_id` is 0 for an attribute without a group. `stereotypical` (R,): whether
+    the pair is a stereotype by the study's rule.
     """
 
     pairs: tuple[Pair, ...]
@@ -28,8 +28,8 @@ class RatingRows:
 
 @dataclass(frozen=True)
 class OffensivenessRatings:
-    """`ratings`: every rating once. `group_ratings`: what they say of groups: a rating of a pair stands for its
-    group, one of an attribute alone for each group that the study's source associates with it."""
+    """`ratings`: every rating once. `group_ratings`: the ratings by group. A rating of a pair counts for its
+    group, a rating of an attribute alone for each group that the study's source associates with it."""
 
     ratings: RatingRows
     group_ratings: RatingRows

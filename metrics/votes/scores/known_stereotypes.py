@@ -16,12 +16,11 @@ from metrics.votes.scores.subsets import Subset, pool_part, subsets
 
 _POOLED = 6  # columns of the answers of both pools
 
-
 _Resample = Callable[[Subset], Floats]
 
 
 def stereotypes_scores(inputs: Inputs) -> list[ScoreRow]:
-    """A source keeps how many voted, not who: associations alone are drawn."""
+    """Scores from the source's votes. Only associations are resampled: the source does not say who voted."""
     frame = read_votes(inputs.study)
     table = stats.stereotype_table(frame.in_region, frame.out_region)
 
@@ -37,10 +36,10 @@ def stereotypes_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def prevalence_scores(inputs: Inputs) -> list[ScoreRow]:
-    """Associations and annotators are drawn."""
+    """Scores from the study's answers. Associations and annotators are resampled."""
     frame = read_prevalence(inputs.study)
     table = stats.stereotype_table(frame.in_region, frame.out_region)
-    # who is in neither pool counts in no threshold
+    # annotators in neither pool count for no threshold
     pooled = frame.columns < _POOLED
 
     def resample(subset: Subset) -> Floats:
@@ -69,8 +68,8 @@ def _passed_and_counted(votes: Ints) -> tuple[Bools, Bools]:
 def _threshold_rows(
     inputs: Inputs, frame: AssociationVotes, table: stats.StereotypeTable, resample: _Resample
 ) -> list[ScoreRow]:
-    """Number and share of stereotypes of the whole, each region and each group; `resample`: the shares (B, 9)
-    of a subset's resamples."""
+    """Number and share of stereotypes, overall, by region and by group; `resample` gives the shares (B, 9)
+    of a subset."""
     rows = []
     for subset in subsets(frame.pairs):
         passed, counted = table.passed[subset.rows], table.counted[subset.rows]
@@ -80,7 +79,7 @@ def _threshold_rows(
         if inputs.resamples and any(n):
             intervals = [*percentiles.percentile_intervals(resample(subset), shares)]
         for position, (pool, threshold) in enumerate(stats.CELLS):
-            # A pool in which nobody voted has no number of stereotypes, which is not the number 0.
+            # A pool without votes has no number of stereotypes, which is not 0.
             if n[position]:
                 part = subset.part(pool_part(pool, threshold))
                 rows.append(subset.score_row("stereotypes", k[position], n[position], k[position], part=part))
@@ -98,7 +97,7 @@ def _threshold_rows(
 
 
 def _answer_rows(frame: AssociationVotes) -> list[ScoreRow]:
-    """How many annotators of each pool said what of each association."""
+    """How many annotators of each pool gave each answer about each association."""
     pools = (("in-region", frame.in_region), ("out-region", frame.out_region), ("neither", frame.others))
     return [
         ScoreRow(

@@ -16,7 +16,7 @@ from metrics.votes.data.source import Pair, read_rated_associations
 from metrics.votes.scores.subsets import Subset, pool_part, subsets
 
 UNSURE = 0
-"""Unsure is the value 0 of the scale: it stays in every mean, and is counted."""
+"""Unsure is the value 0 of the scale: it is part of every mean and also counted."""
 
 
 def attribute_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
@@ -96,7 +96,7 @@ def _mean_rows(
     items: ArrayLike,
     annotators: ArrayLike | None = None,
 ) -> list[ScoreRow]:
-    """A row for each of `columns`, (name, part), over the values that it chooses; none of nothing."""
+    """A row for each of `columns`, (name, part), over the values it chooses; no row without values."""
     found = means.means(values, chosen).tolist()
     numbers = (chosen & ~np.isnan(values)[:, None]).sum(axis=0).tolist()
     intervals: list[percentiles.Interval | None] = [None] * len(columns)
@@ -118,7 +118,7 @@ def _mean_rows(
 
 
 def _attribute_means(attributes: ArrayLike, values: Floats) -> dict[int, float]:
-    """Mean of each attribute's values, in the order in which they come; none for one that nobody rated."""
+    """Mean of each rated attribute's values, in order of appearance."""
     known: dict[int, list[float]] = {}
     for attribute, value in zip(np.asarray(attributes).tolist(), values.tolist(), strict=True):
         if value == value:
@@ -129,7 +129,7 @@ def _attribute_means(attributes: ArrayLike, values: Floats) -> dict[int, float]:
 def _detail_rows(
     pairs: Sequence[Pair], values: Floats, numbers: Sequence[int], stereotypical: Bools
 ) -> list[ScoreRow]:
-    """Each attribute's mean over its associations, and each association's own."""
+    """The mean of each attribute over its associations, and the mean of each association."""
     texts = {pair.attribute_id: pair.attribute for pair in pairs}
     n_associations: dict[int, int] = {}
     for pair, value in zip(pairs, values.tolist(), strict=True):
@@ -153,7 +153,7 @@ def _detail_rows(
 
 
 def _rated_detail_rows(inputs: Inputs, ratings: RatingRows) -> list[ScoreRow]:
-    """The same from a study's own ratings, with intervals: annotators are drawn, and there is one item."""
+    """The same from a study's own ratings, with intervals over the annotators of the one item."""
     of_attribute: dict[Pair, list[int]] = {}
     of_pair: dict[Pair, list[int]] = {}
     for position, pair in enumerate(ratings.pairs):

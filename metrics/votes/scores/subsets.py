@@ -1,4 +1,4 @@
-"""The subsets that associations are scored in: the whole, each region, and each group."""
+"""The subsets of associations that are scored: all, each region and each group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metrics.votes.data.source import Pair
 
 @dataclass(frozen=True)
 class Subset:
-    """Some of the associations: those of a group, of a region, or (neither named) all. `rows`: which."""
+    """The associations of a group, of a region, or (neither given) all. `rows`: their indices."""
 
     rows: Ints
     group_id: int | None = None
@@ -24,7 +24,7 @@ class Subset:
 
     @property
     def seed_name(self) -> str:
-        """What names the random draws of this subset."""
+        """The name that seeds the random draws of this subset."""
         return f"group {self.group}" if self.group else f"region {self.region}"
 
     def part(self, detail: str = "") -> str:
@@ -55,9 +55,9 @@ class Subset:
 
 
 def subsets(pairs: Sequence[Pair]) -> Iterator[Subset]:
-    """The whole, the regions and the groups, each by name; nothing of no pairs.
+    """All pairs, then the regions and the groups, each by name; nothing if there are no pairs.
 
-    A group whose region is not known is in no region; a pair that names no group is in the whole only.
+    A group with an unknown region is in no region; a pair without a group only counts overall.
     """
     if not pairs:
         return

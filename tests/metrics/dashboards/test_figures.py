@@ -228,7 +228,7 @@ def test_the_list_says_what_the_study_can_show_and_why_not(study, capsys):
     assert lines.keys() >= set(FIGURES)
     assert lines["consensus"].endswith("yes")
     assert "ViSAGe, figure 6" in lines["consensus"]
-    assert "no: Study 'live' has no group with a score of offensiveness" in lines["map-offensiveness"]
+    assert "no: Study 'live' has no group with an offensiveness score" in lines["map-offensiveness"]
 
 
 def published(figure: str) -> set[tuple[str, int]]:
