@@ -1,4 +1,4 @@
-"""Agreement of annotators, for programs."""
+"""API of the agreement between annotators."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _DIFFERENCE_SCORES = tuple(
 
 
 class Agreement(Resource):
-    """How far annotators agree, over the study as a whole, from the newest finished run. For each attribute
-    or identity group: GET scores with metric=agreement."""
+    """Agreement between annotators over the whole study, from the newest finished run. For single attributes
+    or identity groups: GET scores with metric=agreement."""
 
     @extend_schema(
         operation_id="agreement_read",

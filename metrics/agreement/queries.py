@@ -1,4 +1,4 @@
-"""How far annotators agree: all of them, within groups of them and between groups (PROTOCOL §10)."""
+"""Stored agreement scores: overall, within and between groups of annotators (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from metrics.score_runs.queries import Wanted
 METRIC = "agreement"
 BY = ("none", *GROUPINGS)
 DIFFERENCE = "; difference: "
-"""What the parts of differences between groups of annotators have, and no other."""
+"""Only the parts of differences between groups of annotators contain this."""
 _WITHIN = "; within: "
 _BETWEEN = "; between: "
 
@@ -25,8 +25,8 @@ Scores = dict[str, Score]
 
 @dataclass(frozen=True)
 class AgreementScores:
-    """The scores of all annotators (no `first`), within a group of them, or of two: between them, or those
-    within the first less those within the second."""
+    """The scores of all annotators (no `first`), within one group, or of two groups: between them, or those
+    within the first minus those within the second."""
 
     scores: Scores
     first: str = ""
@@ -35,9 +35,8 @@ class AgreementScores:
 
 @dataclass(frozen=True)
 class TaskAgreement:
-    """One task in one reading. `anonymous`: nobody knows who gave the answers of some group. `n_hidden`: how many
-    groups of annotators are left out, with what is between them and the others, since they are so few that
-    they could be told from each other."""
+    """One task at one level. `anonymous`: the annotators of some group are not identified. `n_hidden`: number
+    of groups left out, with their comparisons, because they are so small that members could be identified."""
 
     part: str
     rows: tuple[AgreementScores, ...]
@@ -56,9 +55,9 @@ def by_part(run: ScoreRun) -> dict[str, Scores]:
 
 
 def task_agreements(run: ScoreRun) -> list[TaskAgreement]:
-    """Every task in every reading, with the groups of annotators that a finished run of METRIC compares.
+    """Every task at every level, with the groups of annotators that a finished run of METRIC compares.
 
-    Where the data do not identify who answered, no group is too small. One query."""
+    If the data do not identify annotators, no group is too small. One query."""
     scores_by_part = by_part(run)
     comparisons = (_WITHIN, _BETWEEN, DIFFERENCE)
     return [
@@ -96,12 +95,12 @@ def _shown(annotators: Score | None) -> bool:
 
 
 def run_of(by: str) -> Wanted:
-    """Agreement, as a page shows it: of groups of annotators unless `by` is the first of BY."""
+    """The agreement run that a page shows: by groups of annotators unless `by` is the first of BY."""
     return METRIC, Variant.CORRECTED, {} if by == BY[0] else {"by": by}
 
 
 def check_readable(user: User, parameters: Mapping[str, str]) -> None:
-    """Raises ValueError for agreement of groups of annotators, unless an admin asks: a group can be one
-    person. The page for leads leaves small groups out."""
+    """Raises ValueError for agreement of groups of annotators unless `user` is an admin: a group can be one
+    person. The page for leads leaves out small groups."""
     if parameters["by"] != BY[0] and not policies.is_admin(user):
         raise ValueError("by: agreement within and between groups of annotators is for admins.")

@@ -1,4 +1,4 @@
-"""How far annotators agree, within and between groups of them."""
+"""The page of agreement between annotators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TAB_TEXTS = {
 @login_required
 @require_safe
 def agreement(request: HttpRequest, name: str) -> HttpResponse:
-    """`?by=` is what tells annotators apart; anything that nothing is known of shows everybody together."""
+    """`?by=` chooses the groups of annotators; an unknown value shows all annotators together."""
     study = get_study_or_404(request, name)
     by = request.GET.get("by", pages.BY[0])
     if by not in pages.BY:

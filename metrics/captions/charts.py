@@ -1,4 +1,4 @@
-"""The foremost attributes of groups or regions: counterparts of ViSAGe's figure 3 and SeeGULL's 10 and 11."""
+"""Top attributes of groups or regions: counterparts of ViSAGe's figure 3 and SeeGULL's figures 10 and 11."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from metrics.core.charts.figure import BAR, INK, INK_SOFT, Figure, styled
 
 _WIDTH = 190
 _STEP = 22
-# Of the attributes' names: as wide as the longest needs, within these bounds.
+# least and greatest width of the attributes' names
 _LABELS = (60, 170)
 _LETTER = 6.4
-# How much further than the longest bar its panel goes: room for its number.
+# width of a panel relative to its longest bar, with room for the number
 _MARGIN = 1.75
 
 
 @dataclass(frozen=True)
 class RankedBar:
-    """One bar. `known`: whether the attribute is a stereotype of the group; None where all of them are."""
+    """One bar. `known`: whether the attribute is a stereotype of the group; None if all of them are."""
 
     attribute: str
     value: float
@@ -37,8 +37,8 @@ class RankedBar:
 
 @dataclass(frozen=True)
 class Panel:
-    """The foremost attributes of one `group` (or region) by one measure, the first first. `counts` says what
-    k of n are, `empty` what stands there if there is none."""
+    """The top attributes of one `group` (or region) by one measure, the highest first. `counts` says what k
+    and n count; `empty` is shown if there are no bars."""
 
     group: str
     measure: str
@@ -50,7 +50,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class RankingTexts:
-    """What a figure of panels says of itself. `of` names what a panel is of, in the table."""
+    """The texts of a figure. `panel_column`: the table's column for what a panel is about."""
 
     name: str
     title: str
@@ -61,10 +61,10 @@ class RankingTexts:
 
 
 def ranking_chart(panels: Sequence[Panel], texts: RankingTexts, *, columns: int = 2) -> Figure:
-    """A panel of bars each, `columns` side by side; panels of the same measure share their scale.
+    """Draw at least one panel of bars, `columns` side by side; panels of the same measure share their scale.
 
-    At least one panel. A bar is filled if its attribute is a stereotype of the group, or all are, and an
-    outline if it is not; a thin line is its 95 % interval, where it has one.
+    A bar is filled if its attribute is a stereotype of the group (or all are), else outlined. A thin line is
+    its 95 % interval, if it has one.
     """
     tops: dict[str, float] = {}
     for panel in panels:
@@ -85,7 +85,7 @@ def ranking_chart(panels: Sequence[Panel], texts: RankingTexts, *, columns: int 
     return Figure(
         name=texts.name,
         title=texts.title,
-        alt=f"Bars, the foremost first. {'. '.join(texts.subtitle)}. {'; '.join(map(_alt_text, panels))}.",
+        alt=f"Bars, the highest first. {'. '.join(texts.subtitle)}. {'; '.join(map(_alt_text, panels))}.",
         columns=(texts.panel_column, "measure", "rank", *_BAR_COLUMNS, "answers"),
         rows=tuple(
             (panel.group, panel.measure, rank, *_cells(bar), texts.answers)
@@ -108,10 +108,10 @@ def _cells(bar: RankedBar) -> tuple[Any, ...]:
 def _template(*, labels: float, intervals: bool) -> dict[str, Any]:
     """The specification of one panel without its data and title, in the style of all figures.
 
-    Made once: a chart a panel would be built, copied and checked a dozen times, for a second or two. So what
-    differs between panels stands in their data: the order, and `share`, the bar's part of its panel's width.
+    It is made once, because building and validating a chart for each panel takes seconds. What differs
+    between panels is in their data: the order, and `share`, the bar's share of its panel's width.
     """
-    # altair takes most of a second to import: too long for every command to pay
+    # altair takes most of a second to import, too long for every command
     import altair as alt
 
     base = alt.Chart().encode(
@@ -139,7 +139,7 @@ def _template(*, labels: float, intervals: bool) -> dict[str, Any]:
         ],
     )
     filled = alt.condition("datum.known !== 'no'", alt.value(BAR), alt.value("white"))
-    # on white, so that the line is seen on a dark bar too
+    # with a white outline, so that the line is visible on a dark bar
     lines = [
         base.mark_rule(color=colour, strokeWidth=width).encode(x=alt.X("low_share:Q"), x2="high_share:Q")
         for colour, width in (("white", 3.2), (INK, 1.2))
@@ -160,7 +160,7 @@ def _template(*, labels: float, intervals: bool) -> dict[str, Any]:
 
 
 _FIGURE_KEYS = ("$schema", "config", "background", "padding")
-"""What of the template belongs to the whole figure."""
+"""Keys of the template that belong to the whole figure."""
 
 
 def _panel(panel: Panel, template: dict[str, Any], top: float) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _panel(panel: Panel, template: dict[str, Any], top: float) -> dict[str, Any]
 
 
 def _datum(bar: RankedBar, panel: Panel, rank: int, top: float) -> dict[str, Any]:
-    """`top`: the value that would be as wide as the panel."""
+    """`top`: the value at the full width of the panel."""
     value = f"{bar.value:.{panel.digits}f}"
     interval = ""
     if bar.low is not None and bar.high is not None:

@@ -1,4 +1,4 @@
-"""What the captions of a study's images say (PROTOCOL §8)."""
+"""Attributes in the captions of a study's images, as arrays (PROTOCOL §8)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _AT_ONCE = 2000
 class CaptionFrame:
     """Which attributes occur in the captions of the images of one identity group.
 
-    `matches` (I, A): how often each attribute occurs in the captions of each image; `containing` (I, A): in
-    how many of them; `captions` (I,): how many there are. A column for each attribute that occurs at
-    least once, by its text. Rows stand in the order of the images' numbers, so that a seeded draw gives
+    `matches` (I, A): how often each attribute occurs in the captions of each image. `containing` (I, A): how
+    many captions it occurs in. `captions` (I,): number of captions. There is a column for each attribute that
+    occurs at least once, by its text. Rows are in the order of the images' numbers, so that a seeded draw is
     the same in every database; `images` are their ids.
     """
 
@@ -46,11 +46,11 @@ def shown_images(study: Study) -> QuerySet[Image]:
 
 
 def caption_runs(study: Study, run: str = NEWEST) -> list[Run]:
-    """The captioning runs to read: the one numbered `run`, or the newest finished one of each image set
-    that the study shows; none where nothing was captioned.
+    """The captioning runs to read: number `run`, or the newest finished one of each image set that the study
+    shows; an empty list without captions.
 
-    Raises ValueError for a `run` that is no finished captioning run of the study's images, naming those
-    there are.
+    Raises ValueError if `run` is not a finished captioning run of the study's images; the message lists
+    those that are.
     """
     finished = Run.objects.filter(
         kind=RunKind.CAPTIONS,
@@ -85,7 +85,7 @@ def selected_captions(study: Study, parameters: Mapping[str, str]) -> QuerySet[C
 
 
 def vocabulary(study: Study) -> QuerySet[Attribute]:
-    """The attributes that are looked for: those the study asks about, and those of its stereotype source."""
+    """The attributes to search for: those the study asks about and those of its stereotype source."""
     units = Unit.objects.filter(task__study=study, options__attribute__isnull=False)
     associations = Association.objects.filter(source=study.stereotype_source_id)
     return Attribute.objects.filter(
@@ -98,8 +98,8 @@ def read_captions(
 ) -> list[CaptionFrame]:
     """One frame for each identity group that has captions, sorted by name.
 
-    `attributes`: {id: text} of those to find. Captions are streamed: what is kept are counts, which grow
-    with the images and what was found in them, not with the captions. Raises ValueError.
+    `attributes`: {id: text} to search for. Captions are streamed; only counts are kept, which grow with the
+    images and the attributes found, not with the captions. Raises ValueError.
     """
     numbers = sorted(attributes, key=lambda pk: (attributes[pk], pk))
     terms = term_finder([attributes[pk] for pk in numbers])
@@ -117,7 +117,7 @@ def read_captions(
                 of_image[number][1] += 1
     images = shown_images(study).values_list("group__name", "group_id", "image_set__name", "index", "pk")
     groups: dict[tuple[int, str], list[int]] = {}
-    # sorted here, since databases sort letters in different orders
+    # sorted here, because databases sort letters in different orders
     for name, group, _, _, image in sorted(images.order_by()):
         if image in read:
             groups.setdefault((group, name), []).append(image)
@@ -154,7 +154,7 @@ def _frame(
 
 
 def describe_captions(study: Study, parameters: Mapping[str, str]) -> str:
-    """Which captions are read, as it stands beside every score that depends on them."""
+    """Which captions are read, as stored with every score that depends on them."""
     runs = caption_runs(study, parameters["run"])
     if not runs:
         return "no captions: nothing was captioned yet"
@@ -165,7 +165,7 @@ def describe_captions(study: Study, parameters: Mapping[str, str]) -> str:
 
 
 def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
-    """The captions that are read, the attributes that are looked for, and who says which are visual."""
+    """Changes with the captions read, the attributes searched for, and the ratings of visual nature."""
     return [
         fingerprint(selected_captions(study, parameters)),
         fingerprint(vocabulary(study)),

@@ -1,4 +1,4 @@
-"""Figures of the foremost attributes: by likelihood and by salience (PROTOCOL §6, §8)."""
+"""Figures of top attributes by likelihood and salience (PROTOCOL §6, §8)."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ Rows = dict[int, list[ScoreRow]]
 
 @dataclass(frozen=True)
 class _Scores:
-    """Scores of single attributes, group by group, and the rule they follow."""
+    """Scores of attributes by group, and the rule they follow."""
 
     rule: str
     by_group: Rows
 
 
 def _top_attributes(study: Study, options: Mapping[str, str]) -> Figure:
-    """ViSAGe's figure 3: the most likely attributes of a group beside the most salient."""
+    """ViSAGe's figure 3: the most likely and the most salient attributes of a group, side by side."""
     top = figure_options.number(options, "top", _TOP, most=_MAX_TOP)
     chosen = {name: options[name] for name in ("attributes", "run") if options.get(name)}
     likely, salient = _scores(study, "likelihood"), _scores(study, "salience", chosen)
@@ -76,7 +76,7 @@ def _top_attributes(study: Study, options: Mapping[str, str]) -> Figure:
 
 
 def _notes(likely: _Scores, salient: _Scores, attributes: str) -> tuple[str, ...]:
-    """What the marks mean, and which captions were read."""
+    """Notes on the meaning of the marks and on the captions read."""
     all_rows = [row for scores in (likely, salient) for rows in scores.by_group.values() for row in rows]
     lines = " Lines: 95 % intervals." if any(row.low is not None for row in all_rows) else ""
     marks = f"Filled: a stereotype of the group; outlined: another attribute.{lines}"
@@ -85,12 +85,12 @@ def _notes(likely: _Scores, salient: _Scores, attributes: str) -> tuple[str, ...
     searched = "visual attributes" if attributes == "visual" else "all attributes"
     captions = f"Captions, searched for {searched}: {salient.rule.removeprefix('captions: ')}."
     if not salient.by_group:
-        return (marks, f"Beside each bar, {shown}.", f"Likelihood alone, {salient.rule}.")
+        return (marks, f"Beside each bar, {shown}.", f"Only likelihood, {salient.rule}.")
     if not likely.by_group:
         return (
             marks,
             f"Beside each bar, {found}.",
-            "Salience alone: nobody has judged images yet.",
+            "Only salience: nobody has judged images yet.",
             captions,
         )
     return (marks, f"Beside each bar, {shown}; {found}.", captions)
@@ -120,7 +120,7 @@ def _salient(study: Study, options: Mapping[str, str]) -> Figure:
         Panel(
             names[group],
             "salience in its region",
-            "votes, of all for the group",
+            "votes, of all votes for the group",
             _bars(rows[group], top, None, group_link(study, group) if group in judged else ""),
         )
         for group in groups
@@ -147,13 +147,13 @@ def _salience_regions(study: Study, options: Mapping[str, str]) -> Figure:
             rows.setdefault(row.part.removeprefix(_REGION), []).append(row)
     if not rows:
         raise NothingToDraw(
-            f"The stereotypes of study '{study.name}' are of fewer than two regions: none stands out."
+            f"Study '{study.name}' has stereotypes of fewer than two regions, so regions cannot be compared."
         )
     panels = [
         Panel(
             region,
             "salience among regions",
-            "votes, of all for the region",
+            "votes, of all votes for the region",
             _bars(rows[region], top, None, ""),
         )
         for region in Region.values
@@ -179,8 +179,8 @@ def _vote_notes(evaluation: Evaluation, of: str) -> tuple[str, ...]:
 
 
 def _scores(study: Study, metric: str, parameters: Mapping[str, str] | None = None) -> _Scores:
-    """With intervals, from a stored run of today's inputs; else computed now, without, for a figure does not
-    wait for a bootstrap."""
+    """Scores with intervals from a stored run of the current inputs; otherwise computed now without them,
+    because a figure must not wait for a bootstrap."""
     latest = queries.latest_run(study, metric, Variant.CORRECTED, parameters)
     if latest.run is None or latest.stale:
         evaluation = evaluated(study, metric, parameters=parameters)
@@ -217,7 +217,7 @@ def _seegull_salience(study: Study) -> Evaluation:
 
 
 def _by_group(rows: Iterable[ScoreRow]) -> Rows:
-    """{group: its rows of single attributes}."""
+    """{group: its rows of attributes}."""
     found: Rows = {}
     for row in rows:
         if row.group_id is not None and row.attribute_id is not None:
@@ -226,14 +226,14 @@ def _by_group(rows: Iterable[ScoreRow]) -> Rows:
 
 
 def _names_by_group(rows: Rows) -> dict[int, str]:
-    """{group: its name}, in the order of the names."""
+    """{group: its name}, sorted by name."""
     return dict(sorted(((pk, of_group[0].group) for pk, of_group in rows.items()), key=lambda one: one[1]))
 
 
 def _bars(
     rows: Iterable[ScoreRow], top: int, known: set[tuple[int, int]] | None, link: str
 ) -> tuple[RankedBar, ...]:
-    """The `top` highest above 0; of equals the one that rests on more, then by the alphabet."""
+    """The `top` highest values above 0; ties by larger n, then alphabetically."""
     defined = [(row, row.value) for row in rows if row.value]
     defined.sort(key=lambda one: (-one[1], -one[0].n, one[0].attribute))
     return tuple(
@@ -260,7 +260,7 @@ def _judged(study: Study) -> set[int]:
 
 
 def _group_count(groups: list[int], names: Mapping[int, str]) -> str:
-    """How many of the groups are shown."""
+    """How many of the groups are shown, as text."""
     return f"{len(groups)} of {len(names)} groups" if len(groups) < len(names) else f"{len(groups)} groups"
 
 
@@ -273,7 +273,7 @@ FIGURES = {
         {
             "group": f"the name of one group (default: the first {GROUPS})",
             "top": _TOP_HELP,
-            "attributes": "which are looked for in captions: all, or those that are visual",
+            "attributes": "which to search for in captions: all, or only visual ones",
             "run": "the number of the captioning run (default: the newest)",
         },
         {"attributes": ("all", "visual")},

@@ -11,7 +11,7 @@ from metrics.core.charts.titles import answered_by, marked_title
 
 @dataclass(frozen=True)
 class Bar:
-    """One label of the consensus plot: `k` of `n` attributes, `percent` (0 to 100) and its interval, if any."""
+    """One label: `k` of `n` attributes, `percent` (0 to 100) and its interval, if any."""
 
     label: str
     percent: float

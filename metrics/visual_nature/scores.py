@@ -133,7 +133,7 @@ def _resampled_shares(
 
 
 def _compared_rules(frame: VisualFrame, study: Study) -> dict[str, _Rule]:
-    """The rules to compare, including that of `study`: by number of agreeing annotators, then by mean score."""
+    """The rules to compare, including that of `study`: by agreeing annotators, then by mean score."""
     most = max(int(frame.ratings.sum(axis=1).max()), study.visual_rule or 1)
     rules: dict[str, _Rule] = {
         visual_rule.part_by_agreement(number): partial(stats.is_visual, at_least=number)

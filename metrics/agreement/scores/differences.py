@@ -1,4 +1,4 @@
-"""How much more one group of annotators agrees within itself than another: differences with p and q."""
+"""Differences in agreement between groups of annotators, with p and q."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metrics.core.stats.differences import false_discovery
 from metrics.score_runs.rows import defined
 
 MIN_PEOPLE = 5
-"""Fewer do not show how others would agree: of three who differ, intervals of 95 % held the truth in 85 %
+"""Fewer do not show how others would agree: with three who differ, 95 % intervals contained the truth in 85 %
 of simulated studies."""
 
 
@@ -31,7 +31,7 @@ def differences(
     within: Mapping[str, AgreementRow],
     resampling: Resampling,
 ) -> list[AgreementRow]:
-    """Agreement within each group that stated what it is less that within each later one.
+    """Agreement within each group minus that within each later one, for groups with a stated characteristic.
 
     `rows`: which of `frame` are of each group; `within`: what was found of it by itself. Groups without a
     pair of ratings, or of fewer than LEAST_PEOPLE known annotators, have no difference. q is over both
@@ -59,7 +59,7 @@ def _comparable(row: AgreementRow) -> bool:
 
 
 def _units(frame: RatingFrame, reading: Reading, rows: Ints) -> int:
-    """How many units have a rating that counts, of somebody of either group."""
+    """Number of units with a counted rating from either group."""
     table = read(frame, reading, np.sort(rows))
     return len(np.unique(table.numbered[table.counts.sum(axis=1) > 0]))
 
@@ -68,7 +68,7 @@ def _row(first: AgreementRow, second: AgreementRow, found: AgreementDifference, 
     share, alpha = (Estimate(each.value, each.interval) for each in (found.share, found.alpha))
     p = {"percentage": found.share.p, "alpha": found.alpha.p}
     if min(first.units, second.units) < 2:
-        # chance is taken from the other units, and a side has none
+        # chance agreement is computed from other units, and a side has none
         alpha = Estimate(float("nan"))
         del p["alpha"]
     return replace(

@@ -1,4 +1,4 @@
-"""Everybody, within groups of annotators, between them, and their differences: from ratings to rows."""
+"""Agreement rows from ratings: overall, within and between groups of annotators, and differences."""
 
 from __future__ import annotations
 
@@ -43,18 +43,17 @@ def evaluate_agreement(
 ) -> list[AgreementRow]:
     """Rows for every task of `study` that has answers.
 
-    With `by` ('gender', 'origin' or 'pool') also within and between the groups of annotators, and by how much
-    agreement within them differs; tasks about no identity group have no pools and are left out of those.
-    People who did not state what is asked are a group of their own within, and are compared with nobody.
-    `per` ('attribute', 'identity' or both) adds a row of all annotators for each of those. `resamples` 0
-    leaves the intervals out. `known_tallies`: the ratings of its images, if they were read already. Raises
-    ValueError for another `by` or `per`.
+    `by` ('gender', 'origin' or 'pool') adds rows within and between groups of annotators and their
+    differences; tasks without identity groups have no pools. People who did not state the characteristic form a group of
+    their own that is not compared with others. `per` ('attribute', 'identity' or both) adds a row of all
+    annotators for each of those. `resamples` 0: no intervals. `known_tallies`: the tallies of the images, if
+    they were already read. Raises ValueError for another `by` or `per`.
     """
     if by is not None and by not in GROUPINGS:
         raise ValueError(f"Annotators can be compared by {', '.join(GROUPINGS)}; not by '{by}'.")
     for each in per:
         if each not in PER:
-            raise ValueError(f"Agreement can be told apart per {' or '.join(PER)}; not per '{each}'.")
+            raise ValueError(f"Agreement can be computed per {' or '.join(PER)}; not per '{each}'.")
     resampling = Resampling(resamples, seed)
     rows: list[AgreementRow] = []
     with snapshot():
@@ -84,13 +83,13 @@ def _rows_of_all(
     box_cells: list[Cells] | None,
     resampling: Resampling,
 ) -> Iterator[AgreementRow]:
-    """All annotators, one row for each of the subjects."""
+    """A row of all annotators for each of the subjects."""
 
     def draw_name(subject: Subject) -> tuple[str, ...]:
         return frame.kind, reading.level, subject.name
 
     chosen = subjects.ratings >= 0
-    # a large table is not copied for nothing
+    # a slice does not copy a large table
     rows = slice(None) if chosen.all() else np.flatnonzero(chosen)
     found = coefficients.within_each(
         read(frame, reading, rows),
@@ -121,7 +120,7 @@ def _with_boxes(
 
 
 def _rows_of_groups(frame: RatingFrame, reading: Reading, resampling: Resampling) -> Iterator[AgreementRow]:
-    """Within each group of annotators; between every two that stated what they are, and how those differ."""
+    """Rows within each group of annotators, and between and for differences of groups that are stated."""
     rows = {name: np.flatnonzero(frame.group_of_row == place) for place, name in enumerate(frame.groups)}
     within_groups: dict[str, AgreementRow] = {}
     for name, own in rows.items():
@@ -142,7 +141,7 @@ def _rows_of_groups(frame: RatingFrame, reading: Reading, resampling: Resampling
 
 
 def _count_people(raters: Ints) -> int | None:
-    """How many different annotators there are; None where some are not identified."""
+    """Number of annotators; None if some are not identified."""
     return None if (raters == NOBODY).any() else len(np.unique(raters))
 
 

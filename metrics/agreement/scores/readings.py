@@ -28,7 +28,7 @@ class Resampling:
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read a scale: the level, and which of its values count."""
+    """One way to read a scale: the level of measurement, and which values count."""
 
     labels: str
     level: Level
@@ -36,7 +36,7 @@ class Reading:
 
 
 def readings(kind: str) -> list[Reading]:
-    """Unsure is no place on an ordinal scale, so it is missing there; read as nominal it is a label."""
+    """Unsure has no place on an ordinal scale, so it is missing there; at the nominal level it is a label."""
     values = tuple(sorted(label.value for label in SCALES[kind]))
     every = Reading(gettext_noop("all labels"), "nominal", values)
     if kind not in {"visual_nature", "offensiveness"}:

@@ -1,4 +1,4 @@
-"""What agreement is about: the whole task, an attribute or an identity group; its ratings and its boxes."""
+"""Subjects of agreement (the whole task, an attribute or an identity group), with ratings and boxes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PER = ("attribute", "identity")
 
 @dataclass(frozen=True)
 class Subject:
-    """What a row is about, and what to call it; by itself the whole task."""
+    """What a row is about, with its name; by default the whole task."""
 
     identity_id: int | None = None
     attribute_id: int | None = None
@@ -33,8 +33,8 @@ WHOLE = Subject()
 
 @dataclass(frozen=True)
 class Subjects:
-    """All attributes or all identity groups: which of `entries` each rating (R,) and each pair of boxes (P,) is
-    about, by its place; -1 is none of them."""
+    """All attributes or all identity groups. `ratings` (R,) and `boxes` (P,): the index in `entries` of each
+    rating and each pair of boxes; -1 for none."""
 
     entries: list[Subject]
     ratings: Ints
@@ -43,14 +43,14 @@ class Subjects:
 
 @dataclass(frozen=True)
 class BoxAgreement:
-    """Pairs of annotators who boxed the same attribute of the same image, and what they boxed."""
+    """Pairs of annotators who drew boxes for the same attribute of the same image."""
 
     cells: Cells
     attributes: Ints
     identities: Ints
 
     def cells_by_subject(self, subjects: Subjects) -> list[Cells]:
-        """The pairs that are about each of the subjects."""
+        """The pairs of each subject."""
         order = np.argsort(subjects.boxes, kind="stable")
         ends = np.searchsorted(subjects.boxes[order], np.arange(-1, len(subjects.entries)), side="right")
         return [self.cells.of(rows) for rows in np.split(order, ends)[1:-1]]
@@ -63,7 +63,7 @@ def whole(frame: RatingFrame, boxes: BoxAgreement | None) -> Subjects:
 
 
 def subjects_of(frame: RatingFrame, boxes: BoxAgreement | None, per: str) -> Subjects:
-    """Each attribute or identity group that was judged, in the order of their names."""
+    """Each judged attribute or identity group, by name."""
     none = np.zeros(0, dtype=np.int64)
     if per == "attribute":
         keys, box_keys = frame.attributes, boxes.attributes if boxes else none
@@ -76,12 +76,12 @@ def subjects_of(frame: RatingFrame, boxes: BoxAgreement | None, per: str) -> Sub
 
 
 def _named(rows: QuerySet[Any, tuple[int, str]], keys: Ints) -> dict[int, str]:
-    """The names of those with one of the keys."""
+    """The names of the rows with one of the keys."""
     return dict(rows.filter(pk__in=np.unique(keys).tolist()))
 
 
 def _places(keys: Ints, known: Sequence[int]) -> Ints:
-    """Where in `known` each of the keys is; -1 for none."""
+    """The index in `known` of each key; -1 for none."""
     there = np.array(known, dtype=np.int64)
     if not len(there):
         return np.full(len(keys), -1)

@@ -1,4 +1,4 @@
-"""How much more one group of annotators agrees within itself than another does (PROTOCOL §10)."""
+"""Differences in agreement between two groups of annotators (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metrics.core.stats.differences import Difference, difference
 
 @dataclass(frozen=True)
 class AgreementDifference:
-    """The first group less the second: of the share of agreeing pairs (-1 to 1), and of alpha."""
+    """The first group minus the second: share of agreeing pairs (-1 to 1), and alpha."""
 
     share: Difference
     alpha: Difference
@@ -30,19 +30,19 @@ def agreement_difference(
     resamples: int = 0,
     rng: np.random.Generator | None = None,
 ) -> AgreementDifference:
-    r"""Agreement within one group of annotators less that within another,
+    r"""Agreement within one group of annotators minus that within another,
 
     .. math:: d = \alpha_1 - \alpha_2, \qquad d_b = \alpha(S_{b1}) - \alpha(S_{b2})
 
-    with S_b1 and S_b2 the sums of both groups in the same resample (`rated_pairs.paired_resampled`): images
-    that both rated are drawn once for both, and so are annotators who are in both, so that what makes an
-    image hard to judge for everybody cancels. Interval and p are those of `differences.difference` [1]_.
+    where S_b1 and S_b2 are the sums of both groups in the same resample (`rated_pairs.paired_resampled`).
+    Shared images and annotators are drawn once for both groups, so that the difficulty of an image cancels.
+    Interval and p are those of `differences.difference` [1]_.
 
     Parameters
     ----------
     first, second : Cells
-        What `rated_pairs.within` gives of the ratings of each group; equal clusters and annotators are the
-        same image and person. `sums` (R, V·V + 2).
+        The result of `rated_pairs.within` for each group; equal clusters and annotators are the same image
+        and person. `sums` (R, V·V + 2).
     values : sequence of float, length V
         The values in the order of the scale.
     level : {'nominal', 'ordinal', 'interval'}
@@ -53,8 +53,8 @@ def agreement_difference(
     Returns
     -------
     Apart
-        NaN where either side is undefined. Interval and p are NaN besides where the pairs of a side are of
-        a single cluster, which tells nothing of how others would differ.
+        NaN if either side is undefined. Interval and p are also NaN if the pairs of a side are from a single
+        cluster, which says nothing about the variation between clusters.
 
     References
     ----------
@@ -76,7 +76,7 @@ def agreement_difference(
     if resamples and rng is None:
         raise ValueError("An interval needs a random generator: give rng.")
     points = [coefficients.share_and_alpha(side.total, values, level=level) for side in (first, second)]
-    # undefined throughout, unless both can be drawn
+    # undefined unless both can be resampled
     drawn = [(np.full(resamples, np.nan), np.full(resamples, np.nan))] * 2
     if resamples and rng is not None and first.several_clusters and second.several_clusters:
         both = rated_pairs.paired_resampled(first, second, resamples=resamples, rng=rng)

@@ -1,4 +1,4 @@
-"""How much of what captions name people saw as well (PROTOCOL §8)."""
+"""How many of the attributes in captions people saw as well (PROTOCOL §8)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ WITH_REFERENCE = "visual attributes"
 
 @dataclass(frozen=True)
 class _Group:
-    """The attributes that captions of one group name, beside what people were shown of them.
+    """The attributes that captions of one group mention, and what people selected and were shown of them.
 
-    `named` (I, A): how often the captions of each image name each attribute; `k` and `n` (P, A): what each
-    different answer selected and was shown. `answers`, `image_of` (a row of `named`) and `annotators` have an
-    element for each response.
+    `named` (I, A): how often the captions of each image mention each attribute. `k` and `n` (P, A): what each
+    distinct answer selected and was shown. `answers`, `image_of` (the row of `named`) and `annotators` have
+    an element for each response.
     """
 
     group_id: int
@@ -37,7 +37,7 @@ class _Group:
     annotators: Ints
 
     def agreement(self, chosen: Bools) -> caption_pairs.Agreement:
-        """Of the attributes that are `chosen`."""
+        """The agreement over the `chosen` attributes."""
         times = np.bincount(self.answers, minlength=len(self.k))
         return caption_pairs.agreement(
             self.named.sum(axis=0)[chosen], (times @ self.k)[chosen], (times @ self.n)[chosen]
@@ -78,7 +78,7 @@ def caption_agreement_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def _group(frame: CaptionFrame, judged: GroupFrame) -> _Group:
-    """A column for each attribute that captions name; an image that was not captioned names none."""
+    """A column for each attribute that captions mention; images without captions have zeros."""
     column = {pk: place for place, pk in enumerate(judged.attribute_ids)}
     images = list(dict.fromkeys([*frame.images.tolist(), *judged.images.tolist()]))
     row = {image: place for place, image in enumerate(images)}
@@ -103,8 +103,8 @@ def _group(frame: CaptionFrame, judged: GroupFrame) -> _Group:
 
 
 def _known_annotator_weights(inputs: Inputs, groups: list[_Group]) -> dict[int, Ints]:
-    """{annotator: how often they are drawn (B,)} of those who are known, drawn once for all groups."""
-    # in the order in which they come, so that a draw does not depend on their ids
+    """{identified annotator: how often they are drawn (B,)}, drawn once for all groups."""
+    # in order of appearance, so that a draw does not depend on their ids
     known = list(dict.fromkeys(one for group in groups for one in group.annotators.tolist() if one > 0))
     if not inputs.resamples or not known:
         return {}
@@ -113,8 +113,8 @@ def _known_annotator_weights(inputs: Inputs, groups: list[_Group]) -> dict[int, 
 
 
 def _resampled(inputs: Inputs, group: _Group, known_weights: dict[int, Ints]) -> tuple[Bools, Bools]:
-    """Two of (2, B, A): which pairs are agreed on and which are counted in each resample, with annotators
-    drawn within the group, and drawn with those of all groups."""
+    """Two arrays (2, B, A): which pairs people agree with and which are counted in each resample, first with
+    annotators drawn within the group, then with annotators drawn once for all groups."""
     for_images, for_annotators = bootstrap.generator(inputs.seed, group.group).spawn(2)
     by_image = bootstrap.cluster_weights(len(group.named), inputs.resamples, for_images)
     everybody = np.ones(len(group.answers), dtype=np.bool_)
@@ -141,7 +141,7 @@ def _resampled(inputs: Inputs, group: _Group, known_weights: dict[int, Ints]) ->
 
 
 def _sums(group: _Group, chosen: Bools, by_image: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """k and n of each attribute in each resample, of the responses that are `chosen`, annotators drawn."""
+    """k and n (B, A) in each resample over the `chosen` responses, with annotators drawn here."""
     return bootstrap.sums_over_annotators(
         group.k,
         group.n,
@@ -156,7 +156,7 @@ def _sums(group: _Group, chosen: Bools, by_image: Ints, rng: np.random.Generator
 def _rows(
     found: caption_pairs.Agreement, part: str, samples: Ints | None, *, group: _Group | None = None
 ) -> list[ScoreRow]:
-    """`samples` (2, B): how many pairs are agreed on and counted in each resample."""
+    """`samples` (2, B): how many pairs people agree with, and how many are counted, in each resample."""
     agreement = ScoreRow(
         name="agreement",
         value=defined(found.share),

@@ -1,4 +1,4 @@
-"""Scores of what captions say, and of salience (PROTOCOL §8)."""
+"""Scores of attributes found in captions, and of salience (PROTOCOL §8)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Votes = dict[tuple[str, int], int]
 
 
 def _attributes(inputs: Inputs) -> dict[int, str]:
-    """{id: text} of the attributes to find, as the parameter `attributes` chooses."""
+    """{id: text} of the attributes to search for, by the parameter `attributes`."""
     texts = dict(vocabulary(inputs.study).values_list("pk", "text"))
     chosen = inputs.parameters["attributes"]
     if chosen == "all":
@@ -40,12 +40,12 @@ def _attributes(inputs: Inputs) -> dict[int, str]:
 
 
 def visual_attributes(inputs: Inputs) -> set[int] | None:
-    """The attributes that are visual by the study's rule; None where nobody rated any."""
+    """The attributes that are visual by the study's rule; None without ratings."""
     frame = read_visual_nature(inputs.study)
     if not frame.attribute_ids:
         return None
     passed = visual_rule.is_visual(inputs.study, frame.ratings)
-    # An attribute asked twice must pass each time.
+    # an attribute with several units must pass in each of them
     failed = {pk for pk, visual in zip(frame.attribute_ids, passed.tolist(), strict=True) if not visual}
     return set(frame.attribute_ids) - failed
 
@@ -61,7 +61,7 @@ def _smoothing(inputs: Inputs) -> float:
 
 
 def _weights(inputs: Inputs, frame: CaptionFrame) -> Ints:
-    """(B, I): how often each image of the group is drawn."""
+    """How often each image of the group is drawn, shape (B, I)."""
     rng = bootstrap.generator(inputs.seed, frame.group)
     return bootstrap.cluster_weights(len(frame.images), inputs.resamples, rng)
 
@@ -88,7 +88,7 @@ def salience_scores(inputs: Inputs) -> list[ScoreRow]:
     for frame, found in zip(groups, columns, strict=True):
         containing[found] += frame.containing.sum(axis=0)
     drawn: list[Ints] = []
-    # In a resample every group's images are drawn anew, and with them the documents of all.
+    # a resample draws the images of every group, and with them the documents of all groups
     drawn_containing = np.zeros((inputs.resamples, len(place)), dtype=np.int64)
     drawn_documents = np.zeros(inputs.resamples, dtype=np.int64)
     if inputs.resamples:
@@ -159,7 +159,7 @@ def salience_seegull_scores(inputs: Inputs) -> list[ScoreRow]:
         for row in of_group
     ]
     rows.sort(key=lambda row: (row.group, row.group_id or 0, row.attribute))
-    # One region alone stands out from nothing.
+    # salience among regions needs more than one
     by_region = _salience_among(regions, smoothing) if len(regions) > 1 else {}
     for name in sorted(by_region):
         rows += [replace(row, name="salience_region", part=f"region: {name}") for row in by_region[name]]
@@ -167,7 +167,7 @@ def salience_seegull_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def _salience_among(documents: Mapping[Name, Votes], smoothing: float) -> dict[Name, list[ScoreRow]]:
-    """A row for each attribute of each document, with its salience among these documents."""
+    """A row for each attribute of each document, with its salience among the documents."""
     terms = sorted({term for document in documents.values() for term in document})
     column = {term: place for place, term in enumerate(terms)}
     votes = np.zeros((len(documents), len(terms)), dtype=np.int64)

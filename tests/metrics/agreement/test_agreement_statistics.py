@@ -91,7 +91,7 @@ def one_rating_each(raters):
         (lambda: iou([[0, 0, 1]], [[0, 0, 1, 1]]), "x0, y0, x1, y1"),
         (lambda: iou([[2, 0, 1, 1]], [[0, 0, 1, 1]]), "x0 < x1"),
         (lambda: iou([[0, 0, 1, 1]] * 2, [[0, 0, 1, 1]]), "must be the same"),
-        (lambda: box_agreement([1], [1, 2], [[0, 0, 1, 1]]), "an item and who drew it"),
+        (lambda: box_agreement([1], [1, 2], [[0, 0, 1, 1]]), "an item and an annotator"),
     ],
 )
 def test_bad_input_is_refused_with_its_reason(call, message):

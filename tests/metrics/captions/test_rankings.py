@@ -85,7 +85,7 @@ class TestTopAttributes:
     def test_without_captions_it_shows_likelihood_alone_and_says_so(self):
         figure = draw_figure(cast.depiction_study(), "top-attributes")
         assert {measure for _, measure in bars(figure)} == {LIKELY}
-        assert figure.notes[-1] == "Likelihood alone, no captions: nothing was captioned yet."
+        assert figure.notes[-1] == "Only likelihood, no captions: nothing was captioned yet."
         assert figure.notes[-1] in figure.spec["title"]["subtitle"]
 
     def test_without_answers_it_shows_salience_alone_and_says_so(self):
@@ -95,7 +95,7 @@ class TestTopAttributes:
         captioned.of_study(study, {("Mexican", 1): ["a hat"]})
         figure = draw_figure(study, "top-attributes")
         assert bars(figure) == {("Mexican", SALIENT): ["hat"]}
-        assert "Salience alone: nobody has judged images yet." in figure.notes
+        assert "Only salience: nobody has judged images yet." in figure.notes
         assert "link" not in data(figure)[0]
 
     def test_without_either_there_is_nothing_to_draw(self):

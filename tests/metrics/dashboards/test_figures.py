@@ -86,7 +86,7 @@ def test_the_picture_says_n_and_what_its_axis_means_and_stands_on_white(study):
     assert spec["title"]["subtitle"] == "Live study; n = 4 attributes"
     assert spec["background"] == "white"
     titles = [layer["encoding"]["x"]["title"] for layer in spec["layer"]]
-    assert set(titles) == {"attributes on which at least 2 annotators chose the label (%)"}
+    assert set(titles) == {"attributes for which at least 2 annotators chose the label (%)"}
 
 
 def test_pointing_at_a_bar_says_its_number_and_its_n(study):
