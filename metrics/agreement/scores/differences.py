@@ -33,9 +33,9 @@ def differences(
 ) -> list[AgreementRow]:
     """Agreement within each group minus that within each later one, for groups with a stated characteristic.
 
-    `rows`: which of `frame` are of each group; `within`: what was found of it by itself. Groups without a
-    pair of ratings, or of fewer than LEAST_PEOPLE known annotators, have no difference. q is over both
-    measures of all rows that are returned.
+    `rows`: the rows of `frame` of each group. `within`: the result of each group by itself. Groups without a
+    pair of ratings, or with fewer than MIN_PEOPLE identified annotators, have no difference. q is over both
+    measures of all rows returned.
     """
     compared = [name for name, row in within.items() if name != NOT_STATED and _comparable(row)]
     cells = {name: rated_pairs.within(read(frame, reading, rows[name])) for name in compared}

@@ -44,10 +44,10 @@ def evaluate_agreement(
     """Rows for every task of `study` that has answers.
 
     `by` ('gender', 'origin' or 'pool') adds rows within and between groups of annotators and their
-    differences; tasks without identity groups have no pools. People who did not state the characteristic form a group of
-    their own that is not compared with others. `per` ('attribute', 'identity' or both) adds a row of all
-    annotators for each of those. `resamples` 0: no intervals. `known_tallies`: the tallies of the images, if
-    they were already read. Raises ValueError for another `by` or `per`.
+    differences; tasks without identity groups have no pools. People who did not state the characteristic form
+    a group of their own that is not compared with others. `per` ('attribute', 'identity' or both) adds a row
+    of all annotators for each of those. `resamples` 0: no intervals. `known_tallies`: the tallies of the
+    images, if they were already read. Raises ValueError for another `by` or `per`.
     """
     if by is not None and by not in GROUPINGS:
         raise ValueError(f"Annotators can be compared by {', '.join(GROUPINGS)}; not by '{by}'.")

@@ -180,7 +180,7 @@ def test_differences_of_people_whom_nobody_knows_are_said_to_be_theirs_alone(cli
     score(made, "origin")
     shown = page(client, by="origin")
     rows = differences_of(shown, "Visual nature of an attribute, nominal")
-    assert rows["within “Asia” less within “Europe”"][0].startswith("66.7 [")
+    assert rows["within “Asia” minus within “Europe”"][0].startswith("66.7 [")
     assert "It is not known who gave these answers" in shown
 
 

@@ -135,7 +135,7 @@ def test_an_attribute_shows_its_own_boxes_alone(study):
 def test_what_is_not_an_attribute_is_said_to_be_none(client, study, lead):
     page = page_of(client, study, lead, attribute="<b>")
     assert "There is no attribute “&lt;b&gt;”" in page
-    assert "No image fits these filters" in page_of(client, study, lead, group=mexican().pk, differ=40)
+    assert "No image matches these filters" in page_of(client, study, lead, group=mexican().pk, differ=40)
 
 
 def test_groups_of_annotators_are_offered_from_three_people_on(study, client, lead):

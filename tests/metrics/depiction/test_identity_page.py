@@ -119,7 +119,7 @@ def test_annotators_whom_the_source_does_not_identify_are_numbered_within_the_pa
         "no.\N{NO-BREAK SPACE}1",
         "no.\N{NO-BREAK SPACE}2",
     ]
-    assert "does not say who its annotators are" in page_of(client, study, lead)
+    assert "does not identify its annotators" in page_of(client, study, lead)
 
 
 @pytest.mark.parametrize(
