@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from annotation.models import IdentityGroup, Region, Study, TaskKind
+from annotation.models import IdentityGroup, Region, Study
 from metrics.captions.charts import Panel, RankedBar, RankingTexts, ranking_chart
 from metrics.core import figure_options
 from metrics.core.answers import stereotype_rule_in_words, stereotypes
 from metrics.core.charts.figure import Figure
 from metrics.core.figure_sources import NothingToDraw, Source, answers_of, group_link, study_title
+from metrics.depiction.queries.judged_images import judged_groups
 from metrics.models import Score, Variant
 from metrics.score_runs import queries
 from metrics.score_runs.current_scores import evaluated
@@ -115,7 +116,7 @@ def _salient(study: Study, options: Mapping[str, str]) -> Figure:
         if not groups:
             raise NothingToDraw(f"No group of {region} has a stereotype by the rule of study '{study.name}'.")
     number = sum(group.region == region for group in about.values())
-    judged = _judged(study)
+    judged = {group.pk for group in judged_groups(study)}
     panels = [
         Panel(
             names[group],
@@ -249,14 +250,6 @@ def _bars(
         )
         for row, value in defined[:top]
     )
-
-
-def _judged(study: Study) -> set[int]:
-    """The groups that have a page."""
-    judged = IdentityGroup.objects.filter(
-        images__units__task__study=study, images__units__task__kind=TaskKind.DEPICTION
-    )
-    return set(judged.values_list("pk", flat=True))
 
 
 def _group_count(groups: list[int], names: Mapping[int, str]) -> str:

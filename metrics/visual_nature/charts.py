@@ -39,7 +39,7 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
             "label": bar.label,
             "percent": bar.percent,
             "text": f"{bar.percent:.1f} %  ({bar.k:,})",
-            "said": f"{bar.k:,} of {bar.n:,} attributes",
+            "counted": f"{bar.k:,} of {bar.n:,} attributes",
             "low": bar.low,
             "high": bar.high,
             "end": bar.percent if bar.high is None else bar.high,
@@ -62,7 +62,7 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
             alt.Tooltip("label:N", title="Label"),
             alt.Tooltip("percent:Q", title="Percent", format=".1f"),
             alt.Tooltip("interval:N", title="95 % interval"),
-            alt.Tooltip("said:N", title="Consensus on"),
+            alt.Tooltip("counted:N", title="Consensus on"),
         ],
     )
     ranged = any(bar.low is not None for bar in bars)

@@ -102,8 +102,9 @@ def within(
     >>> found.alpha.value, found.fleiss_kappa.value, found.share.value
     (1.0, 1.0, 1.0)
     """
-    whole, given = np.zeros(len(table.units), dtype=np.int64), None if rng is None else lambda part: rng
-    return within_each(table, whole, values, parts=1, level=level, resamples=resamples, rng=given)[0]
+    whole = np.zeros(len(table.units), dtype=np.int64)
+    rng_of = None if rng is None else lambda part: rng
+    return within_each(table, whole, values, parts=1, level=level, resamples=resamples, rng=rng_of)[0]
 
 
 def within_each(

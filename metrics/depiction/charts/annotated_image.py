@@ -51,7 +51,7 @@ def annotated_image_chart(
             "number": number if place == 0 or not _crowded(attributes) else "",
             "attribute": attribute.text,
             "who": who,
-            "said": f"{attribute.k} of {attribute.n}",
+            "selected": f"{attribute.k} of {attribute.n}",
             "kind": _kind(attribute),
             "x0": x0,
             "y0": y0,
@@ -72,7 +72,7 @@ def annotated_image_chart(
     tooltip = [
         alt.Tooltip("attribute:N", title="Attribute"),
         alt.Tooltip("kind:N", title="Kind"),
-        alt.Tooltip("said:N", title="Selected"),
+        alt.Tooltip("selected:N", title="Selected"),
         alt.Tooltip("who:N", title="Annotator"),
     ]
     line = 1 if _crowded(attributes) else 2
@@ -112,13 +112,13 @@ def annotated_image_chart(
             title, subtitle=[shown, "Solid lines: stereotypes of the group; dashed: other attributes"]
         ),
     )
-    said = "; ".join(
+    selected = "; ".join(
         f"{attribute.text} ({_kind(attribute)}) {attribute.k} of {attribute.n}" for attribute in attributes
     )
     return Figure(
         name="annotated-image",
         title=title,
-        alt=f"{name} with {len(boxes)} boxes of all annotators. Selected: {said}.",
+        alt=f"{name} with {len(boxes)} boxes of all annotators. Selected: {selected}.",
         columns=("attribute", "kind", "selected", "shown", "annotator", "x0", "y0", "x1", "y1", "answers"),
         rows=tuple(
             (
@@ -142,7 +142,7 @@ def _legend(alt: Any, attributes: Sequence[AnnotatedAttribute]) -> Any:
         {
             "row": row,
             "text": f"{row}  {attribute.text}",
-            "said": f"{attribute.k} of {attribute.n}" + ("" if attribute.boxes else ", no box"),
+            "selected": f"{attribute.k} of {attribute.n}" + ("" if attribute.boxes else ", no box"),
             "kind": _kind(attribute),
         }
         for row, attribute in enumerate(attributes, 1)
@@ -160,7 +160,7 @@ def _legend(alt: Any, attributes: Sequence[AnnotatedAttribute]) -> Any:
         x=alt.value(30), text="text:N"
     )
     counts = base.mark_text(align="right", fontSize=12, color=INK_SOFT).encode(
-        x=alt.value(_LEGEND_WIDTH), text="said:N"
+        x=alt.value(_LEGEND_WIDTH), text="selected:N"
     )
     return alt.layer(*lines, words, counts).properties(width=_LEGEND_WIDTH, height=alt.Step(_LEGEND_ROW))
 

@@ -14,6 +14,7 @@ from metrics.core.charts.figure import Figure
 from metrics.core.charts.titles import marked_title
 from metrics.core.figure_sources import NothingToDraw, Source, answers_of, group_link
 from metrics.depiction.charts.maps import MapGroup, MapTexts, world_map
+from metrics.depiction.queries.judged_images import judged_groups
 from metrics.score_runs.current_scores import Interval, evaluated, intervals
 from metrics.score_runs.rows import ScoreRow
 
@@ -145,11 +146,7 @@ def _map_offensiveness(study: Study, options: Mapping[str, str]) -> Figure:
         )
     answers = answers_of(study)
     stored_intervals = intervals(study, evaluation)
-    judged = set(
-        IdentityGroup.objects.filter(
-            images__units__task__study=study, images__units__task__kind=TaskKind.DEPICTION
-        ).values_list("pk", flat=True)
-    )
+    judged = {group.pk for group in judged_groups(study)}
     groups = IdentityGroup.objects.filter(pk__in=judged | set(rows), axis=Axis.NATIONALITY).order_by("name")
     on_map = [
         _offensiveness_group(study, group, rows.get(group.pk, {}), stored_intervals, answers)

@@ -91,13 +91,13 @@ def test_the_picture_says_n_and_what_its_axis_means_and_stands_on_white(study):
 
 def test_pointing_at_a_bar_says_its_number_and_its_n(study):
     spec = draw_figure(study, "consensus").spec
-    said = [data["said"] for data in spec["layer"][0].get("data", spec.get("data"))["values"]]
-    assert said[0] == "2 of 4 attributes"
+    counted = [data["counted"] for data in spec["layer"][0].get("data", spec.get("data"))["values"]]
+    assert counted[0] == "2 of 4 attributes"
     assert [field["field"] for field in spec["layer"][0]["encoding"]["tooltip"]] == [
         "label",
         "percent",
         "interval",
-        "said",
+        "counted",
     ]
 
 
