@@ -149,7 +149,7 @@ def intervals(
             found["percentage between"] = between.share
         found |= {f"alpha, {level}": within.alpha, f"between, {level}": between.kappa}
         sides = [rated_pairs.within(table.of(side)) for side in (~second, second)]
-        apart = agreement_differences.apart(*sides, kept.tolist(), level=level, **draw)
+        apart = agreement_differences.agreement_difference(*sides, kept.tolist(), level=level, **draw)
         differences[f"difference of alpha, {level}"] = apart.alpha.interval
         if level == "nominal":
             differences["difference of percentage"] = apart.share.interval
@@ -180,7 +180,7 @@ def intervals_of_rules(
 
 
 def _rules(table: Ints) -> tuple[Bools, Bools]:
-    passed = np.column_stack([table[:, 3] >= 2, stats.by_mean(table, at_least=AT_LEAST)])
+    passed = np.column_stack([table[:, 3] >= 2, stats.is_visual_by_mean(table, at_least=AT_LEAST)])
     return passed, np.repeat(table.sum(axis=1)[:, None] > 0, passed.shape[1], axis=1)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from benchmarks.coverage import simulate
 from metrics.agreement.stats import rated_pairs
 from metrics.agreement.stats.coincidences import Level
-from metrics.agreement.stats.differences import Apart, apart
+from metrics.agreement.stats.differences import AgreementDifference, agreement_difference
 from metrics.agreement.stats.rated_pairs import Ratings
 from metrics.core.stats.checks import NOBODY, Floats, Ints
 
@@ -85,10 +85,10 @@ def two_groups(groups: Groups, rng: np.random.Generator) -> tuple[Ratings, Ratin
 
 def compared(
     first: Ratings, second: Ratings, *, resamples: int, rng: np.random.Generator, level: Level = "nominal"
-) -> Apart:
+) -> AgreementDifference:
     """Agreement within the first group less that within the second."""
     cells = (rated_pairs.within(side) for side in (first, second))
-    return apart(*cells, VALUES, level=level, resamples=resamples, rng=rng)
+    return agreement_difference(*cells, VALUES, level=level, resamples=resamples, rng=rng)
 
 
 def coverage(groups: Groups, *, studies: int, resamples: int, seed: int = 0) -> dict[str, float]:

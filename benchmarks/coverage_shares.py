@@ -154,7 +154,9 @@ def of_one_pool(
 
 def _rule(table: Ints) -> tuple[Bools, Bools]:
     """Of how many disagreed and agreed."""
-    known = votes.passing(np.pad(table[:, ::-1], ((0, 0), (0, 1))), np.zeros((len(table), 3), dtype=np.int64))
+    known = votes.stereotype_table(
+        np.pad(table[:, ::-1], ((0, 0), (0, 1))), np.zeros((len(table), 3), dtype=np.int64)
+    )
     scores = np.zeros((len(table), len(stats.SCALE)), dtype=np.int64)
     scores[:, [1, 3]] = table  # Disagree and Agree
     passed = np.column_stack([known.passed[:, :EACH], stats.is_visual(scores)])
@@ -164,7 +166,7 @@ def _rule(table: Ints) -> tuple[Bools, Bools]:
 def _in_both(table: Ints) -> tuple[Bools, Bools]:
     """Of how many of either pool disagreed and agreed, in turn: two agreed in both."""
     pools = [np.pad(each[:, ::-1], ((0, 0), (0, 1))) for each in (table[:, :2], table[:, 2:])]
-    found, place = votes.passing(*pools), votes.CELLS.index(("both", 2))
+    found, place = votes.stereotype_table(*pools), votes.CELLS.index(("both", 2))
     return found.passed[:, [place]], found.counted[:, [place]]
 
 

@@ -1,4 +1,4 @@
-"""Agreement of annotators, for programs."""
+"""API of the agreement between annotators."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from annotation.api.errors import refusals
 from annotation.api.resource import Resource
 from metrics.agreement.queries import DIFFERENCE, METRIC
+from metrics.agreement.scores.rows import MEASURES
 from metrics.agreement.serializers import AgreementQuery, AgreementSerializer
 from metrics.core.answers import holds_simulated
 from metrics.core.study_access import get_study_or_404
@@ -18,20 +19,20 @@ from metrics.models import Variant
 from metrics.score_runs import queries, registry
 from metrics.score_runs.permitted_parameters import permitted_parameters
 
-TAGS = ["scores"]
-MEASURES = ("alpha", "fleiss_kappa", "percentage", "cross_kappa", "box_iou")
-DIFFERENCES = tuple(f"{name}_difference{end}" for name in ("alpha", "percentage") for end in ("", "_p", "_q"))
+_DIFFERENCE_SCORES = tuple(
+    f"{name}_difference{end}" for name in ("alpha", "percentage") for end in ("", "_p", "_q")
+)
 
 
 class Agreement(Resource):
-    """How far annotators agree, over the study as a whole, from the newest finished run. For each attribute
-    or identity group: GET scores with metric=agreement."""
+    """Agreement between annotators over the whole study, from the newest finished run. For single attributes
+    or identity groups: GET scores with metric=agreement."""
 
     @extend_schema(
         operation_id="agreement_read",
         parameters=[AgreementQuery],
         responses={200: AgreementSerializer, 422: OpenApiResponse(description="`by` is for admins.")},
-        tags=TAGS,
+        tags=["scores"],
     )
     def get(self, request: Request, name: str) -> Response:
         study = get_study_or_404(request, name)
@@ -43,13 +44,13 @@ class Agreement(Resource):
         if latest.run is not None:
             whole = latest.run.scores.filter(group__isnull=True, attribute__isnull=True)
             for score in whole.order_by("part", "pk"):
-                empty = {"part": score.part, **dict.fromkeys((*MEASURES, *DIFFERENCES))}
+                empty = {"part": score.part, **dict.fromkeys((*MEASURES, *_DIFFERENCE_SCORES))}
                 parts.setdefault(score.part, empty)[score.name] = score
-        said = {
+        data = {
             "run": latest.run,
             "stale": latest.stale,
             "simulated": holds_simulated(study),
             "results": [row for part, row in parts.items() if DIFFERENCE not in part],
             "differences": [row for part, row in parts.items() if DIFFERENCE in part],
         }
-        return Response(AgreementSerializer(said).data)
+        return Response(AgreementSerializer(data).data)

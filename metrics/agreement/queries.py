@@ -1,4 +1,4 @@
-"""How far annotators agree: all of them, within groups of them and between groups (PROTOCOL §10)."""
+"""Stored agreement scores: overall, within and between groups of annotators (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from metrics.score_runs.queries import Wanted
 METRIC = "agreement"
 BY = ("none", *GROUPINGS)
 DIFFERENCE = "; difference: "
-"""What the parts of differences between groups of annotators have, and no other."""
+"""Only the parts of differences between groups of annotators contain this."""
 _WITHIN = "; within: "
 _BETWEEN = "; between: "
 
@@ -24,9 +24,9 @@ Scores = dict[str, Score]
 
 
 @dataclass(frozen=True)
-class Agreeing:
-    """The scores of all annotators (no `first`), within a group of them, or of two: between them, or those
-    within the first less those within the second."""
+class AgreementScores:
+    """The scores of all annotators (no `first`), within one group, or of two groups: between them, or those
+    within the first minus those within the second."""
 
     scores: Scores
     first: str = ""
@@ -35,66 +35,72 @@ class Agreeing:
 
 @dataclass(frozen=True)
 class TaskAgreement:
-    """One task in one reading. `unnamed`: nobody knows who gave the answers of some group. `small`: how many
-    groups of annotators are left out, with what is between them and the others, since they are so few that
-    they could be told from each other."""
+    """One task at one level. `anonymous`: the annotators of some group are not identified. `n_hidden`: number
+    of groups left out, with their comparisons, because they are so small that members could be identified."""
 
     part: str
-    rows: tuple[Agreeing, ...]
-    differences: tuple[Agreeing, ...]
-    unnamed: bool
-    small: int
+    rows: tuple[AgreementScores, ...]
+    differences: tuple[AgreementScores, ...]
+    anonymous: bool
+    n_hidden: int
 
 
 def by_part(run: ScoreRun) -> dict[str, Scores]:
     """{part: {name: score}} of the study as a whole, in the order of the parts. One query."""
-    found: dict[str, Scores] = {}
+    scores_by_part: dict[str, Scores] = {}
     whole = Score.objects.filter(run=run, group__isnull=True, attribute__isnull=True)
     for score in whole.order_by("part", "pk"):
-        found.setdefault(score.part, {})[score.name] = score
-    return found
+        scores_by_part.setdefault(score.part, {})[score.name] = score
+    return scores_by_part
 
 
-def agreement(run: ScoreRun) -> list[TaskAgreement]:
-    """Every task in every reading, with the groups of annotators that a finished run of METRIC compares.
+def task_agreements(run: ScoreRun) -> list[TaskAgreement]:
+    """Every task at every level, with the groups of annotators that a finished run of METRIC compares.
 
-    Where the data do not identify who answered, no group is too small. One query."""
-    found = by_part(run)
-    apart = (_WITHIN, _BETWEEN, DIFFERENCE)
-    return [_task(part, found) for part in found if not any(each in part for each in apart)]
+    If the data do not identify annotators, no group is too small. One query."""
+    scores_by_part = by_part(run)
+    comparisons = (_WITHIN, _BETWEEN, DIFFERENCE)
+    return [
+        _task(part, scores_by_part)
+        for part in scores_by_part
+        if not any(each in part for each in comparisons)
+    ]
 
 
-def _task(part: str, found: dict[str, Scores]) -> TaskAgreement:
+def _task(part: str, scores_by_part: dict[str, Scores]) -> TaskAgreement:
     within = {
         each.removeprefix(part + _WITHIN): scores
-        for each, scores in found.items()
+        for each, scores in scores_by_part.items()
         if each.startswith(part + _WITHIN)
     }
-    shown = {name: scores for name, scores in within.items() if _large(scores.get("annotators"))}
-    rows = [Agreeing(found[part]), *(Agreeing(scores, name) for name, scores in shown.items())]
+    shown = {name: scores for name, scores in within.items() if _shown(scores.get("annotators"))}
+    rows = [
+        AgreementScores(scores_by_part[part]),
+        *(AgreementScores(scores, name) for name, scores in shown.items()),
+    ]
     between, differences = (
         tuple(
-            Agreeing(scores, first, second)
+            AgreementScores(scores, first, second)
             for first, second in combinations(shown, 2)
-            if (scores := found.get(f"{part}{of_two}{first} and {second}"))
+            if (scores := scores_by_part.get(f"{part}{of_two}{first} and {second}"))
         )
         for of_two in (_BETWEEN, DIFFERENCE)
     )
-    unnamed = not all("annotators" in scores for scores in shown.values())
-    return TaskAgreement(part, (*rows, *between), differences, unnamed, len(within) - len(shown))
+    anonymous = not all("annotators" in scores for scores in shown.values())
+    return TaskAgreement(part, (*rows, *between), differences, anonymous, len(within) - len(shown))
 
 
-def _large(annotators: Score | None) -> bool:
+def _shown(annotators: Score | None) -> bool:
     return annotators is None or annotators.n >= LEAST_PEOPLE
 
 
-def wanted_by(by: str) -> Wanted:
-    """Agreement, as a page shows it: of groups of annotators unless `by` is the first of BY."""
+def run_of(by: str) -> Wanted:
+    """The agreement run that a page shows: by groups of annotators unless `by` is the first of BY."""
     return METRIC, Variant.CORRECTED, {} if by == BY[0] else {"by": by}
 
 
 def check_readable(user: User, parameters: Mapping[str, str]) -> None:
-    """Raises ValueError for agreement of groups of annotators, unless an admin asks: a group can be one
-    person. The page for leads leaves small groups out."""
+    """Raises ValueError for agreement of groups of annotators unless `user` is an admin: a group can be one
+    person. The page for leads leaves out small groups."""
     if parameters["by"] != BY[0] and not policies.is_admin(user):
         raise ValueError("by: agreement within and between groups of annotators is for admins.")

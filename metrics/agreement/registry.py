@@ -1,4 +1,4 @@
-"""The metric of how far annotators agree."""
+"""The metric of agreement between annotators."""
 
 from __future__ import annotations
 
@@ -14,45 +14,46 @@ METRICS: tuple[Metric, ...] = (
         title="Agreement between annotators",
         task="",
         unit=(
-            "-1 to 1 (alpha, fleiss_kappa, cross_kappa), per cent (percentage), 0 to 1 (box_iou); of "
-            "differences the same, percentage in points"
+            "-1 to 1 (alpha, fleiss_kappa, cross_kappa), per cent (percentage), 0 to 1 (box_iou); "
+            "differences in the same units, those of percentages in points"
         ),
         direction=(
             "larger: the same answers more often; disagreement is data, not error. A difference above 0: the "
             "first group agrees more"
         ),
         definition=(
-            "For each kind of task and each reading of its scale: Krippendorff's α = 1 − D_o / D_e with "
-            "missing ratings allowed, Fleiss' κ where every unit has the same number of ratings, the share "
-            "of pairs of ratings of a unit that are the same, and for boxes the mean best-match IoU of every "
-            "two annotators of the same attribute of an image. Of the whole study, of each attribute and of "
-            "each identity group; within and between groups of annotators where `by` names some, and for "
-            "every two of them that stated what they are the α and the percentage within the first less "
-            "those within the second. p is two-sided, from the same resamples as the interval; q is p after "
-            "Benjamini and Hochberg over both measures of all pairs of groups of the task and reading."
+            "For each kind of task and each level of measurement: Krippendorff's α = 1 − D_o / D_e with "
+            "missing ratings allowed, Fleiss' κ if every unit has the same number of ratings, the share of "
+            "pairs of ratings of a unit that are equal, and for boxes the mean best-match IoU of any two "
+            "annotators of the same attribute of an image. Computed for the whole study, each attribute and "
+            "each identity group; with `by`, also within and between groups of annotators. For any two "
+            "groups whose members stated the characteristic, the differences are α and the percentage "
+            "within the first group minus those within the second. p is two-sided and uses the same "
+            "resamples as the interval; q is p adjusted by Benjamini and Hochberg over both measures and "
+            "all pairs of groups of the task and level."
         ),
         names=(
             ("alpha", "Krippendorff's α; n: units rated"),
             ("fleiss_kappa", "Fleiss' κ, nominal; n: units rated"),
-            ("percentage", "percentage of pairs of ratings that are the same; n: pairs, k: those"),
+            ("percentage", "percentage of pairs of ratings that are equal; n: pairs, k: equal pairs"),
             (
                 "cross_kappa",
-                "cross-replication reliability κ_x of two groups; n: units that both rated",
+                "cross-replication reliability κ_x of two groups; n: units rated by both",
             ),
             ("box_iou", "mean best-match IoU; n: pairs of annotators of one attribute of an image"),
             (
                 "annotators",
-                "how many people rated within a group of annotators; none where not all are known",
+                "number of people in a group of annotators who rated; no score if some are not identified",
             ),
             (
                 "percentage_difference",
-                "percentage within the first group less that within the second; n: pairs of both",
+                "percentage within the first group minus that within the second; n: pairs of both",
             ),
             ("percentage_difference_p", "its p"),
             ("percentage_difference_q", "its q"),
             (
                 "alpha_difference",
-                "α within the first group less that within the second; n: units that either rated",
+                "α within the first group minus that within the second; n: units rated by either",
             ),
             ("alpha_difference_p", "its p"),
             ("alpha_difference_q", "its q"),
@@ -68,10 +69,10 @@ METRICS: tuple[Metric, ...] = (
         ),
         source="ratings",
         parts=(
-            "`task: KIND; reading: LEVEL`, and where annotators are compared `; within: GROUP`, "
-            "`; between: GROUP and GROUP` or `; difference: GROUP and GROUP`, the first less the second. "
-            "Readings: nominal (every label, Unsure too), ordinal and interval (Unsure is missing; of visual "
-            "nature and offensiveness only)"
+            "`task: KIND; reading: LEVEL`, followed for groups of annotators by `; within: GROUP`, "
+            "`; between: GROUP and GROUP` or `; difference: GROUP and GROUP` (the first minus the second). "
+            "Levels: nominal (all labels, including Unsure), ordinal and interval (Unsure is missing; only "
+            "for visual nature and offensiveness)"
         ),
         parameters=(
             Parameter(
@@ -81,22 +82,23 @@ METRICS: tuple[Metric, ...] = (
             ),
         ),
         resampling=(
-            "bootstrap over images (or what a unit is about) and annotators, in which a pair of ratings "
-            "counts as often as its image and its two annotators were drawn, and nobody is paired with "
-            "themselves; of a difference, images and annotators that both groups share are drawn once for "
-            "both; where annotators are not identified, over images alone; none for a single image"
+            "bootstrap over images (or whatever a unit is about) and annotators: a pair of ratings counts as "
+            "often as its image and its two annotators were drawn, and nobody is paired with themselves; for "
+            "a difference, images and annotators that both groups share are drawn once for both; over images "
+            "only if annotators are not identified; none for a single image"
         ),
         caveats=(
-            "α and κ fall when one answer is much more frequent than the others, even where nearly all pairs "
+            "α and κ fall when one answer is much more frequent than the others, even if nearly all pairs "
             "agree. An interval from a handful of annotators says little: resamples without a pair are "
-            "counted as undefined and left out. Groups of fewer than five people have no difference: so "
-            "few do not show how others would agree. A difference in α can come from how often each group "
-            "gives each answer as well as from how often its people agree: read it beside that of the "
-            "percentage. A q above 5 % does not show that there is no difference. Where annotators are not "
-            "identified a difference and its q are of these very people, not of the groups they stand for."
+            "counted as undefined and left out. Groups of fewer than five people have no difference, "
+            "because so few do not show how others would agree. A difference in α can come from how often "
+            "each group gives each answer as well as from how often its members agree: read it together "
+            "with the difference in percentage. A q above 5 % does not show that there is no difference. If "
+            "annotators are not identified, a difference and its q describe these people only, not the "
+            "groups they represent."
         ),
         compute=score_rows.agreement_scores,
-        rule=ratings.rule,
+        rule=ratings.describe_rule,
         fingerprint=ratings.inputs_fingerprint,
         check_readable=queries.check_readable,
     ),

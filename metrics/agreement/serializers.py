@@ -1,4 +1,4 @@
-"""What the API is asked and says of agreement."""
+"""Serializers of agreement."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class AgreementQuery(Query):
     by = serializers.ChoiceField(
         BY,
         default=BY[0],
-        help_text="Also within and between these groups of annotators; for admins.",
+        help_text="Also within and between these groups of annotators; admins only.",
     )
 
 
 class AgreementRowSerializer(serializers.Serializer[Any]):
-    part = serializers.CharField(help_text="Which task, how its scale is read, whose answers.")
+    part = serializers.CharField(help_text="The task, the level of its scale, and whose answers.")
     alpha = NumberSerializer(allow_null=True)
     fleiss_kappa = NumberSerializer(allow_null=True)
     percentage = NumberSerializer(allow_null=True)
@@ -30,15 +30,16 @@ class AgreementRowSerializer(serializers.Serializer[Any]):
 
 
 class AgreementDifferenceSerializer(serializers.Serializer[Any]):
-    part = serializers.CharField(help_text="Which task, how its scale is read, and which two groups.")
+    part = serializers.CharField(help_text="The task, the level of its scale, and the two groups.")
     alpha_difference = NumberSerializer(
-        allow_null=True, help_text="Alpha within the first group less that within the second."
+        allow_null=True, help_text="Alpha within the first group minus that within the second."
     )
     alpha_difference_p = NumberSerializer(allow_null=True)
     alpha_difference_q = NumberSerializer(
-        allow_null=True, help_text="Over both measures of all pairs of groups of the task and reading."
+        allow_null=True,
+        help_text="Adjusted over both measures and all pairs of groups of the task and level.",
     )
-    percentage_difference = NumberSerializer(allow_null=True, help_text="The same of the percentage.")
+    percentage_difference = NumberSerializer(allow_null=True, help_text="The same for the percentage.")
     percentage_difference_p = NumberSerializer(allow_null=True)
     percentage_difference_q = NumberSerializer(allow_null=True)
 
@@ -49,5 +50,5 @@ class AgreementSerializer(serializers.Serializer[Any]):
     simulated = serializers.BooleanField()
     results = AgreementRowSerializer(many=True)
     differences = AgreementDifferenceSerializer(
-        many=True, help_text="Between groups of annotators; none where `by` is none."
+        many=True, help_text="Between groups of annotators; empty if `by` is none."
     )

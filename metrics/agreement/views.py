@@ -1,4 +1,4 @@
-"""How far annotators agree, within and between groups of them."""
+"""The page of agreement between annotators."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from metrics.agreement import queries as pages
-from metrics.agreement.queries import wanted_by
+from metrics.agreement.queries import run_of
 from metrics.core.answers import holds_simulated
 from metrics.core.study_access import get_study_or_404
 from metrics.core.tables import changed
 from metrics.score_runs import freshness, queries
 
-_SAID = {
-    "none": _("everybody together"),
+_TAB_TEXTS = {
+    "none": _("all annotators"),
     "gender": _("by gender"),
     "origin": _("by origin"),
     "pool": _("in-region and out-region"),
@@ -26,12 +26,12 @@ _SAID = {
 @login_required
 @require_safe
 def agreement(request: HttpRequest, name: str) -> HttpResponse:
-    """`?by=` is what tells annotators apart; anything that nothing is known of shows everybody together."""
+    """`?by=` chooses the groups of annotators; an unknown value shows all annotators together."""
     study = get_study_or_404(request, name)
     by = request.GET.get("by", pages.BY[0])
     if by not in pages.BY:
         by = pages.BY[0]
-    wanted = wanted_by(by)
+    wanted = run_of(by)
     run = queries.newest_run(study, *wanted)
     return render(
         request,
@@ -40,9 +40,9 @@ def agreement(request: HttpRequest, name: str) -> HttpResponse:
             "study": study,
             "simulated": holds_simulated(study),
             "by": by,
-            "choices": [(each, _SAID[each], changed(request, by=each)) for each in pages.BY],
+            "choices": [(each, _TAB_TEXTS[each], changed(request, by=each)) for each in pages.BY],
             "run": run,
-            "tasks": pages.agreement(run) if run else [],
+            "tasks": pages.task_agreements(run) if run else [],
             "fresh": freshness.check(study, [wanted]) if "check" in request.GET else None,
             "fresh_question": freshness.question([wanted], more=[("by", by)] if by != pages.BY[0] else []),
         },

@@ -1,4 +1,4 @@
-"""The foremost attributes of groups or regions: counterparts of ViSAGe's figure 3 and SeeGULL's 10 and 11."""
+"""Top attributes of groups or regions: counterparts of ViSAGe's figure 3 and SeeGULL's figures 10 and 11."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from metrics.core.charts.figure import BAR, INK, INK_SOFT, Figure, styled
 
 _WIDTH = 190
 _STEP = 22
-# Of the attributes' names: as wide as the longest needs, within these bounds.
+# least and greatest width of the attributes' names
 _LABELS = (60, 170)
 _LETTER = 6.4
-# How much further than the longest bar its panel goes: room for its number.
-_ROOM = 1.75
+# width of a panel relative to its longest bar, with room for the number
+_MARGIN = 1.75
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """One bar. `known`: whether the attribute is a stereotype of the group; None where all of them are."""
+class RankedBar:
+    """One bar. `known`: whether the attribute is a stereotype of the group; None if all of them are."""
 
     attribute: str
     value: float
@@ -37,39 +37,39 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Panel:
-    """The foremost attributes of one `group` (or region) by one measure, the first first. `counts` says what
-    k of n are, `empty` what stands there if there is none."""
+    """The top attributes of one `group` (or region) by one measure, the highest first. `counts` says what k
+    and n count; `empty` is shown if there are no bars."""
 
     group: str
     measure: str
     counts: str
-    bars: tuple[Ranked, ...]
+    bars: tuple[RankedBar, ...]
     empty: str = "none"
     digits: int = 3
 
 
 @dataclass(frozen=True)
 class RankingTexts:
-    """What a figure of panels says of itself. `of` names what a panel is of, in the table."""
+    """The texts of a figure. `panel_column`: the table's column for what a panel is about."""
 
     name: str
     title: str
     subtitle: tuple[str, ...]
-    of: str
+    panel_column: str
     answers: str
     notes: tuple[str, ...] = ()
 
 
-def ranking_chart(panels: Sequence[Panel], said: RankingTexts, *, columns: int = 2) -> Figure:
-    """A panel of bars each, `columns` side by side; panels of the same measure share their scale.
+def ranking_chart(panels: Sequence[Panel], texts: RankingTexts, *, columns: int = 2) -> Figure:
+    """Draw at least one panel of bars, `columns` side by side; panels of the same measure share their scale.
 
-    At least one panel. A bar is filled if its attribute is a stereotype of the group, or all are, and an
-    outline if it is not; a thin line is its 95 % interval, where it has one.
+    A bar is filled if its attribute is a stereotype of the group (or all are), else outlined. A thin line is
+    its 95 % interval, if it has one.
     """
     tops: dict[str, float] = {}
     for panel in panels:
         end = max([bar.end for bar in panel.bars], default=0.0)
-        tops[panel.measure] = max(tops.get(panel.measure, 0.0), _ROOM * end)
+        tops[panel.measure] = max(tops.get(panel.measure, 0.0), _MARGIN * end)
     longest = max((len(bar.attribute) for panel in panels for bar in panel.bars), default=0)
     template = _template(
         labels=min(max(_LABELS[0], _LETTER * longest + 8), _LABELS[1]),
@@ -80,27 +80,27 @@ def ranking_chart(panels: Sequence[Panel], said: RankingTexts, *, columns: int =
         "columns": columns,
         "spacing": {"row": 18, "column": 34},
         "resolve": {"scale": {"x": "independent", "y": "independent"}},
-        "title": {"text": said.title, "subtitle": [*said.subtitle, *said.notes]},
+        "title": {"text": texts.title, "subtitle": [*texts.subtitle, *texts.notes]},
     }
     return Figure(
-        name=said.name,
-        title=said.title,
-        alt=f"Bars, the foremost first. {'. '.join(said.subtitle)}. {'; '.join(map(_in_words, panels))}.",
-        columns=(said.of, "measure", "rank", *_COLUMNS, "answers"),
+        name=texts.name,
+        title=texts.title,
+        alt=f"Bars, the highest first. {'. '.join(texts.subtitle)}. {'; '.join(map(_alt_text, panels))}.",
+        columns=(texts.panel_column, "measure", "rank", *_BAR_COLUMNS, "answers"),
         rows=tuple(
-            (panel.group, panel.measure, rank, *_cells(bar), said.answers)
+            (panel.group, panel.measure, rank, *_cells(bar), texts.answers)
             for panel in panels
             for rank, bar in enumerate(panel.bars, 1)
         ),
-        spec={**{key: template[key] for key in _WHOLE}, **parts},
-        notes=said.notes,
+        spec={**{key: template[key] for key in _FIGURE_KEYS}, **parts},
+        notes=texts.notes,
     )
 
 
-_COLUMNS = ("attribute", "value", "low", "high", "k", "n", "stereotype_of_the_group")
+_BAR_COLUMNS = ("attribute", "value", "low", "high", "k", "n", "stereotype_of_the_group")
 
 
-def _cells(bar: Ranked) -> tuple[Any, ...]:
+def _cells(bar: RankedBar) -> tuple[Any, ...]:
     known = None if bar.known is None else ("yes" if bar.known else "no")
     return (bar.attribute, bar.value, bar.low, bar.high, bar.k, bar.n, known)
 
@@ -108,10 +108,10 @@ def _cells(bar: Ranked) -> tuple[Any, ...]:
 def _template(*, labels: float, intervals: bool) -> dict[str, Any]:
     """The specification of one panel without its data and title, in the style of all figures.
 
-    Made once: a chart a panel would be built, copied and checked a dozen times, for a second or two. So what
-    differs between panels stands in their data: the order, and `share`, the bar's part of its panel's width.
+    It is made once, because building and validating a chart for each panel takes seconds. What differs
+    between panels is in their data: the order, and `share`, the bar's share of its panel's width.
     """
-    # altair takes most of a second to import: too long for every command to pay
+    # altair takes most of a second to import, too long for every command
     import altair as alt
 
     base = alt.Chart().encode(
@@ -139,7 +139,7 @@ def _template(*, labels: float, intervals: bool) -> dict[str, Any]:
         ],
     )
     filled = alt.condition("datum.known !== 'no'", alt.value(BAR), alt.value("white"))
-    # on white, so that the line is seen on a dark bar too
+    # with a white outline, so that the line is visible on a dark bar
     lines = [
         base.mark_rule(color=colour, strokeWidth=width).encode(x=alt.X("low_share:Q"), x2="high_share:Q")
         for colour, width in (("white", 3.2), (INK, 1.2))
@@ -159,8 +159,8 @@ def _template(*, labels: float, intervals: bool) -> dict[str, Any]:
     )
 
 
-_WHOLE = ("$schema", "config", "background", "padding")
-"""What of the template belongs to the whole figure."""
+_FIGURE_KEYS = ("$schema", "config", "background", "padding")
+"""Keys of the template that belong to the whole figure."""
 
 
 def _panel(panel: Panel, template: dict[str, Any], top: float) -> dict[str, Any]:
@@ -190,12 +190,12 @@ def _panel(panel: Panel, template: dict[str, Any], top: float) -> dict[str, Any]
             "title": title,
         }
     values = [_datum(bar, panel, rank, top) for rank, bar in enumerate(panel.bars, 1)]
-    own = {key: part for key, part in template.items() if key not in _WHOLE}
+    own = {key: part for key, part in template.items() if key not in _FIGURE_KEYS}
     return {**own, "data": {"values": values}, "title": title}
 
 
-def _datum(bar: Ranked, panel: Panel, rank: int, top: float) -> dict[str, Any]:
-    """`top`: the value that would be as wide as the panel."""
+def _datum(bar: RankedBar, panel: Panel, rank: int, top: float) -> dict[str, Any]:
+    """`top`: the value at the full width of the panel."""
     value = f"{bar.value:.{panel.digits}f}"
     interval = ""
     if bar.low is not None and bar.high is not None:
@@ -223,6 +223,6 @@ def _datum(bar: Ranked, panel: Panel, rank: int, top: float) -> dict[str, Any]:
     return {**datum, "link": bar.link} if bar.link else datum
 
 
-def _in_words(panel: Panel) -> str:
+def _alt_text(panel: Panel) -> str:
     bars = ", ".join(f"{bar.attribute} {bar.value:.{panel.digits}f}" for bar in panel.bars) or panel.empty
     return f"{panel.group}, {panel.measure}: {bars}"

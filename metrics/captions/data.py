@@ -1,4 +1,4 @@
-"""What the captions of a study's images say (PROTOCOL §8)."""
+"""Attributes in the captions of a study's images, as arrays (PROTOCOL §8)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import Association, Attribute, Image, Study, TaskKind, Unit
 from generation.models import Caption, Run, RunKind, RunState
-from metrics.captions.stats.term_finder import finder
+from metrics.captions.stats.term_finder import term_finder
 from metrics.core.answers import counted_responses
 from metrics.core.fingerprints import fingerprint
 from metrics.core.stats.checks import Ints
@@ -23,9 +23,9 @@ _AT_ONCE = 2000
 class CaptionFrame:
     """Which attributes occur in the captions of the images of one identity group.
 
-    `matches` (I, A): how often each attribute occurs in the captions of each image; `holding` (I, A): in
-    how many of them; `captions` (I,): how many there are. A column for each attribute that occurs at
-    least once, by its text. Rows stand in the order of the images' numbers, so that a seeded draw gives
+    `matches` (I, A): how often each attribute occurs in the captions of each image. `containing` (I, A): how
+    many captions it occurs in. `captions` (I,): number of captions. There is a column for each attribute that
+    occurs at least once, by its text. Rows are in the order of the images' numbers, so that a seeded draw is
     the same in every database; `images` are their ids.
     """
 
@@ -34,7 +34,7 @@ class CaptionFrame:
     attribute_ids: tuple[int, ...]
     attributes: tuple[str, ...]
     matches: Ints
-    holding: Ints
+    containing: Ints
     captions: Ints
     images: Ints
 
@@ -46,32 +46,32 @@ def shown_images(study: Study) -> QuerySet[Image]:
 
 
 def caption_runs(study: Study, run: str = NEWEST) -> list[Run]:
-    """The captioning runs to read: the one numbered `run`, or the newest finished one of each image set
-    that the study shows; none where nothing was captioned.
+    """The captioning runs to read: number `run`, or the newest finished one of each image set that the study
+    shows; an empty list without captions.
 
-    Raises ValueError for a `run` that is no finished captioning run of the study's images, naming those
-    there are.
+    Raises ValueError if `run` is not a finished captioning run of the study's images; the message lists
+    those that are.
     """
     finished = Run.objects.filter(
         kind=RunKind.CAPTIONS,
         state=RunState.DONE,
         image_set__in=shown_images(study).values("image_set_id"),
     )
-    there = list(finished.select_related("image_set").order_by("-finished_at", "-pk"))
+    runs = list(finished.select_related("image_set").order_by("-finished_at", "-pk"))
     if run == NEWEST:
         newest: dict[int, Run] = {}
-        for one in there:
+        for one in runs:
             newest.setdefault(one.image_set_id, one)
         return list(newest.values())
-    chosen = [one for one in there if str(one.pk) == run]
+    chosen = [one for one in runs if str(one.pk) == run]
     if not chosen:
-        known = ", ".join(str(one.pk) for one in there)
+        known = ", ".join(str(one.pk) for one in runs)
         cure = f"There are: {known}, or '{NEWEST}'." if known else f"Make one: manage.py caption {study.name}"
         raise ValueError(f"'{run}' is no finished captioning run of the images of '{study.name}'. {cure}")
     return chosen
 
 
-def captions_read(study: Study, parameters: Mapping[str, str]) -> QuerySet[Caption]:
+def selected_captions(study: Study, parameters: Mapping[str, str]) -> QuerySet[Caption]:
     """The captions that a metric with these parameters (`run`, `top`) reads. Raises ValueError."""
     try:
         top = int(parameters["top"])
@@ -85,11 +85,11 @@ def captions_read(study: Study, parameters: Mapping[str, str]) -> QuerySet[Capti
 
 
 def vocabulary(study: Study) -> QuerySet[Attribute]:
-    """The attributes that are looked for: those the study asks about, and those of its stereotype source."""
-    asked = Unit.objects.filter(task__study=study, options__attribute__isnull=False)
-    known = Association.objects.filter(source=study.stereotype_source_id)
+    """The attributes to search for: those the study asks about and those of its stereotype source."""
+    units = Unit.objects.filter(task__study=study, options__attribute__isnull=False)
+    associations = Association.objects.filter(source=study.stereotype_source_id)
     return Attribute.objects.filter(
-        Q(pk__in=asked.values("options__attribute_id")) | Q(pk__in=known.values("attribute_id"))
+        Q(pk__in=units.values("options__attribute_id")) | Q(pk__in=associations.values("attribute_id"))
     )
 
 
@@ -98,17 +98,17 @@ def read_captions(
 ) -> list[CaptionFrame]:
     """One frame for each identity group that has captions, sorted by name.
 
-    `attributes`: {id: text} of those to find. Captions are streamed: what is kept are counts, which grow
-    with the images and what was found in them, not with the captions. Raises ValueError.
+    `attributes`: {id: text} to search for. Captions are streamed; only counts are kept, which grow with the
+    images and the attributes found, not with the captions. Raises ValueError.
     """
     numbers = sorted(attributes, key=lambda pk: (attributes[pk], pk))
-    found_in = finder([attributes[pk] for pk in numbers])
+    terms = term_finder([attributes[pk] for pk in numbers])
     read: dict[int, int] = {}
     counts: dict[int, dict[int, list[int]]] = {}
-    rows = captions_read(study, parameters).order_by().values_list("image_id", "text")
+    rows = selected_captions(study, parameters).order_by().values_list("image_id", "text")
     for image, text in rows.iterator(chunk_size=_AT_ONCE):
         read[image] = read.get(image, 0) + 1
-        found = found_in.find(text)
+        found = terms.find(text)
         if found:
             of_image = counts.setdefault(image, {})
             for number in found:
@@ -117,7 +117,7 @@ def read_captions(
                 of_image[number][1] += 1
     images = shown_images(study).values_list("group__name", "group_id", "image_set__name", "index", "pk")
     groups: dict[tuple[int, str], list[int]] = {}
-    # sorted here, since databases sort letters in different orders
+    # sorted here, because databases sort letters in different orders
     for name, group, _, _, image in sorted(images.order_by()):
         if image in read:
             groups.setdefault((group, name), []).append(image)
@@ -137,24 +137,24 @@ def _frame(
 ) -> CaptionFrame:
     found = sorted({number for image in images for number in counts.get(image, {})})
     column = {number: place for place, number in enumerate(found)}
-    both = np.zeros((2, len(images), len(found)), dtype=np.int64)
+    counts_of_images = np.zeros((2, len(images), len(found)), dtype=np.int64)
     for row, image in enumerate(images):
         for number, counted in counts.get(image, {}).items():
-            both[:, row, column[number]] = counted
+            counts_of_images[:, row, column[number]] = counted
     return CaptionFrame(
         group_id=group_id,
         group=group,
         attribute_ids=tuple(attributes[number][0] for number in found),
         attributes=tuple(attributes[number][1] for number in found),
-        matches=both[0],
-        holding=both[1],
+        matches=counts_of_images[0],
+        containing=counts_of_images[1],
         captions=np.array([read[image] for image in images], dtype=np.int64),
         images=np.array(images, dtype=np.int64),
     )
 
 
-def captions_in_words(study: Study, parameters: Mapping[str, str]) -> str:
-    """Which captions are read, as it stands beside every score that depends on them."""
+def describe_captions(study: Study, parameters: Mapping[str, str]) -> str:
+    """Which captions are read, as stored with every score that depends on them."""
     runs = caption_runs(study, parameters["run"])
     if not runs:
         return "no captions: nothing was captioned yet"
@@ -165,9 +165,9 @@ def captions_in_words(study: Study, parameters: Mapping[str, str]) -> str:
 
 
 def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
-    """The captions that are read, the attributes that are looked for, and who says which are visual."""
+    """Changes with the captions read, the attributes searched for, and the ratings of visual nature."""
     return [
-        fingerprint(captions_read(study, parameters)),
+        fingerprint(selected_captions(study, parameters)),
         fingerprint(vocabulary(study)),
         fingerprint(counted_responses(study, TaskKind.VISUAL_NATURE)),
     ]

@@ -1,16 +1,17 @@
-"""Figures of the foremost attributes: by likelihood and by salience (PROTOCOL §6, §8)."""
+"""Figures of top attributes by likelihood and salience (PROTOCOL §6, §8)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from annotation.models import IdentityGroup, Region, Study, TaskKind
-from metrics.captions.charts import Panel, Ranked, RankingTexts, ranking_chart
-from metrics.core import figure_options as reading
+from annotation.models import IdentityGroup, Region, Study
+from metrics.captions.charts import Panel, RankedBar, RankingTexts, ranking_chart
+from metrics.core import figure_options
 from metrics.core.answers import stereotype_rule_in_words, stereotypes
 from metrics.core.charts.figure import Figure
 from metrics.core.figure_sources import NothingToDraw, Source, answers_of, group_link, study_title
+from metrics.depiction.queries.judged_images import judged_groups
 from metrics.models import Score, Variant
 from metrics.score_runs import queries
 from metrics.score_runs.current_scores import evaluated
@@ -18,12 +19,12 @@ from metrics.score_runs.evaluation import Evaluation
 from metrics.score_runs.rows import ScoreRow
 
 GROUPS = 6
-_OF_A_REGION = 12
-_MOST = 20
+_MAX_GROUPS = 12
+_MAX_TOP = 20
 _TOP = 5
 _LIKELIHOOD = "likelihood L(attr, id)"
 _SALIENCE = "salience in captions"
-_OPTION_TOP = f"how many attributes a panel has, 1 to {_MOST} (default {_TOP})"
+_TOP_HELP = f"how many attributes a panel has, 1 to {_MAX_TOP} (default {_TOP})"
 _REGION = "region: "
 
 Rows = dict[int, list[ScoreRow]]
@@ -31,23 +32,23 @@ Rows = dict[int, list[ScoreRow]]
 
 @dataclass(frozen=True)
 class _Scores:
-    """Scores of single attributes, group by group, and the rule they follow."""
+    """Scores of attributes by group, and the rule they follow."""
 
     rule: str
     by_group: Rows
 
 
 def _top_attributes(study: Study, options: Mapping[str, str]) -> Figure:
-    """ViSAGe's figure 3: the most likely attributes of a group beside the most salient."""
-    top = reading.number(options, "top", _TOP, most=_MOST)
+    """ViSAGe's figure 3: the most likely and the most salient attributes of a group, side by side."""
+    top = figure_options.number(options, "top", _TOP, most=_MAX_TOP)
     chosen = {name: options[name] for name in ("attributes", "run") if options.get(name)}
     likely, salient = _scores(study, "likelihood"), _scores(study, "salience", chosen)
-    names = _names({**likely.by_group, **salient.by_group})
+    names = _names_by_group({**likely.by_group, **salient.by_group})
     if not names:
         raise NothingToDraw(
             f"Study '{study.name}' has neither answers about what images depict nor captions of them yet."
         )
-    groups = reading.groups(options, names)[:GROUPS]
+    groups = figure_options.groups(options, names)[:GROUPS]
     known = set(stereotypes(study).values_list("group_id", "attribute_id"))
     panels = []
     for group in groups:
@@ -64,31 +65,33 @@ def _top_attributes(study: Study, options: Mapping[str, str]) -> Figure:
         RankingTexts(
             name="top-attributes",
             title="Most likely and most salient attributes",
-            subtitle=(f"{study_title(study)}; {_of(groups, names)}; {stereotype_rule_in_words(study)}",),
-            of="identity",
+            subtitle=(
+                f"{study_title(study)}; {_group_count(groups, names)}; {stereotype_rule_in_words(study)}",
+            ),
+            panel_column="identity",
             answers=answers_of(study),
-            notes=_read(likely, salient, chosen.get("attributes", "all")),
+            notes=_notes(likely, salient, chosen.get("attributes", "all")),
         ),
         columns=2 if likely.by_group and salient.by_group else 3,
     )
 
 
-def _read(likely: _Scores, salient: _Scores, attributes: str) -> tuple[str, ...]:
-    """What the marks mean, and which captions were read."""
-    both = [row for scores in (likely, salient) for rows in scores.by_group.values() for row in rows]
-    lines = " Lines: 95 % intervals." if any(row.low is not None for row in both) else ""
+def _notes(likely: _Scores, salient: _Scores, attributes: str) -> tuple[str, ...]:
+    """Notes on the meaning of the marks and on the captions read."""
+    all_rows = [row for scores in (likely, salient) for rows in scores.by_group.values() for row in rows]
+    lines = " Lines: 95 % intervals." if any(row.low is not None for row in all_rows) else ""
     marks = f"Filled: a stereotype of the group; outlined: another attribute.{lines}"
     shown = "likelihood: (times selected / shown)"
     found = "salience: (times the attribute occurs in captions / any does)"
-    looked = "visual attributes" if attributes == "visual" else "all attributes"
-    captions = f"Captions, searched for {looked}: {salient.rule.removeprefix('captions: ')}."
+    searched = "visual attributes" if attributes == "visual" else "all attributes"
+    captions = f"Captions, searched for {searched}: {salient.rule.removeprefix('captions: ')}."
     if not salient.by_group:
-        return (marks, f"Beside each bar, {shown}.", f"Likelihood alone, {salient.rule}.")
+        return (marks, f"Beside each bar, {shown}.", f"Only likelihood, {salient.rule}.")
     if not likely.by_group:
         return (
             marks,
             f"Beside each bar, {found}.",
-            "Salience alone: nobody has judged images yet.",
+            "Only salience: nobody has judged images yet.",
             captions,
         )
     return (marks, f"Beside each bar, {shown}; {found}.", captions)
@@ -96,79 +99,79 @@ def _read(likely: _Scores, salient: _Scores, attributes: str) -> tuple[str, ...]
 
 def _salient(study: Study, options: Mapping[str, str]) -> Figure:
     """The most salient stereotypes of each country of a region."""
-    top, evaluation = reading.number(options, "top", _TOP, most=_MOST), _seegull(study)
+    top, evaluation = figure_options.number(options, "top", _TOP, most=_MAX_TOP), _seegull_salience(study)
     rows = _by_group(row for row in evaluation.rows if row.name == "salience")
     about = IdentityGroup.objects.in_bulk(list(rows))
-    region, name = reading.region(options), options.get("group", "")
-    names = _names(rows)
+    region, name = figure_options.region(options), options.get("group", "")
+    names = _names_by_group(rows)
     if name:
-        groups = reading.groups(options, names)
+        groups = figure_options.groups(options, names)
         region = about[groups[0]].region
     else:
         there = {group.region for group in about.values()}
         region = region or next((one for one in Region.values if one in there), "")
         votes = {pk: rows[pk][0].n for pk in rows if about[pk].region == region}
-        groups = sorted(votes, key=lambda pk: (-votes[pk], names[pk]))[:_OF_A_REGION]
+        groups = sorted(votes, key=lambda pk: (-votes[pk], names[pk]))[:_MAX_GROUPS]
         groups.sort(key=names.__getitem__)
         if not groups:
             raise NothingToDraw(f"No group of {region} has a stereotype by the rule of study '{study.name}'.")
     number = sum(group.region == region for group in about.values())
-    judged = _judged(study)
+    judged = {group.pk for group in judged_groups(study)}
     panels = [
         Panel(
             names[group],
             "salience in its region",
-            "votes, of all for the group",
+            "votes, of all votes for the group",
             _bars(rows[group], top, None, group_link(study, group) if group in judged else ""),
         )
         for group in groups
     ]
     shown = "the group" if name else f"{len(groups)} of the {number} groups"
     with_most = "" if name or len(groups) == number else ", those with the most votes"
-    said = RankingTexts(
+    texts = RankingTexts(
         name="salient",
         title=f"Most salient stereotypes{f' in {region}' if region else ''}",
         subtitle=(f"{study_title(study)}; {shown} with a stereotype{with_most}",),
-        of="identity",
+        panel_column="identity",
         answers="votes of the stereotype source",
-        notes=_voted(evaluation, "group"),
+        notes=_vote_notes(evaluation, "group"),
     )
-    return ranking_chart(panels, said, columns=3)
+    return ranking_chart(panels, texts, columns=3)
 
 
 def _salience_regions(study: Study, options: Mapping[str, str]) -> Figure:
     """The most salient stereotypes of each region, among regions."""
-    top, evaluation = reading.number(options, "top", _TOP, most=_MOST), _seegull(study)
+    top, evaluation = figure_options.number(options, "top", _TOP, most=_MAX_TOP), _seegull_salience(study)
     rows: dict[str, list[ScoreRow]] = {}
     for row in evaluation.rows:
         if row.name == "salience_region":
             rows.setdefault(row.part.removeprefix(_REGION), []).append(row)
     if not rows:
         raise NothingToDraw(
-            f"The stereotypes of study '{study.name}' are of fewer than two regions: none stands out."
+            f"Study '{study.name}' has stereotypes of fewer than two regions, so regions cannot be compared."
         )
     panels = [
         Panel(
             region,
             "salience among regions",
-            "votes, of all for the region",
+            "votes, of all votes for the region",
             _bars(rows[region], top, None, ""),
         )
         for region in Region.values
         if region in rows
     ]
-    said = RankingTexts(
+    texts = RankingTexts(
         name="salience-regions",
         title="Most salient stereotypes of each region",
         subtitle=(f"{study_title(study)}; {len(panels)} regions",),
-        of="region",
+        panel_column="region",
         answers="votes of the stereotype source",
-        notes=_voted(evaluation, "region"),
+        notes=_vote_notes(evaluation, "region"),
     )
-    return ranking_chart(panels, said, columns=2)
+    return ranking_chart(panels, texts, columns=2)
 
 
-def _voted(evaluation: Evaluation, of: str) -> tuple[str, ...]:
+def _vote_notes(evaluation: Evaluation, of: str) -> tuple[str, ...]:
     rule = evaluation.rule
     return (
         f"{rule[:1].upper()}{rule[1:]}. Beside each bar: (votes for it / of the {of}).",
@@ -177,8 +180,8 @@ def _voted(evaluation: Evaluation, of: str) -> tuple[str, ...]:
 
 
 def _scores(study: Study, metric: str, parameters: Mapping[str, str] | None = None) -> _Scores:
-    """With intervals, from a stored run of today's inputs; else computed now, without, for a figure does not
-    wait for a bootstrap."""
+    """Scores with intervals from a stored run of the current inputs; otherwise computed now without them,
+    because a figure must not wait for a bootstrap."""
     latest = queries.latest_run(study, metric, Variant.CORRECTED, parameters)
     if latest.run is None or latest.stale:
         evaluation = evaluated(study, metric, parameters=parameters)
@@ -207,7 +210,7 @@ def _scores(study: Study, metric: str, parameters: Mapping[str, str] | None = No
     )
 
 
-def _seegull(study: Study) -> Evaluation:
+def _seegull_salience(study: Study) -> Evaluation:
     evaluation = evaluated(study, "salience_seegull")
     if not evaluation.rows:
         raise NothingToDraw(f"Study '{study.name}' has no stereotypes: {evaluation.rule}.")
@@ -215,7 +218,7 @@ def _seegull(study: Study) -> Evaluation:
 
 
 def _by_group(rows: Iterable[ScoreRow]) -> Rows:
-    """{group: its rows of single attributes}."""
+    """{group: its rows of attributes}."""
     found: Rows = {}
     for row in rows:
         if row.group_id is not None and row.attribute_id is not None:
@@ -223,19 +226,19 @@ def _by_group(rows: Iterable[ScoreRow]) -> Rows:
     return found
 
 
-def _names(rows: Rows) -> dict[int, str]:
-    """{group: its name}, in the order of the names."""
+def _names_by_group(rows: Rows) -> dict[int, str]:
+    """{group: its name}, sorted by name."""
     return dict(sorted(((pk, of_group[0].group) for pk, of_group in rows.items()), key=lambda one: one[1]))
 
 
 def _bars(
     rows: Iterable[ScoreRow], top: int, known: set[tuple[int, int]] | None, link: str
-) -> tuple[Ranked, ...]:
-    """The `top` highest above 0; of equals the one that rests on more, then by the alphabet."""
+) -> tuple[RankedBar, ...]:
+    """The `top` highest values above 0; ties by larger n, then alphabetically."""
     defined = [(row, row.value) for row in rows if row.value]
     defined.sort(key=lambda one: (-one[1], -one[0].n, one[0].attribute))
     return tuple(
-        Ranked(
+        RankedBar(
             attribute=row.attribute,
             value=value,
             k=row.k or 0,
@@ -249,20 +252,12 @@ def _bars(
     )
 
 
-def _judged(study: Study) -> set[int]:
-    """The groups that have a page."""
-    judged = IdentityGroup.objects.filter(
-        images__units__task__study=study, images__units__task__kind=TaskKind.DEPICTION
-    )
-    return set(judged.values_list("pk", flat=True))
-
-
-def _of(groups: list[int], names: Mapping[int, str]) -> str:
-    """How many of the groups are shown."""
+def _group_count(groups: list[int], names: Mapping[int, str]) -> str:
+    """How many of the groups are shown, as text."""
     return f"{len(groups)} of {len(names)} groups" if len(groups) < len(names) else f"{len(groups)} groups"
 
 
-_SALIENT = "after SeeGULL, figures 10 and 11"
+_LIKE_SALIENCE = "after SeeGULL, figures 10 and 11"
 
 FIGURES = {
     "top-attributes": Source(
@@ -270,8 +265,8 @@ FIGURES = {
         _top_attributes,
         {
             "group": f"the name of one group (default: the first {GROUPS})",
-            "top": _OPTION_TOP,
-            "attributes": "which are looked for in captions: all, or those that are visual",
+            "top": _TOP_HELP,
+            "attributes": "which to search for in captions: all, or only visual ones",
             "run": "the number of the captioning run (default: the newest)",
         },
         {"attributes": ("all", "visual")},
@@ -283,14 +278,14 @@ FIGURES = {
         {
             "region": "whose groups (default: the first region that has any)",
             "group": "the name of one group",
-            "top": _OPTION_TOP,
+            "top": _TOP_HELP,
         },
-        counterpart=_SALIENT,
+        counterpart=_LIKE_SALIENCE,
     ),
     "salience-regions": Source(
         "Most salient stereotypes of each region",
         _salience_regions,
-        {"top": _OPTION_TOP},
-        counterpart=_SALIENT,
+        {"top": _TOP_HELP},
+        counterpart=_LIKE_SALIENCE,
     ),
 }

@@ -1,4 +1,4 @@
-"""Metrics of what captions say, and of how much an attribute stands out."""
+"""Metrics of captions and of salience."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ _READ = (
 _ATTRIBUTES = Parameter(
     "attributes",
     "all",
-    "`all` that the study asks about or its stereotype source holds, or those that are `visual` by its rule",
+    "`all` in the study and its stereotype source, or only those that are `visual` by the study's rule",
 )
 _SMOOTHING = Parameter("smoothing", "1", "the constant a of additive smoothing; 0 for none")
 _FOUND = (
-    "An attribute is found by whole words after lower-casing and lemmatising (simplemma, English), a phrase "
-    "as a phrase; hyphens part words"
+    "Attributes are matched as whole words after lower-casing and lemmatising (simplemma, English), phrases "
+    "as phrases; hyphens separate words"
 )
 _LEMMAS = (
-    "Lemmas serve to find, and are never shown: each attribute is listed as the catalogue has it, and "
-    "several of the same lemmas ('hat', 'hats') are each found, counted and listed wherever one is. Lemmas "
-    "join what English spells alike: 'glasses' are found in 'a glass of water', 'tanned' in 'tan'. A "
-    "negation ('no hat') is an occurrence too."
+    "Lemmas are used for matching only and never shown: each attribute is listed as the catalogue has it, "
+    "and attributes with the same lemmas ('hat', 'hats') are all found, counted and listed wherever one "
+    "occurs. Lemmas merge different words: 'glasses' is found in 'a glass of water', 'tanned' in 'tan'. A "
+    "negation ('no hat') counts as an occurrence."
 )
 _AS_PRINTED = (
-    "Attributes are shown as their source prints them; the authors of SeeGULL v2 made lemmas of many ('good "
-    "at run', 'poorly educate')."
+    "Attributes are shown as their source prints them; the authors of SeeGULL v2 lemmatised many of them "
+    "('good at run', 'poorly educate')."
 )
-_IMAGES_ONLY = "The interval draws images, within each group; captions have no annotators."
+_IMAGES_ONLY = "The interval resamples images within each group; captions have no annotators."
 
 
 def _with_stereotypes(study: Study, parameters: Parameters) -> list[object]:
@@ -51,21 +51,21 @@ METRICS: tuple[Metric, ...] = (
         title="Attributes found in captions",
         task="",
         unit="share of 0 to 1",
-        direction="larger: more captions of the group's images name the attribute",
+        direction="larger: more captions of the group's images mention the attribute",
         definition=(
-            f"The share of the captions of a group's images in which the attribute is found. {_FOUND}. "
+            f"The share of the captions of a group's images that mention the attribute. {_FOUND}. "
             "Attributes found at least once are listed."
         ),
-        names=(("found", "k of n captions hold the attribute"),),
+        names=(("found", "share of captions that mention the attribute; k of n captions"),),
         interval=True,
         variants_differ=False,
         variants_note="the same",
         section="§8",
         source="captions",
         parameters=(*_READ, _ATTRIBUTES),
-        caveats=f"{_LEMMAS} {_IMAGES_ONLY} Captions are what a captioner says, not what an image shows.",
+        caveats=f"{_LEMMAS} {_IMAGES_ONLY} Captions are what a captioner writes, not what an image shows.",
         compute=findings.caption_findings_scores,
-        rule=data.captions_in_words,
+        rule=data.describe_captions,
         fingerprint=data.inputs_fingerprint,
     ),
     Metric(
@@ -74,17 +74,17 @@ METRICS: tuple[Metric, ...] = (
         title="Salience of an attribute in captions",
         task="",
         unit="1 (tf · idf)",
-        direction="larger: named more often for this group, and in fewer captions of all groups",
+        direction="larger: mentioned more often for this group, and in fewer captions of all groups",
         definition=(
-            "S(attr, id) = tf · idf. tf = (k + a) / (n + a·A): k of the n occurrences of any of the A "
-            "attributes in captions of the group are of this one; additive smoothing with the constant a. "
-            "idf = ln((1 + |C|) / (1 + df)) + 1: df of all captions |C|, of all groups, hold it. "
+            "S(attr, id) = tf · idf. tf = (k + a) / (n + a·A): of the n occurrences of any of the A "
+            "attributes in captions of the group, k are of this attribute; a is the constant of additive "
+            "smoothing. idf = ln((1 + |C|) / (1 + df)) + 1: df of the |C| captions of all groups mention it. "
             f"{_FOUND}. Attributes found at least once in captions of the group are listed."
         ),
         names=(
             (
                 "salience",
-                "S(attr, id); k: occurrences of the attribute, n: of all, in captions of the group",
+                "S(attr, id); in the group's captions, k: occurrences of the attribute, n: of all attributes",
             ),
         ),
         interval=True,
@@ -94,11 +94,11 @@ METRICS: tuple[Metric, ...] = (
         source="captions",
         parameters=(*_READ, _ATTRIBUTES, _SMOOTHING),
         caveats=(
-            f"{_LEMMAS} {_IMAGES_ONLY} Smoothing and the number of attributes looked for change the values: "
-            "compare those made with the same."
+            f"{_LEMMAS} {_IMAGES_ONLY} Smoothing and the number of attributes searched for change the "
+            "values: compare only scores computed with the same."
         ),
         compute=findings.salience_scores,
-        rule=data.captions_in_words,
+        rule=data.describe_captions,
         fingerprint=data.inputs_fingerprint,
     ),
     Metric(
@@ -107,18 +107,22 @@ METRICS: tuple[Metric, ...] = (
         title="Agreement of captions with people",
         task="depiction",
         unit="share of 0 to 1",
-        direction="larger: more of what captions name was also seen by people",
+        direction="larger: people also saw more of what captions mention",
         definition=(
-            "Of the pairs (attr, id) that captions of the group's images name and people were shown with its "
-            "images, the share that somebody selected, L(attr, id) > 0. ViSAGe prints 44.69 %, which cannot "
-            f"be recomputed, since its captions were not released. {_FOUND}."
+            "Among the pairs (attr, id) that captions of the group's images mention and that were shown to "
+            "annotators with its images, the share that at least one annotator selected, L(attr, id) > 0. "
+            "ViSAGe reports 44.69 %; this cannot be recomputed, because its captions were not released. "
+            f"{_FOUND}."
         ),
         names=(
             (
                 "agreement",
-                "k of the n pairs that captions name and people were shown were selected",
+                "share of pairs mentioned in captions and shown to people that were selected; k of n pairs",
             ),
-            ("unjudged", "number of pairs that captions name and people were never shown: in no share"),
+            (
+                "unjudged",
+                "number of pairs mentioned in captions but never shown to annotators; not part of any share",
+            ),
         ),
         interval=True,
         variants_differ=False,
@@ -126,18 +130,19 @@ METRICS: tuple[Metric, ...] = (
         section="§8",
         source="captions",
         parts=(
-            "none: without the visual reference, every attribute; `visual attributes`: with it, those that "
-            "are visual by the study's rule, where it asked. Of each group, and of the whole study with its "
-            "pairs pooled"
+            "none: all attributes, without the visual reference; `visual attributes`: only attributes that "
+            "are visual by the study's rule, if the study asked. For each group, and for the whole study "
+            "with its pairs pooled"
         ),
         parameters=_READ,
         caveats=(
-            f"{_LEMMAS} A single selection by a single person makes L > 0. A resample holds fewer different "
-            "images and annotators and so sees less: the resampled shares are moved to have the estimate as "
-            "their mean. The interval of the whole draws annotators once for all groups, images within each."
+            f"{_LEMMAS} One selection by one person is enough for L > 0. A resample contains fewer different "
+            "images and annotators and so finds less: the resampled shares are shifted to have the estimate "
+            "as their mean. The interval for the whole study draws annotators once for all groups and images "
+            "within each group."
         ),
         compute=caption_agreement.caption_agreement_scores,
-        rule=data.captions_in_words,
+        rule=data.describe_captions,
         fingerprint=_with_stereotypes,
     ),
     Metric(
@@ -148,11 +153,11 @@ METRICS: tuple[Metric, ...] = (
         unit="1 (tf · idf)",
         direction="larger: more votes for this group, shared with fewer groups of its region",
         definition=(
-            "The same tf · idf with SeeGULL's arguments. For a group: k of the n votes for its stereotypes "
-            "are for this one; A is the number of different stereotypes in its region. Documents are the "
+            "The same tf · idf with SeeGULL's arguments. For a group: of the n votes for its stereotypes, k "
+            "are for this one; A is the number of different stereotypes in its region. The documents are the "
             "groups of the region, each with its stereotypes; df of them share this one. For a region: the "
-            "votes of its groups together, and the regions as documents. Stereotypes and the pool of votes "
-            "are those of the study's rule."
+            "votes of its groups are added up, and the documents are the regions. The study's rule decides "
+            "which associations are stereotypes and which pool's votes count."
         ),
         names=(
             ("salience", "S(attr, id) in its region; k: votes for the stereotype, n: votes of the group"),
@@ -167,10 +172,10 @@ METRICS: tuple[Metric, ...] = (
         parts="`region: NAME` of `salience_region`",
         parameters=(_SMOOTHING,),
         caveats=(
-            "The constants, and that a document is a group, are PROTOCOL's reading; they were not checked "
-            "against values that SeeGULL prints. Groups without a region are compared among themselves. No "
-            "interval: counted from a published list, not sampled; it keeps how many voted, not who. "
-            f"{_AS_PRINTED}"
+            "The constants, and the choice of groups as documents, follow PROTOCOL; they were not checked "
+            "against values that SeeGULL prints. Groups without a region are compared among themselves. "
+            "There is no interval: the votes are counted from a published list, not sampled, and the list "
+            f"does not say who voted. {_AS_PRINTED}"
         ),
         compute=findings.salience_seegull_scores,
         rule=stereotype_rule,

@@ -1,4 +1,4 @@
-"""What was shown and selected with the images of each identity group (PROTOCOL §6, §7)."""
+"""What was shown and selected with images of each identity group, as arrays (PROTOCOL §6, §7)."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from metrics.core.fingerprints import fingerprint, offensiveness_fingerprint
 from metrics.core.stats.checks import Bools, Ints
 from metrics.core.text_columns import JoinedText
 
-_NONE_OF_ABOVE = 0  # stands for its null where attributes are written out; no attribute has this key
+_NONE_OF_ABOVE = 0  # stands for null in the text of an answer; no attribute has this key
 
 
 @dataclass(frozen=True)
 class GroupFrame:
     """What was shown and selected with images of one identity group.
 
-    Many responses say the same of the same options, so each different answer is kept once: `k` and `n` have
-    a row for each of them and a column for each attribute, in the order of `attributes`; where 'none of
-    the above' was offered it is the last column, named None. `answers`, `images` and `annotators` have an
-    element for each response (or a single one, for sums): which of the answers it is, and its clusters.
-    Responses stand in the order of image, page and slot and answers in that of their first response, so that
-    a seeded draw gives the same in every database. `image_sets` and `stratum_of` say of each response the set
-    of its image and, by its place in `strata`, what its slot was reserved for.
+    Many responses are equal, so each distinct answer is kept once. `k` and `n` have a row for each distinct
+    answer and a column for each attribute, in the order of `attributes`; 'none of the above', if it was
+    offered, is the last column, named None. The other arrays have an element for each response (or a single
+    one, for sums): `answers` is the row of its answer, `images` and `annotators` are its clusters,
+    `image_sets` is the set of its image, and `stratum_of` is the index in `strata` of what its slot was
+    reserved for. Responses are in the order of image, page and slot, answers in that of their first response,
+    so that a seeded draw is the same in every database.
     """
 
     group_id: int
@@ -74,12 +74,11 @@ class GroupFrame:
         return times @ self.k, times @ self.n
 
     def only(self, chosen: Bools) -> GroupFrame:
-        """The same of the responses `chosen` (R,)."""
-        each = ("answers", "images", "annotators", "image_sets", "stratum_of")
-        return replace(self, **{name: getattr(self, name)[chosen] for name in each})
+        """The frame with only the responses `chosen` (R,)."""
+        return replace(self, **{name: getattr(self, name)[chosen] for name in _RESPONSE_FIELDS})
 
     def without_none_of_above(self) -> GroupFrame:
-        """The same without the column of 'none of the above'."""
+        """The frame without the column of 'none of the above'."""
         kept = np.array([pk is not None for pk in self.attribute_ids], dtype=np.bool_)
         return replace(
             self,
@@ -94,14 +93,14 @@ class GroupFrame:
 def read_depiction(study: Study, *, by_response: bool) -> Iterator[GroupFrame]:
     """One frame for each identity group that was judged, sorted by name (PROTOCOL §6), one at a time.
 
-    `by_response` False lets SQL make the sums, which is all that scores without intervals need. Otherwise
-    each group is a query of its own, so that no more than one group is ever held.
+    With `by_response` False, SQL computes the sums, which is all that scores without intervals need.
+    Otherwise each group is read by its own query, so that only one group is in memory.
     """
     texts = dict(Attribute.objects.values_list("pk", "text"))
-    known = set(stereotypes(study).values_list("group_id", "attribute_id"))
+    known_stereotypes = set(stereotypes(study).values_list("group_id", "attribute_id"))
     groups = _by_response(study) if by_response else _sums(study)
     for group_id, name, region, read in groups:
-        seen = {attribute for said in read.answers for attribute, _, _ in said}
+        seen = {attribute for answer in read.answers for attribute, _, _ in answer}
         if not seen:
             continue
         ordered: list[int | None] = [*sorted(seen - {_NONE_OF_ABOVE}, key=texts.__getitem__)]
@@ -110,8 +109,8 @@ def read_depiction(study: Study, *, by_response: bool) -> Iterator[GroupFrame]:
         column = {attribute or _NONE_OF_ABOVE: place for place, attribute in enumerate(ordered)}
         k = np.zeros((len(read.answers), len(ordered)), dtype=np.int64)
         n = np.zeros_like(k)
-        for row, said in enumerate(read.answers):
-            for attribute, selected, shown in said:
+        for row, answer in enumerate(read.answers):
+            for attribute, selected, shown in answer:
                 k[row, column[attribute]] = selected
                 n[row, column[attribute]] = shown
         yield GroupFrame(
@@ -120,31 +119,31 @@ def read_depiction(study: Study, *, by_response: bool) -> Iterator[GroupFrame]:
             region=region,
             attribute_ids=tuple(ordered),
             attributes=tuple(None if pk is None else texts[pk] for pk in ordered),
-            stereotypical=np.array([(group_id, pk) in known for pk in ordered], dtype=np.bool_),
+            stereotypical=np.array([(group_id, pk) in known_stereotypes for pk in ordered], dtype=np.bool_),
             k=k,
             n=n,
-            **dict(zip(_EACH, read.responses.T, strict=True)),
+            **dict(zip(_RESPONSE_FIELDS, read.responses.T, strict=True)),
             strata=read.strata,
         )
 
 
-_Said = tuple[tuple[int, int, int], ...]
-"""What an answer, or a sum of answers, says: (attribute, times selected, times shown) in that order."""
+_Answer = tuple[tuple[int, int, int], ...]
+"""(attribute, times selected, times shown) for each attribute of an answer or of a sum of answers."""
 
 
-_EACH = ("answers", "images", "annotators", "image_sets", "stratum_of")
+_RESPONSE_FIELDS = ("answers", "images", "annotators", "image_sets", "stratum_of")
 
 
 @dataclass(frozen=True)
-class _Read:
-    """The different `answers` and `strata`, and a row of `_EACH` for each response."""
+class _Responses:
+    """The distinct `answers` and `strata`, and for each response a row of _RESPONSE_FIELDS."""
 
-    answers: list[_Said]
+    answers: list[_Answer]
     responses: Ints
     strata: tuple[str, ...]
 
 
-_Groups = Iterator[tuple[int, str, str, _Read]]
+_Groups = Iterator[tuple[int, str, str, _Responses]]
 
 
 def _sums(study: Study) -> _Groups:
@@ -157,85 +156,86 @@ def _sums(study: Study) -> _Groups:
     found: dict[int, list[tuple[int, int, int]]] = {}
     for group, attribute, k, n in sums:
         found.setdefault(group, []).append((attribute or _NONE_OF_ABOVE, k, n))
-    for group, name, region in _named(IdentityGroup.objects.filter(pk__in=found)):
-        yield group, name, region, _Read([tuple(found[group])], np.zeros((1, 5), dtype=np.int64), ("",))
+    for group, name, region in _names_and_regions(IdentityGroup.objects.filter(pk__in=found)):
+        yield group, name, region, _Responses([tuple(found[group])], np.zeros((1, 5), dtype=np.int64), ("",))
 
 
 def _by_response(study: Study) -> _Groups:
-    asked = Unit.objects.filter(task__study=study, task__kind="depiction", image__group=OuterRef("pk"))
-    for group, name, region in _named(IdentityGroup.objects.filter(Exists(asked))):
-        yield group, name, region, _read(study, group)
+    units = Unit.objects.filter(task__study=study, task__kind="depiction", image__group=OuterRef("pk"))
+    for group, name, region in _names_and_regions(IdentityGroup.objects.filter(Exists(units))):
+        yield group, name, region, _read_responses(study, group)
 
 
-def _named(groups: QuerySet[IdentityGroup]) -> list[tuple[int, str, str]]:
+def _names_and_regions(groups: QuerySet[IdentityGroup]) -> list[tuple[int, str, str]]:
     return sorted(groups.order_by().values_list("pk", "name", "region"), key=lambda row: (row[1], row[0]))
 
 
-def _read(study: Study, group: int) -> _Read:
+def _read_responses(study: Study, group: int) -> _Responses:
     """The responses to images of `group`, in an order that does not depend on primary keys."""
     of_group = Unit.objects.filter(task__study=study, task__kind="depiction", image__group=group).order_by()
     units = text_columns.numbers(
         of_group, "pk", "image__index", "task__version", "position", "image_id", "image__image_set_id"
     )
     rows = counted_responses(study, "depiction").filter(unit__image__group_id=group).order_by()
-    # 0 is nobody known
-    answered = text_columns.numbers_and_texts(
-        rows.annotate(said=_said()),
+    # 0: not identified
+    numbers, texts_read = text_columns.numbers_and_texts(
+        rows.annotate(answer=_answer_text()),
         ("pk", "unit_id", "slot__index", Coalesce("annotator_id", Value(0))),
-        ("slot__stratum", "said"),
+        ("slot__stratum", "answer"),
     )
-    (key, unit_of, slot, annotators), (reserved, texts) = answered
+    key, unit_of, slot, annotators = numbers
+    reserved, texts = texts_read
     if not len(key):
-        return _Read([], np.empty((0, 5), dtype=np.int64), ())
+        return _Responses([], np.empty((0, 5), dtype=np.int64), ())
     units = units[:, np.lexsort(units[3:0:-1])]
     by_key = np.argsort(units[0])
     place = by_key[np.searchsorted(units[0], unit_of, sorter=by_key)]
     order = np.lexsort((key, slot, place))
     image, image_set = units[4:, place]
-    # Nobody known: the response is a cluster of its own (PROTOCOL §13).
+    # not identified: the response is a cluster of its own (PROTOCOL §13)
     annotators = np.where(annotators == 0, -key, annotators)
     stratum, strata = text_columns.numbered(reserved)
-    said_of, written = text_columns.numbered(texts)
-    # The same answer may be written in several ways, the attributes in another order.
-    answers: dict[_Said, int] = {}
-    renumbered = np.empty(len(written), dtype=np.int64)
-    _, first = np.unique(said_of[order], return_index=True)
-    for number in said_of[order][np.sort(first)].tolist():
-        renumbered[number] = answers.setdefault(_parsed(written[number]), len(answers))
-    each = np.column_stack([renumbered[said_of], image, annotators, image_set, stratum])
-    return _Read(list(answers), each[order], tuple(strata))
+    answer_of, texts_of_answers = text_columns.numbered(texts)
+    # the same answer can have several texts, with the attributes in another order
+    answers: dict[_Answer, int] = {}
+    renumbered = np.empty(len(texts_of_answers), dtype=np.int64)
+    _, first = np.unique(answer_of[order], return_index=True)
+    for number in answer_of[order][np.sort(first)].tolist():
+        renumbered[number] = answers.setdefault(_parse_answer(texts_of_answers[number]), len(answers))
+    each = np.column_stack([renumbered[answer_of], image, annotators, image_set, stratum])
+    return _Responses(list(answers), each[order], tuple(strata))
 
 
-def _said() -> Coalesce:
-    """All that a response says in one text: twice the key of each attribute, and 1 more if it was selected.
-    The same text is the same answer."""
+def _answer_text() -> Coalesce:
+    """The answer of a response as text: for each attribute twice its key, plus 1 if it was selected. Equal
+    texts are equal answers."""
     chosen = Case(When(value=1, then=Value(1)), default=Value(0))
     attribute = Coalesce("option__attribute_id", Value(_NONE_OF_ABOVE))
-    said = (
+    answer = (
         Judgement.objects.filter(response_id=OuterRef("pk"))
         .order_by()
         .values("response_id")
-        .annotate(said=JoinedText(attribute * 2 + chosen))
+        .annotate(answer=JoinedText(attribute * 2 + chosen))
     )
-    return Coalesce(Subquery(said.values("said")), Value(""), output_field=TextField())
+    return Coalesce(Subquery(answer.values("answer")), Value(""), output_field=TextField())
 
 
-def _parsed(text: str) -> _Said:
+def _parse_answer(text: str) -> _Answer:
     numbers = sorted(int(number) for number in text.split(",") if number)
     return tuple((number // 2, number % 2, 1) for number in numbers)
 
 
 def read_offensiveness_ratings(study: Study) -> dict[tuple[int, int], tuple[float | None, list[float]]]:
-    """{(group, attribute): (mean as its source prints it, single ratings)} of the stereotypes."""
+    """{(group, attribute): (mean given in the source, individual ratings)} of the stereotypes."""
     rows = stereotypes(study).values_list("group_id", "attribute_id", "offensiveness_mean", "offensiveness")
     return {(group, attribute): (mean, ratings) for group, attribute, mean, ratings in rows}
 
 
 def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
-    """What metrics of depictions read besides the answers: which attributes are stereotypes."""
+    """Changes with what depiction metrics read besides the answers: which attributes are stereotypes."""
     return [fingerprint(stereotypes(study))]
 
 
 def rated_inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
-    """The same with how offensive the stereotypes were rated."""
+    """The same with the offensiveness ratings of the stereotypes."""
     return [*inputs_fingerprint(study, parameters), offensiveness_fingerprint(study)]

@@ -1,4 +1,4 @@
-"""What the API says of the scores of identity groups."""
+"""Serializers of the scores of identity groups."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class IdentityRowSerializer(serializers.Serializer[Any]):
     l_random = NumberSerializer(allow_null=True)
     theta = NumberSerializer(allow_null=True)
     offensiveness = NumberSerializer(
-        source="o", allow_null=True, help_text="Of groups with a stereotype that was seen and rated."
+        source="o", allow_null=True, help_text="Only for groups with a stereotype that was seen and rated."
     )
 
 
 class IdentitiesSerializer(serializers.Serializer[Any]):
-    """`unreported`: groups that were judged but have at most one stereotypical attribute."""
+    """`unreported`: judged groups with at most one stereotypical attribute."""
 
     run = ScoreRunSerializer(allow_null=True)
     offensiveness_run = ScoreRunSerializer(allow_null=True)

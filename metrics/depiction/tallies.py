@@ -1,4 +1,4 @@
-"""The ratings of depiction tasks out of the frames that scores are made of, so that one read serves both."""
+"""Ratings of depiction tasks, computed from the frames of the scores so that one read serves both."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from metrics.depiction.data import GroupFrame, read_depiction
 
 @dataclass(frozen=True)
 class Tally:
-    """What was said of the images of `group_id`. `counts` (R, 2): how often an attribute of an image was
-    not selected, and selected. Beside each row (R,): `images`, `attributes`, `raters` (NOBODY where nobody
-    knows who) and the place in `strata` of what their slots were reserved for.
+    """The judgements of the images of `group_id`. `counts` (R, 2): how often an attribute of an image was not
+    selected, and selected. For each row (R,): `images`, `attributes`, `raters` (NOBODY if not identified) and
+    `stratum`, the index in `strata` of what the slots were reserved for.
     """
 
     group_id: int
@@ -28,8 +28,8 @@ class Tally:
 
 
 def tallies(study: Study, *, one_by_one: bool, by_stratum: bool) -> list[Tally]:
-    """One for each identity group. `one_by_one` has a row for each judgement; else those of an attribute of
-    an image are counted together, apart for each stratum if `by_stratum`."""
+    """One tally for each identity group. `one_by_one`: a row for each judgement; otherwise a row for each
+    attribute of an image, or for each of its strata if `by_stratum`."""
     return [
         tally_each(frame) if one_by_one else tally_by_image(frame, by_stratum=by_stratum)
         for frame in read_depiction(study, by_response=True)
@@ -54,14 +54,14 @@ def tally_each(frame: GroupFrame) -> Tally:
 
 
 def tally_by_image(frame: GroupFrame, *, by_stratum: bool = False) -> Tally:
-    """The judgements of an attribute of an image as one row, or as one for each stratum."""
+    """One row for each attribute of an image, or one for each of its strata."""
     frame = frame.without_none_of_above()
-    apart = frame.stratum_of if by_stratum else np.zeros_like(frame.stratum_of)
-    order = np.lexsort((apart, frame.images))
-    keys = np.stack([frame.images, apart])[:, order]
+    strata = frame.stratum_of if by_stratum else np.zeros_like(frame.stratum_of)
+    order = np.lexsort((strata, frame.images))
+    keys = np.stack([frame.images, strata])[:, order]
     starts = np.flatnonzero(np.concatenate([[True], (np.diff(keys) != 0).any(axis=0)]))
-    said = frame.answers[order]
-    shown, selected = (np.add.reduceat(of.astype(np.int32)[said], starts) for of in (frame.n, frame.k))
+    answers = frame.answers[order]
+    shown, selected = (np.add.reduceat(of.astype(np.int32)[answers], starts) for of in (frame.n, frame.k))
     row, column = np.nonzero(shown)
     return Tally(
         group_id=frame.group_id,

@@ -213,7 +213,7 @@ def _visual_stereotypes(study: Study) -> tuple[Counter[str], int]:
     """How many visual stereotypes each group has, groups without one left out, and how many attributes are
     visual; both by the study's rules (PROTOCOL §2, §3)."""
     frame = read_visual_nature(study)
-    passed = visual_rule.passed(study, frame.ratings)
+    passed = visual_rule.is_visual(study, frame.ratings)
     visual = {pk for pk, fits in zip(frame.attribute_ids, passed, strict=True) if fits}
     known = stereotypes(study).values_list("group__name", "attribute_id")
     return Counter(group for group, attribute in known if attribute in visual), len(visual)

@@ -1,4 +1,4 @@
-"""Counterpart of ViSAGe's figure 6: on how many attributes annotators chose the same label."""
+"""Counterpart of ViSAGe's figure 6: for how many attributes annotators chose the same label."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from metrics.core.charts.titles import answered_by, marked_title
 
 @dataclass(frozen=True)
 class Bar:
-    """One label of the consensus plot: `k` of `n` attributes, `percent` of 0 to 100, its interval from `low`
-    to `high` where there is one."""
+    """One label: `k` of `n` attributes, `percent` (0 to 100) and its interval, if any."""
 
     label: str
     percent: float
@@ -23,13 +22,13 @@ class Bar:
 
 
 def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figure:
-    """For each label, the percentage of attributes on which at least 2 annotators chose that very label
-    (PROTOCOL §2; ViSAGe, figure 6).
+    """For each label, the percentage of attributes for which at least 2 annotators chose it (PROTOCOL §2;
+    ViSAGe, figure 6).
 
-    `bars` in the order of the scale, at least one. `simulated` answers are named as such in the picture,
-    since a picture travels without its page.
+    `bars`: at least one, in the order of the scale. The image itself says that answers are `simulated`,
+    because an image file is used without its page.
     """
-    # altair takes most of a second to import: too long for every command to pay.
+    # altair takes most of a second to import, too long for every command
     import altair as alt
 
     n = bars[0].n
@@ -40,7 +39,7 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
             "label": bar.label,
             "percent": bar.percent,
             "text": f"{bar.percent:.1f} %  ({bar.k:,})",
-            "said": f"{bar.k:,} of {bar.n:,} attributes",
+            "counted": f"{bar.k:,} of {bar.n:,} attributes",
             "low": bar.low,
             "high": bar.high,
             "end": bar.percent if bar.high is None else bar.high,
@@ -51,7 +50,7 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
     percent, low, end = (
         alt.X(
             f"{field}:Q",
-            title="attributes on which at least 2 annotators chose the label (%)",
+            title="attributes for which at least 2 annotators chose the label (%)",
             scale=alt.Scale(domain=[0, top], nice=False),
             axis=alt.Axis(values=_ticks(top), format="d"),
         )
@@ -63,18 +62,18 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
             alt.Tooltip("label:N", title="Label"),
             alt.Tooltip("percent:Q", title="Percent", format=".1f"),
             alt.Tooltip("interval:N", title="95 % interval"),
-            alt.Tooltip("said:N", title="Consensus on"),
+            alt.Tooltip("counted:N", title="Consensus on"),
         ],
     )
     ranged = any(bar.low is not None for bar in bars)
-    said = "; ".join(
+    alt_values = "; ".join(
         f"{bar.label} {bar.percent:.1f} % ({bar.k:,})" + (f", interval {_interval(bar)}" if ranged else "")
         for bar in bars
     )
     shown = marked_title(study, simulated=simulated)
     chart = alt.layer(
         base.mark_bar(color=BAR, height=20).encode(x=percent),
-        # the white one beneath parts the line from the bar
+        # the white outline separates the line from the bar
         *(
             base.mark_rule(color=colour, strokeWidth=width).encode(x=low, x2="high:Q")
             for colour, width in (("white", 5), (INK, 1.5))
@@ -96,8 +95,8 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
         name="consensus",
         title="Consensus on the visual nature of attributes",
         alt=(
-            f"Bar chart: attributes on which at least 2 annotators chose the same label, "
-            f"of {n:,} attributes{' (simulated answers)' if simulated else ''}. {said}."
+            f"Bar chart: attributes for which at least 2 annotators chose the same label, "
+            f"of {n:,} attributes{' (simulated answers)' if simulated else ''}. {alt_values}."
         ),
         columns=("label", "percent", "low", "high", "attributes_with_consensus", "attributes", "answers"),
         rows=tuple(
@@ -113,11 +112,11 @@ def _interval(bar: Bar) -> str:
 
 
 def _top(highest: float) -> float:
-    """The end of the axis: room for the longest bar's number, never past what can be (100 %)."""
+    """The end of the axis, with room for the number of the longest bar."""
     return max(10.0, min(125.0, 1.28 * highest))
 
 
 def _ticks(top: float) -> list[int]:
-    """Round numbers along the axis, none past 100 %."""
+    """Round numbers along the axis, at most 100 %."""
     step = next(step for step in (2, 5, 10, 20) if top / step <= 8)
     return [tick for tick in range(0, 101, step) if tick <= top]

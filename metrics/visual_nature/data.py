@@ -1,4 +1,4 @@
-"""Who gave each attribute which score of the visual-nature scale (PROTOCOL §2)."""
+"""Ratings of the visual nature of attributes, as arrays (PROTOCOL §2)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from metrics.visual_nature.stats import SCALE
 
 @dataclass(frozen=True)
 class VisualFrame:
-    """How often each unit got each score: `ratings` (U, 5), in the order of the units (PROTOCOL §2).
+    """`ratings` (U, 5): how often each unit got each score, in the order of the units (PROTOCOL §2).
 
-    And every rating, in the order of units and slots, which is the same in every database: `unit_of` (R,), a
-    row of `ratings`; `labels` (R,), a column; `annotators` (R,), a cluster each where nobody knows who.
+    Every rating, in the order of units and slots, which is the same in every database: `unit_of` (R,), the
+    row of `ratings`; `labels` (R,), the column; `annotators` (R,), a cluster each if not identified.
     """
 
     unit_ids: tuple[int, ...]
@@ -32,7 +32,7 @@ class VisualFrame:
 
 
 def read_visual_nature(study: Study) -> VisualFrame:
-    """The units that were rated at least once. A unit asked twice is two units. Two queries."""
+    """The units that were rated at least once; an attribute can have several. Two queries."""
     rows = columns(
         counted_judgements(study, "visual_nature").order_by(),
         "response__unit__position",

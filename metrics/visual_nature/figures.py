@@ -14,9 +14,9 @@ from metrics.visual_nature.charts import Bar, consensus_chart
 
 
 def consensus_bars(study: Study) -> tuple[Bar, ...]:
-    """The consensus percentages (PROTOCOL §2) in the order of the scale; empty without any rating.
+    """The consensus percentages (PROTOCOL §2) in the order of the scale; empty without ratings.
 
-    With the intervals of a stored run, if one counted the same answers."""
+    Has the intervals of a stored run of the same answers, if there is one."""
     evaluation = evaluated(study, "consensus")
     ranges = intervals(study, evaluation)
     found = {row.name: row for row in evaluation.rows if row.value is not None and row.n}

@@ -1,4 +1,4 @@
-"""Attributes: what stored score runs say of each, over all identity groups and in each of them."""
+"""Attributes with the scores of stored runs, over all identity groups and in each of them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from django.utils.translation import gettext_lazy as _
 from annotation.core import scales
 from annotation.models import Association, Attribute, IdentityGroup, Study, TaskKind
 from metrics.core.answers import counted_judgements, stereotypes
-from metrics.depiction.queries.gallery import Filters, Picture, gallery_page
+from metrics.depiction.queries.gallery import Filters, GalleryImage, gallery_page
 from metrics.models import RunState, Score, ScoreRun, Variant
 from metrics.score_runs import queries, registry
 
 PER_PAGE = 100
-_PICTURES = 6
+_IMAGES_SHOWN = 6
 _RUNS = 200
 # The columns that can be sorted, with their headings.
 COLUMNS = {
@@ -33,8 +33,8 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class AttributeRow:
-    """One attribute. What no run says is None: it was not asked, or not computed yet. `mean_low` to
-    `mean_high`: the interval of the mean."""
+    """One attribute. None means that a score was not asked for or not computed yet. `mean_low`, `mean_high`:
+    the interval of the mean."""
 
     pk: int
     text: str
@@ -67,8 +67,8 @@ class AttributeTable:
     runs: tuple[ScoreRun, ...]
 
 
-def attributes(study: Study, *, search: str, sort: str, descending: bool, page: str) -> AttributeTable:
-    """One page of the attributes that the newest runs have scores of. Five queries."""
+def attribute_table(study: Study, *, search: str, sort: str, descending: bool, page: str) -> AttributeTable:
+    """One page of the attributes with scores in the newest runs. Five queries."""
     visual = queries.newest_run(study, "visual_nature", Variant.CORRECTED)
     likelihood = queries.newest_run(study, "likelihood", Variant.CORRECTED)
     found: dict[int, AttributeRow] = {}
@@ -93,8 +93,8 @@ def attributes(study: Study, *, search: str, sort: str, descending: bool, page: 
     for pk, mean in _offensiveness(study).items():
         if pk in found:
             found[pk] = replace(found[pk], offensiveness=mean)
-    wanted = search.strip().casefold()
-    rows = _sorted((row for row in found.values() if wanted in row.text), sort=sort, descending=descending)
+    term = search.strip().casefold()
+    rows = _sorted((row for row in found.values() if term in row.text), sort=sort, descending=descending)
     here = Paginator(rows, PER_PAGE).get_page(page)
     return AttributeTable(
         rows=tuple(here),
@@ -106,7 +106,7 @@ def attributes(study: Study, *, search: str, sort: str, descending: bool, page: 
 
 
 def _sorted(rows: Iterable[AttributeRow], *, sort: str, descending: bool) -> list[AttributeRow]:
-    """Undefined values last whichever way the rest is sorted; ties by text."""
+    """Undefined values come last in both directions; ties by text."""
     by_text = sorted(rows, key=lambda row: row.text)
     if sort == "text":
         return by_text[::-1] if descending else by_text
@@ -116,7 +116,7 @@ def _sorted(rows: Iterable[AttributeRow], *, sort: str, descending: bool) -> lis
 
 
 def _offensiveness(study: Study) -> dict[int, float]:
-    """{attribute: mean over the groups it was rated with} in the study's stereotype source. One query."""
+    """{attribute: mean over the groups it was rated with}, from the stereotype source. One query."""
     if study.stereotype_source_id is None:
         return {}
     rated = Association.objects.filter(source=study.stereotype_source_id, offensiveness_mean__isnull=False)
@@ -124,8 +124,8 @@ def _offensiveness(study: Study) -> dict[int, float]:
 
 
 @dataclass(frozen=True)
-class InGroup:
-    """The attribute in the images of one group, and what its source says of the two together."""
+class GroupLikelihood:
+    """The attribute in the images of one group, with their association in the stereotype source."""
 
     group: IdentityGroup
     score: Score
@@ -135,56 +135,58 @@ class InGroup:
 
 @dataclass(frozen=True)
 class AttributePage:
-    """`labels`: how often each label of the visual-nature scale was chosen. `others`: what further metrics
-    say of the attribute as a whole, with the metric's title."""
+    """`labels`: how often each label of the visual-nature scale was chosen. `other_scores`: (metric's title,
+    score) of other metrics over all groups."""
 
     attribute: Attribute
     visual: Score | None
     mean: Score | None
     labels: tuple[tuple[str, int], ...]
-    groups: tuple[InGroup, ...]
-    others: tuple[tuple[str, Score], ...]
-    pictures: tuple[Picture, ...]
-    seen_in: int
+    groups: tuple[GroupLikelihood, ...]
+    other_scores: tuple[tuple[str, Score], ...]
+    pictures: tuple[GalleryImage, ...]
+    n_images: int
 
 
-def attribute(study: Study, wanted: Attribute) -> AttributePage:
-    """Everything that is known of one attribute. As many queries however much that is."""
+def attribute_page(study: Study, attribute: Attribute) -> AttributePage:
+    """All scores of one attribute, in a fixed number of queries."""
     runs = _newest_runs(study)
     scores = list(
-        Score.objects.filter(run__in=list(runs), attribute=wanted).select_related("group").order_by("pk")
+        Score.objects.filter(run__in=list(runs), attribute=attribute).select_related("group").order_by("pk")
     )
     of_metric = {pk: run.metric for pk, run in runs.items()}
     visual = {score.name: score for score in scores if of_metric[score.run_id] == "visual_nature"}
     votes = {
         one.group_id: one
-        for one in Association.objects.filter(source=study.stereotype_source_id, attribute=wanted)
+        for one in Association.objects.filter(source=study.stereotype_source_id, attribute=attribute)
     }
-    known = set(stereotypes(study).filter(attribute=wanted).values_list("group", flat=True))
+    stereotypical_in = set(stereotypes(study).filter(attribute=attribute).values_list("group", flat=True))
     groups = [
-        InGroup(score.group, score, score.group_id in known, votes.get(score.group_id or 0))
+        GroupLikelihood(
+            score.group, score, score.group_id in stereotypical_in, votes.get(score.group_id or 0)
+        )
         for score in scores
         if score.group is not None and score.name == "likelihood" and not score.part
     ]
-    seen = gallery_page(study, Filters(attribute=wanted.text), per_page=_PICTURES) if groups else None
+    seen = gallery_page(study, Filters(attribute=attribute.text), per_page=_IMAGES_SHOWN) if groups else None
     return AttributePage(
-        attribute=wanted,
+        attribute=attribute,
         visual=visual.get("visual"),
         mean=visual.get("mean_score"),
-        labels=_labels(study, wanted),
+        labels=_labels(study, attribute),
         groups=tuple(sorted(groups, key=lambda one: (-(one.score.value or 0), one.group.name))),
-        others=tuple(
+        other_scores=tuple(
             (registry.get(of_metric[score.run_id]).title, score)
             for score in scores
             if score.group is None and of_metric[score.run_id] != "visual_nature"
         ),
         pictures=seen.pictures if seen else (),
-        seen_in=seen.total if seen else 0,
+        n_images=seen.total if seen else 0,
     )
 
 
 def _newest_runs(study: Study) -> dict[int, ScoreRun]:
-    """The newest finished run of each metric, corrected, at its present version and usual choices."""
+    """The newest finished run of each metric: corrected, current version, default parameters."""
     versions = {metric.name: metric.version for metric in registry.metrics()}
     usual = {metric.name: queries.as_stored(registry.parameters(metric)) for metric in registry.metrics()}
     finished = ScoreRun.objects.filter(study=study, variant=Variant.CORRECTED, state=RunState.DONE)
@@ -195,9 +197,9 @@ def _newest_runs(study: Study) -> dict[int, ScoreRun]:
     return {run.pk: run for run in newest.values()}
 
 
-def _labels(study: Study, wanted: Attribute) -> tuple[tuple[str, int], ...]:
-    said = counted_judgements(study, TaskKind.VISUAL_NATURE).filter(response__unit__attribute=wanted)
-    counts = dict(said.order_by().values_list("value").annotate(Count("pk")))
+def _labels(study: Study, attribute: Attribute) -> tuple[tuple[str, int], ...]:
+    judgements = counted_judgements(study, TaskKind.VISUAL_NATURE).filter(response__unit__attribute=attribute)
+    counts = dict(judgements.order_by().values_list("value").annotate(Count("pk")))
     if not counts:
         return ()
     return tuple((label.name, counts.get(label.value, 0)) for label in scales.VISUAL_NATURE)

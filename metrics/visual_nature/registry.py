@@ -6,14 +6,15 @@ from annotation.models import Study
 from metrics.score_runs.metric import Metric, Parameters
 from metrics.visual_nature import scores, visual_rule
 
-_MOVED = (
-    "Where annotators are not identified each answer is an annotator of its own. Whoever is drawn twice "
-    "agrees with themselves, so that the resampled shares are moved to have the estimate as their mean."
+_RECENTRED = (
+    "If annotators are not identified, each answer counts as an annotator of its own. An annotator who is "
+    "drawn twice agrees with themselves, so the resampled shares are shifted to have the estimate as their "
+    "mean."
 )
 
 
 def _visual_rule(study: Study, parameters: Parameters) -> str:
-    return visual_rule.in_words(study)
+    return visual_rule.describe(study)
 
 
 def _consensus_rule(study: Study, parameters: Parameters) -> str:
@@ -29,13 +30,13 @@ METRICS: tuple[Metric, ...] = (
         unit="0 or 1 (visual), points of the scale 1 to 5 (mean_score)",
         direction="larger: more visual",
         definition=(
-            "An attribute is visual if all of its annotators (or as many as the study's rule asks for) chose "
-            "Agree or Strongly agree; or, where the study's rule is a mean score (1 to 5, Unsure 3), if that "
-            "of the attribute reaches it. A unit that was asked twice must pass each time."
+            "An attribute is visual if all of its annotators, or as many as the study's rule requires, chose "
+            "Agree or Strongly agree. If the study's rule is a mean score (1 to 5, Unsure is 3), the mean "
+            "score of the attribute must reach it. An attribute with several units must pass in each of them."
         ),
         names=(
-            ("visual", "1 if the attribute passes the study's rule; n: ratings, k: agreeing ones"),
-            ("mean_score", "mean of its scores; n: ratings"),
+            ("visual", "1 if the attribute passes the study's rule; n: ratings, k: Agree or Strongly agree"),
+            ("mean_score", "mean score of the attribute; n: ratings"),
         ),
         interval=True,
         resampling="bootstrap over the annotators of the attribute",
@@ -43,12 +44,12 @@ METRICS: tuple[Metric, ...] = (
         variants_note="the same",
         section="§2",
         caveats=(
-            "Whether people say that an attribute can be seen, not whether a model draws it. As a rule three "
-            "annotators of three origins: a single one who disagrees decides by the default rule; what is "
-            "plain to see in one place need not be in another. mean_score takes the labels as equally far "
-            "apart and Unsure as their middle; its interval draws three people as a rule, and with three of "
-            "them holds the truth in about two of three cases: read it as the range of what was said. "
-            "Whether an attribute is visual has none: read k of n."
+            "The scores say whether people think that an attribute can be seen, not whether a model depicts "
+            "it. Usually three annotators of three origins rate an attribute; under the default rule a "
+            "single one who disagrees decides. What is easy to see in one culture need not be in another. "
+            "mean_score treats the labels as equally spaced and Unsure as the middle. Its interval usually "
+            "resamples three people; with three it contains the truth in about two of three cases: read it "
+            "as the range of the answers. `visual` has no interval: read k of n."
         ),
         compute=scores.visual_nature_scores,
         rule=_visual_rule,
@@ -59,13 +60,13 @@ METRICS: tuple[Metric, ...] = (
         title="Consensus on visual nature",
         task="visual_nature",
         unit="per cent of attributes",
-        direction="larger: more attributes on which annotators chose the same label",
+        direction="larger: annotators chose the same label for more attributes",
         definition=(
-            "For each label, the percentage of attributes on which at least 2 annotators chose that very "
-            "label (ViSAGe, figure 6)."
+            "For each label, the percentage of attributes for which at least 2 annotators chose that label "
+            "(ViSAGe, figure 6)."
         ),
         names=tuple(
-            (name, f"percentage of attributes with at least 2 '{label}'; n: attributes, k: those")
+            (name, f"percentage of attributes for which at least 2 chose '{label}'; n: attributes, k: those")
             for name, label in (
                 ("strongly_agree", "Strongly agree"),
                 ("agree", "Agree"),
@@ -80,11 +81,10 @@ METRICS: tuple[Metric, ...] = (
         variants_note="the same",
         section="§2",
         caveats=(
-            "Two who chose the same label are not an agreed truth, and labels are not merged: Agree beside "
-            "Strongly agree is no consensus here, so that low numbers are not disagreement about what can be "
-            "seen. Percentages of labels do not add up to 100, and grow with the number of annotators of an "
-            "attribute: compare studies with as many. "
-            f"{_MOVED}"
+            "Two equal labels do not make a truth. Labels are not merged: Agree and Strongly agree do not "
+            "count as consensus, so a low number does not mean disagreement about what can be seen. The "
+            "percentages of the labels do not add up to 100 and grow with the number of annotators per "
+            f"attribute: compare only studies with the same number. {_RECENTRED}"
         ),
         compute=scores.consensus_scores,
         rule=_consensus_rule,
@@ -95,16 +95,19 @@ METRICS: tuple[Metric, ...] = (
         title="What each rule of visual nature selects",
         task="visual_nature",
         unit="attributes (selected), share of 0 to 1 (share), 0 or 1 (in_use)",
-        direction="larger: the rule takes more attributes for visual",
+        direction="larger: the rule counts more attributes as visual",
         definition=(
-            "How many attributes each rule takes for visual: all annotators agree (chose Agree or Strongly "
-            "agree), at least k of them do, or the mean score (1 to 5, Unsure 3) reaches a bound. An "
-            "attribute that was asked twice must pass each time."
+            "How many attributes each rule counts as visual: all annotators chose Agree or Strongly agree, "
+            "at least k of them did, or the mean score (1 to 5, Unsure is 3) reaches a bound. An attribute "
+            "with several units must pass in each of them."
         ),
         names=(
-            ("selected", "how many attributes the rule selects; n: attributes rated, k: those"),
-            ("share", "k / n of them"),
-            ("in_use", "1 for the rule that the study follows, else 0"),
+            (
+                "selected",
+                "number of attributes that the rule selects; n: attributes rated, k: attributes selected",
+            ),
+            ("share", "share of attributes that the rule selects, k / n"),
+            ("in_use", "1 for the rule that the study uses, else 0"),
         ),
         parts="`rule: all agree`, `rule: at least 2 agree`, `rule: mean score of at least 4` and the like",
         interval=True,
@@ -113,8 +116,8 @@ METRICS: tuple[Metric, ...] = (
         variants_note="the same",
         section="§2",
         caveats=(
-            "A rule that selects more attributes is not a better one. With more annotators of an attribute "
-            f"fewer pass 'all agree' and more 'at least k'. {_MOVED}"
+            "A rule that selects more attributes is not a better rule. With more annotators per attribute, "
+            f"fewer attributes pass 'all agree' and more pass 'at least k'. {_RECENTRED}"
         ),
         compute=scores.visual_rules_scores,
         rule=_visual_rule,

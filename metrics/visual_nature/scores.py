@@ -15,47 +15,47 @@ from metrics.visual_nature import stats, visual_rule
 from metrics.visual_nature.data import VisualFrame, read_visual_nature
 
 MEAN_SCORES = (3.5, 4.0, 4.5, 5.0)
-"""The rules by mean score that are compared with the study's own; 5 asks everybody for Strongly agree."""
-_SAME = 2  # so many chose the same label, for the consensus (ViSAGe, figure 6)
-_Passed = Callable[[Ints], Bools]
+"""The rules by mean score to compare with the study's own; 5 requires Strongly agree from everybody."""
+_CONSENSUS = 2  # annotators with the same label (ViSAGe, figure 6)
+_Rule = Callable[[Ints], Bools]
 
 
 def visual_nature_scores(inputs: Inputs) -> list[ScoreRow]:
     frame = read_visual_nature(inputs.study)
-    passed = visual_rule.passed(inputs.study, frame.ratings)
+    passed = visual_rule.is_visual(inputs.study, frame.ratings)
     units: dict[int, list[int]] = {}
-    for place, attribute in enumerate(frame.attribute_ids):
-        units.setdefault(attribute, []).append(place)
+    for position, attribute in enumerate(frame.attribute_ids):
+        units.setdefault(attribute, []).append(position)
     rows = []
     for attribute, places in units.items():
         pooled = frame.ratings[places].sum(axis=0)[None, :]
-        n, k = int(pooled.sum()), int(stats.agreeing(pooled)[0])
-        # An attribute asked twice must pass each time: no answer overrules another.
+        n, k = int(pooled.sum()), int(stats.agree_counts(pooled)[0])
+        # an attribute with several units must pass in each of them
         text = frame.attributes[places[0]]
         visual = float(passed[places].all())
         rows.append(ScoreRow("visual", visual, n, k, attribute_id=attribute, attribute=text))
         mean = float(stats.mean_scores(pooled)[0])
-        interval = _of_mean(inputs, frame, places, mean)
+        interval = _mean_interval(inputs, frame, places, mean)
         rows.append(
             ScoreRow("mean_score", mean, n, attribute_id=attribute, attribute=text, **bounds(interval))
         )
     return sorted(rows, key=lambda row: (row.attribute, row.name != "visual"))
 
 
-def _of_mean(
+def _mean_interval(
     inputs: Inputs, frame: VisualFrame, units: list[int], mean: float
 ) -> percentiles.Interval | None:
-    """The interval of the mean score of one attribute: its annotators are drawn, and there is one item."""
+    """The interval of the mean score of one attribute: only its annotators are resampled."""
     if not inputs.resamples:
         return None
-    # answers stand in the order of their units
+    # ratings are in the order of their units
     ends = [np.searchsorted(frame.unit_of, [unit, unit + 1]) for unit in units]
-    given = np.concatenate([np.arange(*each) for each in ends])
+    rating_rows = np.concatenate([np.arange(*each) for each in ends])
     drawn = means.resampled_means(
-        frame.labels[given] + stats.SCALE[0],
-        np.ones((len(given), 1), dtype=np.bool_),
-        np.zeros(len(given)),
-        frame.annotators[given],
+        frame.labels[rating_rows] + stats.SCALE[0],
+        np.ones((len(rating_rows), 1), dtype=np.bool_),
+        np.zeros(len(rating_rows)),
+        frame.annotators[rating_rows],
         resamples=inputs.resamples,
         rng=bootstrap.generator(inputs.seed, f"mean score {frame.attributes[units[0]]}"),
     )
@@ -64,22 +64,22 @@ def _of_mean(
 
 def consensus_scores(inputs: Inputs) -> list[ScoreRow]:
     frame = read_visual_nature(inputs.study)
-    found = stats.consensus(frame.ratings, at_least=_SAME)
+    found = stats.consensus(frame.ratings, at_least=_CONSENSUS)
     intervals: list[percentiles.Interval | None] = [None] * len(found.percent)
     if inputs.resamples and found.units:
-        shares = _resampled(inputs, frame, "consensus", lambda table: table >= _SAME)
+        shares = _resampled_shares(inputs, frame, "consensus", lambda table: table >= _CONSENSUS)
         intervals = [*percentiles.percentile_intervals(100 * shares, found.percent)]
     # the order of the labels in ViSAGe's figure 6
     order = (("strongly_agree", 4), ("agree", 3), ("disagree", 1), ("strongly_disagree", 0), ("unsure", 2))
     return [
         ScoreRow(
             name=name,
-            value=defined(found.percent[place]),
+            value=defined(found.percent[position]),
             n=found.units,
-            k=found.attributes[place],
-            **bounds(intervals[place]),
+            k=found.attributes[position],
+            **bounds(intervals[position]),
         )
-        for name, place in order
+        for name, position in order
     ]
 
 
@@ -87,19 +87,19 @@ def visual_rules_scores(inputs: Inputs) -> list[ScoreRow]:
     frame = read_visual_nature(inputs.study)
     if not frame.attribute_ids:
         return []
-    rules = _rules(frame, inputs.study)
+    rules = _compared_rules(frame, inputs.study)
 
-    def of_all(table: Ints) -> Bools:
+    def passes_each_rule(table: Ints) -> Bools:
         return np.column_stack([rule(table) for rule in rules.values()])
 
-    attributes, place = np.unique(frame.attribute_ids, return_inverse=True)
-    # An attribute asked twice must pass each time, by every rule.
+    attributes, position = np.unique(frame.attribute_ids, return_inverse=True)
+    # an attribute with several units must pass in each of them, by every rule
     failed = np.zeros((len(attributes), len(rules)), dtype=np.int64)
-    np.add.at(failed, place.ravel(), ~of_all(frame.ratings))
+    np.add.at(failed, position.ravel(), ~passes_each_rule(frame.ratings))
     n, numbers = len(attributes), (failed == 0).sum(axis=0).tolist()
     intervals: list[percentiles.Interval | None] = [None] * len(rules)
     if inputs.resamples:
-        drawn = _resampled(inputs, frame, "visual rules", of_all, every_time=True)
+        drawn = _resampled_shares(inputs, frame, "visual rules", passes_each_rule, every_time=True)
         intervals = [*percentiles.percentile_intervals(drawn, [k / n for k in numbers])]
     used = visual_rule.part_of(inputs.study)
     rows = []
@@ -110,8 +110,8 @@ def visual_rules_scores(inputs: Inputs) -> list[ScoreRow]:
     return rows
 
 
-def _resampled(
-    inputs: Inputs, frame: VisualFrame, name: str, passed: _Passed, *, every_time: bool = False
+def _resampled_shares(
+    inputs: Inputs, frame: VisualFrame, name: str, passed: _Rule, *, every_time: bool = False
 ) -> Floats:
     """Shares of the attributes that pass, in each resample of attributes and annotators."""
 
@@ -132,15 +132,14 @@ def _resampled(
     )
 
 
-def _rules(frame: VisualFrame, study: Study) -> dict[str, _Passed]:
-    """Which units each rule takes for visual: by how many agreed, then by the mean score; that of `study` is
-    among them."""
+def _compared_rules(frame: VisualFrame, study: Study) -> dict[str, _Rule]:
+    """The rules to compare, including that of `study`: by agreeing annotators, then by mean score."""
     most = max(int(frame.ratings.sum(axis=1).max()), study.visual_rule or 1)
-    rules: dict[str, _Passed] = {
+    rules: dict[str, _Rule] = {
         visual_rule.part_by_agreement(number): partial(stats.is_visual, at_least=number)
         for number in (None, *range(most, 0, -1))
     }
     own = () if study.visual_mean is None else (study.visual_mean,)
     for score in sorted({*MEAN_SCORES, *own}):
-        rules[visual_rule.part_by_mean(score)] = partial(stats.by_mean, at_least=score)
+        rules[visual_rule.part_by_mean(score)] = partial(stats.is_visual_by_mean, at_least=score)
     return rules

@@ -1,4 +1,4 @@
-"""Which attributes are visual, and on what annotators agreed (PROTOCOL §2)."""
+"""Which attributes are visual, and consensus about it (PROTOCOL §2)."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from metrics.core.stats.checks import Bools, Floats, Ints
 
 SCALE = (1, 2, 3, 4, 5)
 """Columns of every count table here: strongly disagree, disagree, unsure, agree, strongly agree."""
-_AGREEING = (3, 4)
+_AGREE_COLUMNS = (3, 4)
 
 
 @dataclass(frozen=True)
 class Consensus:
-    """For each label of SCALE: `attributes` on which enough annotators chose it, and their `percent`."""
+    """For each label of SCALE: number and per cent of the attributes for which enough annotators chose it."""
 
     units: int
     attributes: tuple[int, ...]
     percent: tuple[float, ...]
 
 
-def agreeing(ratings: ArrayLike) -> Ints:
+def agree_counts(ratings: ArrayLike) -> Ints:
     """How many annotators chose Agree or Strongly agree, shape (U,)."""
     table = _table(ratings)
-    return np.asarray(table[:, _AGREEING].sum(axis=1))
+    return np.asarray(table[:, _AGREE_COLUMNS].sum(axis=1))
 
 
 def is_visual(ratings: ArrayLike, *, at_least: int | None = None) -> Bools:
-    """Whether each attribute is visual: at least `at_least` annotators agreed; None asks it of all.
+    """Whether each attribute is visual: at least `at_least` annotators agreed (None: all of them).
 
     Parameters
     ----------
     ratings : array_like of int, shape (U, 5)
-        How many annotators gave attribute u each score of SCALE. Missing ratings are simply not counted.
+        How many annotators gave each attribute each score of SCALE. Missing ratings are not counted.
     at_least : int, optional
-        The study's rule (PROTOCOL §2). No majority vote is taken unless it is asked for here.
+        The study's rule (PROTOCOL §2). There is no majority vote unless it is requested here.
 
     Returns
     -------
     ndarray of bool, shape (U,)
-        An attribute nobody rated is not visual.
+        An attribute without ratings is not visual.
 
     References
     ----------
@@ -61,11 +61,11 @@ def is_visual(ratings: ArrayLike, *, at_least: int | None = None) -> Bools:
         raise ValueError(f"at_least is {at_least}; a rule asks for at least 1 annotator.")
     total = table.sum(axis=1)
     needed = total if at_least is None else np.full(len(table), at_least)
-    return np.asarray((total > 0) & (agreeing(table) >= needed))
+    return np.asarray((total > 0) & (agree_counts(table) >= needed))
 
 
 def mean_scores(ratings: ArrayLike) -> Floats:
-    """Mean score of each attribute, 1 to 5 (Unsure is the middle, 3); NaN where nobody rated it.
+    """Mean score of each attribute, 1 to 5 (Unsure is the middle, 3); NaN without ratings.
 
     Examples
     --------
@@ -79,30 +79,30 @@ def mean_scores(ratings: ArrayLike) -> Floats:
     )
 
 
-def by_mean(ratings: ArrayLike, *, at_least: float) -> Bools:
-    """The rule by mean score: visual if it is at least `at_least`.
+def is_visual_by_mean(ratings: ArrayLike, *, at_least: float) -> Bools:
+    """Whether each attribute is visual by its mean score: at least `at_least`.
 
     Examples
     --------
-    >>> by_mean([[0, 0, 0, 2, 1], [1, 0, 0, 1, 1]], at_least=4).tolist()
+    >>> is_visual_by_mean([[0, 0, 0, 2, 1], [1, 0, 0, 1, 1]], at_least=4).tolist()
     [True, False]
     """
     if not SCALE[0] <= at_least <= SCALE[-1]:
         raise ValueError(f"at_least is {at_least}; scores go from {SCALE[0]} to {SCALE[-1]}.")
-    # NaN compares as False: an attribute nobody rated is not visual.
+    # NaN compares as False: an attribute without ratings is not visual
     return np.asarray(mean_scores(ratings) >= at_least)
 
 
 def consensus(ratings: ArrayLike, *, at_least: int = 2) -> Consensus:
-    """For each label, the share of attributes on which at least `at_least` annotators chose that label.
+    """For each label, the share of attributes for which at least `at_least` annotators chose it.
 
-    Labels are not merged, so the shares need not sum to 100: three annotators with three different
-    labels are in none. With more than three annotators one attribute can be in several.
+    Labels are not merged, so the shares need not add up to 100: three annotators with three different
+    labels count for none. With more than three annotators an attribute can count for several labels.
 
     Parameters
     ----------
     ratings : array_like of int, shape (U, 5)
-        As in `is_visual`. Attributes that nobody rated are not counted among the units.
+        As in `is_visual`. Attributes without ratings are not counted.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Attributes: the table, and one attribute over all groups."""
+"""Pages of attributes: the table, and one attribute over all groups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from annotation.core.requests import query_without_page
+from annotation.core.requests import without_page
 from annotation.models import Attribute, Study, TaskKind
 from metrics.core.answers import holds_simulated
 from metrics.core.study_access import get_study_or_404
@@ -15,8 +15,8 @@ from metrics.core.tables import first_direction, headings
 from metrics.score_runs import freshness
 from metrics.visual_nature import queries as pages
 
-_WORDS = frozenset({"text"})
-_SOURCES = {TaskKind.VISUAL_NATURE: "visual_nature", TaskKind.DEPICTION: "likelihood"}
+_TEXT_COLUMNS = frozenset({"text"})
+_METRIC_OF_TASK = {TaskKind.VISUAL_NATURE: "visual_nature", TaskKind.DEPICTION: "likelihood"}
 
 
 @login_required
@@ -26,9 +26,9 @@ def attributes(request: HttpRequest, name: str) -> HttpResponse:
     sort = request.GET.get("sort", "text")
     if sort not in pages.COLUMNS:
         sort = "text"
-    descending = request.GET.get("dir", first_direction(sort, _WORDS)) == "desc"
+    descending = request.GET.get("dir", first_direction(sort, _TEXT_COLUMNS)) == "desc"
     search = request.GET.get("q", "")
-    table = pages.attributes(
+    table = pages.attribute_table(
         study, search=search, sort=sort, descending=descending, page=request.GET.get("page", "1")
     )
     return render(
@@ -41,8 +41,10 @@ def attributes(request: HttpRequest, name: str) -> HttpResponse:
             "search": search,
             "sort": sort,
             "direction": "desc" if descending else "asc",
-            "columns": headings(request, pages.COLUMNS, sort=sort, descending=descending, words=_WORDS),
-            "pager": query_without_page(request),
+            "columns": headings(
+                request, pages.COLUMNS, sort=sort, descending=descending, words=_TEXT_COLUMNS
+            ),
+            "pager": without_page(request),
             **_fresh(request, study),
         },
     )
@@ -52,8 +54,8 @@ def attributes(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 def attribute(request: HttpRequest, name: str, attribute_id: int) -> HttpResponse:
     study = get_study_or_404(request, name)
-    wanted = get_object_or_404(Attribute, pk=attribute_id)
-    if not wanted.options.filter(unit__task__study=study).exists():
+    chosen = get_object_or_404(Attribute, pk=attribute_id)
+    if not chosen.options.filter(unit__task__study=study).exists():
         raise Http404("This study does not ask about this attribute.")
     return render(
         request,
@@ -61,16 +63,16 @@ def attribute(request: HttpRequest, name: str, attribute_id: int) -> HttpRespons
         {
             "study": study,
             "simulated": holds_simulated(study),
-            "page": pages.attribute(study, wanted),
+            "page": pages.attribute_page(study, chosen),
             **_fresh(request, study),
         },
     )
 
 
 def _fresh(request: HttpRequest, study: Study) -> dict[str, object]:
-    """What the pages ask about the scores that they show."""
+    """Context for checking whether the scores on the page are up to date."""
     kinds = {task.kind for task in study.tasks.all()}
-    wanted = freshness.usual(metric for kind, metric in _SOURCES.items() if kind in kinds)
+    wanted = freshness.usual(metric for kind, metric in _METRIC_OF_TASK.items() if kind in kinds)
     return {
         "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
         "fresh_question": freshness.question(wanted),

@@ -1,4 +1,4 @@
-"""The study's rule of visual nature (PROTOCOL §2): what passes it, and what it is called."""
+"""The study's rule of visual nature (PROTOCOL §2)."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from metrics.core.stats.checks import Bools
 from metrics.visual_nature import stats
 
 
-def passed(study: Study, ratings: ArrayLike) -> Bools:
+def is_visual(study: Study, ratings: ArrayLike) -> Bools:
     """Whether each unit is visual by the rule of `study`, shape (U,); `ratings` (U, 5) as in
     `stats.is_visual`."""
     if study.visual_mean is not None:
-        return stats.by_mean(ratings, at_least=study.visual_mean)
+        return stats.is_visual_by_mean(ratings, at_least=study.visual_mean)
     return stats.is_visual(ratings, at_least=study.visual_rule)
 
 
-def in_words(study: Study) -> str:
-    """The rule as it stands beside every score that depends on it."""
+def describe(study: Study) -> str:
+    """The rule in words, as stored with every score that depends on it."""
     if study.visual_mean is not None:
         return f"visual: mean score of at least {study.visual_mean:g} (1 to 5, Unsure 3)"
     if study.visual_rule is None:
@@ -27,29 +27,25 @@ def in_words(study: Study) -> str:
 
 
 def part_of(study: Study) -> str:
-    """The rule as the part of a score."""
+    """The rule as `part` of a score."""
     return (
         part_by_agreement(study.visual_rule) if study.visual_mean is None else part_by_mean(study.visual_mean)
     )
 
 
 def part_by_agreement(at_least: int | None) -> str:
-    """The rule by how many chose Agree or Strongly agree, None for all, as the part of a score."""
+    """The rule by number of agreeing annotators (None: all) as `part` of a score."""
     return "rule: all agree" if at_least is None else f"rule: at least {at_least} agree"
 
 
 def part_by_mean(at_least: float) -> str:
-    """The rule by mean score, as the part of a score."""
+    """The rule by mean score as `part` of a score."""
     return f"rule: mean score of at least {at_least:g}"
 
 
-def read(part: str) -> tuple[int | None, float | None]:
-    """The rule of such a part: how many must agree, and the mean score that must be reached; None of both
-    where all must agree."""
+def parse_part(part: str) -> tuple[int | None, float | None]:
+    """(number that must agree, mean score to reach) from such a part; both None if all must agree."""
     if part == part_by_agreement(None):
         return None, None
-    said = part.split()
-    return (None, float(said[-1])) if said[1] == "mean" else (int(said[3]), None)
-
-
-__all__ = ["in_words", "part_by_agreement", "part_by_mean", "part_of", "passed", "read"]
+    words = part.split()
+    return (None, float(words[-1])) if words[1] == "mean" else (int(words[3]), None)

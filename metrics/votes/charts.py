@@ -1,6 +1,6 @@
-"""Numbers side by side: a row a region or group, a lane a series, a panel where there are several.
+"""Dot charts: one row for each region or group, one lane for each series, one panel for each pool.
 
-Counterparts of SeeGULL's figures of votes and of offensiveness are drawn so.
+Used for the counterparts of SeeGULL's figures of votes and offensiveness.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WIDTH = {1: 460, 2: 320, 3: 240}
 
 @dataclass(frozen=True)
 class Dot:
-    """One number. `row`, `series` and `panel` say where it stands; `k` of `n` where it counts something."""
+    """One number, placed by `row`, `series` and `panel`; `k` of `n` if it is a count."""
 
     row: str
     series: str
@@ -34,25 +34,25 @@ class Dot:
 
 @dataclass(frozen=True)
 class Plot:
-    """What to draw and what to call it. `of` is what n counts; `rows`: what a row is."""
+    """The labels of a chart. `n_title` says what n counts, `row_title` what a row is."""
 
     name: str
     title: str
     subtitle: tuple[str, ...]
-    axis: str
-    rows: str
-    of: str
+    axis_title: str
+    row_title: str
+    n_title: str
     unit: Unit
     notes: tuple[str, ...] = ()
 
 
 def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
-    """Rows, series and panels in the order in which they come; at least one point.
+    """Draw at least one point; rows, series and panels keep the order of `points`.
 
-    Series differ by colour, shape and lane. Numbers stand on a stem from 0; shares and scores carry their
+    Series differ by colour, shape and lane. Numbers have a stem from 0; shares and scores have their
     interval. The tooltip gives the number with its interval and n.
     """
-    # altair takes most of a second to import: too long for every command to pay
+    # altair takes most of a second to import, too long for every command
     import altair as alt
 
     rows, series, panels = (
@@ -72,7 +72,7 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
     lane = alt.YOffset("series:N", sort=series, scale=alt.Scale(domain=series))
     x = alt.X(
         "value:Q",
-        title=plot.axis,
+        title=plot.axis_title,
         scale=alt.Scale(domain=domain, nice=False, zero=False),
         axis=alt.Axis(
             labelFlush=False,
@@ -83,19 +83,19 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
             gridOpacity=0.6,
         ),
     )
-    look = [COLOURS[place % len(COLOURS)] for place in range(len(series))]
+    colours = [COLOURS[place % len(COLOURS)] for place in range(len(series))]
     shapes = [SHAPES[place % len(SHAPES)] for place in range(len(series))]
     legend = None
     if several:
         legend = alt.Legend(orient="top", direction="horizontal", title=None, labelFontSize=12, symbolSize=90)
-    colour = alt.Color("series:N", scale=alt.Scale(domain=series, range=look), legend=legend)
+    colour = alt.Color("series:N", scale=alt.Scale(domain=series, range=colours), legend=legend)
     shape = alt.Shape("series:N", scale=alt.Scale(domain=series, range=shapes), legend=legend)
     tooltip = [
-        alt.Tooltip("row:N", title=plot.rows),
+        alt.Tooltip("row:N", title=plot.row_title),
         *([alt.Tooltip("panel:N", title="Pool")] if len(panels) > 1 else []),
         *([alt.Tooltip("series:N", title="Of")] if several else []),
         alt.Tooltip("shown:N", title={"number": "Number", "share": "Share", "score": "Mean"}[plot.unit]),
-        alt.Tooltip("counted:N", title=plot.of),
+        alt.Tooltip("counted:N", title=plot.n_title),
     ]
     base = alt.Chart().encode(y=y, yOffset=lane)
     layers = []
@@ -112,9 +112,9 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
         )
     )
     if with_text:
-        # twice: the white one beneath parts the text from the lines of the grid
-        for paint in ({"stroke": "white", "strokeWidth": 3, "color": "white"}, {"color": INK}):
-            text = base.mark_text(align="left", baseline="middle", dx=8, fontSize=10, **paint)
+        # twice: the white outline separates the text from the grid lines
+        for style in ({"stroke": "white", "strokeWidth": 3, "color": "white"}, {"color": INK}):
+            text = base.mark_text(align="left", baseline="middle", dx=8, fontSize=10, **style)
             layers.append(text.encode(x=alt.X("end:Q"), text="text:N"))
     size: Mapping[str, Any] = {
         "width": _WIDTH[min(len(panels), 3)],
@@ -132,8 +132,8 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
     return Figure(
         name=plot.name,
         title=plot.title,
-        alt=f"{plot.title}: {plot.axis}, of {len(rows)} rows. {_in_words(points)}.",
-        columns=(plot.rows.lower(), "pool", "series", "value", "low", "high", "k", "n"),
+        alt=f"{plot.title}: {plot.axis_title}, of {len(rows)} rows. {_alt_text(points)}.",
+        columns=(plot.row_title.lower(), "pool", "series", "value", "low", "high", "k", "n"),
         rows=tuple(
             (point.row, point.panel, point.series, point.value, point.low, point.high, point.k, point.n)
             for point in points
@@ -149,7 +149,7 @@ def _datum(point: Dot, unit: Unit) -> dict[str, Any]:
         interval = f" [{_number(point.low, unit)}, {_number(point.high, unit)}]"
     value = _number(point.value, unit)
     counted = f"{point.n:,}" if point.k is None else f"{point.k:,} of {point.n:,}"
-    said: dict[str, Any] = {
+    datum: dict[str, Any] = {
         "row": point.row,
         "series": point.series,
         "panel": point.panel,
@@ -164,7 +164,7 @@ def _datum(point: Dot, unit: Unit) -> dict[str, Any]:
         "shown": value + interval,
         "counted": counted,
     }
-    return said | ({"link": point.link} if point.link else {})
+    return datum | ({"link": point.link} if point.link else {})
 
 
 def _number(value: float, unit: Unit) -> str:
@@ -173,8 +173,8 @@ def _number(value: float, unit: Unit) -> str:
 
 
 def _axis(points: Sequence[Dot], unit: Unit, *, text: bool) -> tuple[list[float], dict[str, Any]]:
-    """The domain, from 0 for what cannot be less and with room for the `text` of the longest; and about six
-    ticks, none of them beyond what can be."""
+    """The domain and about six ticks. The domain starts at 0 unless values are negative and leaves room for
+    the `text` of the longest bar; no tick is outside the possible values."""
     ends = [end for point in points for end in (point.value, point.low, point.high) if end is not None]
     low, high = min([0.0, *ends]), max([0.0, *ends])
     if unit == "number":
@@ -189,12 +189,9 @@ def _axis(points: Sequence[Dot], unit: Unit, *, text: bool) -> tuple[list[float]
     return domain, {"values": [tick for tick in ticks if domain[0] <= tick <= domain[1]]}
 
 
-def _in_words(points: Sequence[Dot]) -> str:
+def _alt_text(points: Sequence[Dot]) -> str:
     return "; ".join(
         f"{', '.join(part for part in (point.row, point.panel, point.series) if part)}: "
         f"{point.value:.4g} (n {point.n:,})"
         for point in points
     )
-
-
-__all__ = ["Dot", "Plot", "Unit", "dot_chart"]

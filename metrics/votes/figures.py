@@ -1,4 +1,4 @@
-"""The figures of votes, of offensiveness, and of what each visual rule selects (PROTOCOL §2, §3, §4)."""
+"""Figures of votes, of offensiveness and of the visual rules (PROTOCOL §2, §3, §4)."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from annotation.models import IdentityGroup, Study
-from metrics.core import figure_options as reading
+from metrics.core import figure_options
 from metrics.core.answers import stereotype_rule_in_words
 from metrics.core.charts.figure import Figure
 from metrics.core.figure_sources import NothingToDraw, Source, group_link, study_title
 from metrics.score_runs.current_scores import Interval, evaluated, intervals
 from metrics.score_runs.rows import ScoreRow
 from metrics.votes.charts import Dot, Plot, Unit, dot_chart
-from metrics.votes.scores.sections import pool_part
+from metrics.votes.scores.subsets import pool_part
 from metrics.votes.stats import POOLS, THRESHOLDS
 
-FROM = ("either", "source", "answers")
-SHOW = ("number", "share")
-OF = ("stereotypes", "all")
-# Enough for a percentile interval to two digits, and a second's work for the largest source there is.
+SOURCES = ("either", "source", "answers")
+SHOWN = ("number", "share")
+ASSOCIATIONS = ("stereotypes", "all")
+# Enough for two digits of a percentile interval; takes a second for the largest source.
 _RESAMPLES = 1000
 _REGION = "region: "
-# A source keeps how many said what, not who: its annotators cannot be drawn.
-_DRAWN = {
-    "votes": "drawn over associations only, not over those who voted",
-    "ratings": "drawn over attributes only, not over those who rated",
+# A source says how many gave each answer, not who: its annotators cannot be resampled.
+_INTERVAL_NOTES = {
+    "votes": "over associations only, not over the annotators who voted",
+    "ratings": "over attributes only, not over the annotators who rated",
 }
 
 
 @dataclass(frozen=True)
-class _Line:
-    """What a row of a figure stands for: a region, or a group of one."""
+class _Category:
+    """A row of a chart: a region, or a group of a region."""
 
     name: str
     group: int | None
@@ -41,43 +41,45 @@ class _Line:
 
 @dataclass(frozen=True)
 class _Scores:
-    """The scores of one metric, and what has to be said of where they come from. `drawn`: what their
-    intervals leave out."""
+    """The scores of one metric and the texts that describe them. `interval_note`: what the intervals do not
+    cover."""
 
     rows: Mapping[tuple[int | None, str, str], ScoreRow]
     subtitle: str
-    drawn: str = ""
+    interval_note: str = ""
 
-    def of(self, line: _Line, name: str, part: str = "") -> ScoreRow | None:
-        return self.rows.get((line.group, "; ".join(each for each in (line.part, part) if each), name))
+    def get(self, category: _Category, name: str, part: str = "") -> ScoreRow | None:
+        return self.rows.get(
+            (category.group, "; ".join(each for each in (category.part, part) if each), name)
+        )
 
-    def lines(self, study: Study, region: str) -> list[_Line]:
+    def categories(self, study: Study, region: str) -> list[_Category]:
         """The regions, or the groups of one."""
         if not region:
             parts = {part.split("; ")[0] for _, part, _ in self.rows if part.startswith(_REGION)}
-            return [_Line(part.removeprefix(_REGION), None, part, "") for part in sorted(parts)]
+            return [_Category(part.removeprefix(_REGION), None, part, "") for part in sorted(parts)]
         groups = {group: row.group for (group, _, _), row in self.rows.items() if group is not None}
         inside = IdentityGroup.objects.filter(pk__in=groups, region=region).values_list("pk", flat=True)
-        return [_Line(groups[group], group, "", group_link(study, group)) for group in inside]
+        return [_Category(groups[group], group, "", group_link(study, group)) for group in inside]
 
 
 def _thresholds(study: Study, options: Mapping[str, str]) -> Figure:
-    region = reading.region(options)
-    show: Unit = "share" if reading.choice(options, "show", SHOW) == "share" else "number"
+    region = figure_options.region(options)
+    show: Unit = "share" if figure_options.choice(options, "show", SHOWN) == "share" else "number"
     scores = _scores(study, options, "stereotypes", "prevalence", "votes")
-    lines = scores.lines(study, region)
+    categories = scores.categories(study, region)
     name = "stereotypes" if show == "number" else "share"
     points = []
-    for line in _ranked(scores, lines, name, pool_part(POOLS[0], THRESHOLDS[0])):
+    for category in _ranked(scores, categories, name, pool_part(POOLS[0], THRESHOLDS[0])):
         for pool in POOLS[:2]:
             for threshold in THRESHOLDS:
-                row = scores.of(line, name, pool_part(pool, threshold))
-                points += _dot(row, line, f"at least {threshold} of its annotators", panel=pool)
-    return _drawn(
+                row = scores.get(category, name, pool_part(pool, threshold))
+                points += _dots(row, category, f"at least {threshold} of its annotators", panel=pool)
+    return _chart(
         points,
         scores,
         name="thresholds",
-        title=f"Known stereotypes by threshold{_about(region)}",
+        title=f"Known stereotypes by threshold{_in_title(region)}",
         axis=f"{'associations' if show == 'number' else 'share of associations'} that are stereotypes",
         region=region,
         unit=show,
@@ -85,25 +87,27 @@ def _thresholds(study: Study, options: Mapping[str, str]) -> Figure:
 
 
 def _pools(study: Study, options: Mapping[str, str]) -> Figure:
-    region = reading.region(options)
-    show: Unit = "share" if reading.choice(options, "show", SHOW) == "share" else "number"
-    at = options.get("threshold", str(study.stereotype_threshold))
-    if at not in map(str, THRESHOLDS):
-        raise ValueError(f"threshold={at}: choose one of {', '.join(map(str, THRESHOLDS))}.")
+    region = figure_options.region(options)
+    show: Unit = "share" if figure_options.choice(options, "show", SHOWN) == "share" else "number"
+    threshold = options.get("threshold", str(study.stereotype_threshold))
+    if threshold not in map(str, THRESHOLDS):
+        raise ValueError(f"threshold={threshold}: choose one of {', '.join(map(str, THRESHOLDS))}.")
     scores = _scores(study, options, "stereotypes", "prevalence", "votes")
     name = "stereotypes" if show == "number" else "share"
     points = []
-    for line in _ranked(scores, scores.lines(study, region), name, pool_part(POOLS[0], int(at))):
+    for category in _ranked(
+        scores, scores.categories(study, region), name, pool_part(POOLS[0], int(threshold))
+    ):
         for pool in POOLS:
             series = "both (overlap)" if pool == "both" else pool
-            points += _dot(scores.of(line, name, pool_part(pool, int(at))), line, series)
-    return _drawn(
+            points += _dots(scores.get(category, name, pool_part(pool, int(threshold))), category, series)
+    return _chart(
         points,
         scores,
         name="pools",
-        title=f"Stereotypes known in the region, out of it, and to both{_about(region)}",
+        title=f"Stereotypes known in the region, out of it, and to both{_in_title(region)}",
         axis=(
-            f"{'associations' if show == 'number' else 'share of associations'} that at least {at} "
+            f"{'associations' if show == 'number' else 'share of associations'} that at least {threshold} "
             "annotators of the pool call stereotypical"
         ),
         region=region,
@@ -112,34 +116,38 @@ def _pools(study: Study, options: Mapping[str, str]) -> Figure:
 
 
 def _offensiveness_regions(study: Study, options: Mapping[str, str]) -> Figure:
-    region, of = reading.region(options), reading.choice(options, "of", OF)
+    region, of = figure_options.region(options), figure_options.choice(options, "of", ASSOCIATIONS)
     scores = _scores(study, options, "attribute_offensiveness", "rated_offensiveness", "ratings")
     name = "mean_stereotypes" if of == "stereotypes" else "mean"
-    lines = _ranked(scores, scores.lines(study, region), name)
-    points = [dot for line in lines for dot in _dot(scores.of(line, name), line, "")]
-    return _drawn(
+    categories = _ranked(scores, scores.categories(study, region), name)
+    points = [dot for category in categories for dot in _dots(scores.get(category, name), category, "")]
+    return _chart(
         points,
         scores,
         name="offensiveness-regions",
-        title=f"How offensive {'stereotypes' if of == 'stereotypes' else 'associations'} are{_about(region)}",
+        title=f"How offensive {of if of == 'stereotypes' else 'associations'} are{_in_title(region)}",
         axis="mean offensiveness (−1 not offensive, 4 extremely)",
         region=region,
         unit="score",
-        further=(stereotype_rule_in_words(study),) if of == "stereotypes" else (),
+        notes=(stereotype_rule_in_words(study),) if of == "stereotypes" else (),
     )
 
 
 def _offensive_groups(study: Study, options: Mapping[str, str]) -> Figure:
-    top, least = (reading.number(options, name, default) for name, default in (("top", 20), ("least", 10)))
+    top, minimum = (
+        figure_options.number(options, name, default) for name, default in (("top", 20), ("least", 10))
+    )
     scores = _scores(study, options, "attribute_offensiveness", "rated_offensiveness", "ratings")
-    lines = [
-        _Line(row.group, group, "", group_link(study, group))
+    categories = [
+        _Category(row.group, group, "", group_link(study, group))
         for (group, part, name), row in scores.rows.items()
-        if group is not None and not part and name == "mean_stereotypes" and row.n >= least
+        if group is not None and not part and name == "mean_stereotypes" and row.n >= minimum
     ]
-    chosen = _ranked(scores, lines, "mean_stereotypes")[:top]
-    points = [dot for line in chosen for dot in _dot(scores.of(line, "mean_stereotypes"), line, "")]
-    return _drawn(
+    chosen = _ranked(scores, categories, "mean_stereotypes")[:top]
+    points = [
+        dot for category in chosen for dot in _dots(scores.get(category, "mean_stereotypes"), category, "")
+    ]
+    return _chart(
         points,
         scores,
         name="offensive-groups",
@@ -147,9 +155,9 @@ def _offensive_groups(study: Study, options: Mapping[str, str]) -> Figure:
         axis="mean offensiveness of its stereotypes (−1 not offensive, 4 extremely)",
         region="groups",
         unit="score",
-        further=(
+        notes=(
             stereotype_rule_in_words(study),
-            f"{len(chosen)} of {len(lines)} groups with at least {least} rated",
+            f"{len(chosen)} of {len(categories)} groups with at least {minimum} rated",
         ),
     )
 
@@ -161,61 +169,69 @@ def _visual_rules(study: Study, options: Mapping[str, str]) -> Figure:
     for row in evaluation.rows:
         if row.name == "share":
             rule = row.part.removeprefix("rule: ") + (" (used here)" if row.part in used else "")
-            points += _dot(row, _Line(rule, None, "", ""), "")
+            points += _dots(row, _Category(rule, None, "", ""), "")
     if not points:
         raise NothingToDraw(f"Study '{study.name}' has no ratings of the visual nature of attributes yet.")
     scores = _Scores({}, f"{study_title(study)}; n = {points[0].n:,} attributes")
-    return _drawn(
+    return _chart(
         points,
         scores,
         name="visual-rules",
         title="What each rule of visual nature selects",
-        axis="share of attributes that the rule takes for visual",
+        axis="share of attributes that the rule counts as visual",
         region="rules",
         unit="share",
-        further=("agree: chose Agree or Strongly agree; mean score of 1 to 5, Unsure 3",),
+        notes=("agree: chose Agree or Strongly agree; mean score of 1 to 5, Unsure 3",),
     )
 
 
-def _scores(study: Study, options: Mapping[str, str], votes: str, answers: str, what: str) -> _Scores:
-    """From the stereotype source, with intervals drawn now; or from the study's answers, with those of a
-    stored run, if one counted the same answers: answers can be many, and a figure does not wait."""
-    ranges: Mapping[tuple[str, int | None, str], Interval] = {}
-    drawn = ""
-    chosen = reading.choice(options, "from", FROM)
+def _scores(study: Study, options: Mapping[str, str], votes: str, answers: str, kind: str) -> _Scores:
+    """Scores from the stereotype source, with intervals computed now; or from the study's answers, with the
+    intervals of a stored run of the same answers. A figure must not wait for a bootstrap of many answers."""
+    stored_intervals: Mapping[tuple[str, int | None, str], Interval] = {}
+    interval_note = ""
+    chosen = figure_options.choice(options, "from", SOURCES)
     if chosen == "source" or (chosen == "either" and study.stereotype_source_id is not None):
         if study.stereotype_source is None:
-            raise NothingToDraw(f"Study '{study.name}' has no stereotype source, so no {what} of one.")
+            raise NothingToDraw(f"Study '{study.name}' has no stereotype source, so no {kind} of one.")
         evaluation = evaluated(study, votes, resamples=_RESAMPLES)
-        subtitle = f"{study.title}; {what} of {study.stereotype_source.title}"
-        drawn = _DRAWN[what]
+        subtitle = f"{study.title}; {kind} of {study.stereotype_source.title}"
+        interval_note = _INTERVAL_NOTES[kind]
     else:
         evaluation = evaluated(study, answers)
-        subtitle = f"{study_title(study)}; {what} of its own annotators"
-        ranges = intervals(study, evaluation)
+        subtitle = f"{study_title(study)}; {kind} of its own annotators"
+        stored_intervals = intervals(study, evaluation)
     rows = {}
     for row in evaluation.rows:
         if not row.attribute and row.value is not None:
-            low, high = ranges.get((row.name, row.group_id, row.part), (row.low, row.high))
+            low, high = stored_intervals.get((row.name, row.group_id, row.part), (row.low, row.high))
             rows[row.group_id, row.part, row.name] = replace(row, low=low, high=high)
     if not rows:
-        raise NothingToDraw(f"Study '{study.name}' has no {what} to draw yet.")
-    return _Scores(rows, subtitle, drawn)
+        raise NothingToDraw(f"Study '{study.name}' has no {kind} to draw yet.")
+    return _Scores(rows, subtitle, interval_note)
 
 
-def _ranked(scores: _Scores, lines: Sequence[_Line], name: str, part: str = "") -> list[_Line]:
-    """The lines that have this score, the largest first; ties by name."""
-    values = {line: row.value or 0.0 for line in lines if (row := scores.of(line, name, part)) is not None}
-    return sorted(values, key=lambda line: (-values[line], line.name))
+def _ranked(scores: _Scores, categories: Sequence[_Category], name: str, part: str = "") -> list[_Category]:
+    """The categories that have this score, the largest first; ties by name."""
+    values = {
+        category: row.value or 0.0
+        for category in categories
+        if (row := scores.get(category, name, part)) is not None
+    }
+    return sorted(values, key=lambda category: (-values[category], category.name))
 
 
-def _dot(row: ScoreRow | None, line: _Line, series: str, *, panel: str = "") -> list[Dot]:
+def _dots(row: ScoreRow | None, category: _Category, series: str, *, panel: str = "") -> list[Dot]:
     if row is None or row.value is None:
         return []
-    return [Dot(line.name, series, row.value, row.n, row.k, row.low, row.high, panel=panel, link=line.link)]
+    return [
+        Dot(
+            category.name, series, row.value, row.n, row.k, row.low, row.high, panel=panel, link=category.link
+        )
+    ]
 
 
-def _drawn(
+def _chart(
     points: Sequence[Dot],
     scores: _Scores,
     *,
@@ -224,67 +240,71 @@ def _drawn(
     axis: str,
     region: str,
     unit: Unit,
-    further: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
 ) -> Figure:
-    """`region`: that whose groups are the rows, or what else they are; empty where they are regions."""
+    """`region`: the region whose groups are the rows, or another kind of row; empty for regions as rows."""
     if not points:
         raise NothingToDraw(f"There is nothing to draw in '{name}' with these options.")
     rows = {"": "Region", "rules": "Rule"}.get(region, "Group")
     of = {"number": "Stereotypes of all", "share": "Number", "score": "n"}[unit]
-    ranged = any(point.low is not None for point in points)
-    lines = f"lines: 95 % intervals{scores.drawn and f', {scores.drawn}'}"
-    notes = (*further, *((lines,) if unit != "number" and ranged else ()))
+    has_intervals = any(point.low is not None for point in points)
+    lines = f"lines: 95 % intervals{scores.interval_note and f', {scores.interval_note}'}"
+    notes = (*notes, *((lines,) if unit != "number" and has_intervals else ()))
     plot = Plot(name, title, (scores.subtitle, *notes), axis, rows, of, unit, notes)
     return dot_chart(points, plot)
 
 
-def _about(region: str) -> str:
+def _in_title(region: str) -> str:
     return f": {region}" if region else ""
 
 
-_READ = "read the stereotype source or the study's own answers; either: the source, if there is one"
-_GROUPS = "a row for each group of this region, instead of each region"
-_SHOW = "the number of associations, or the share with its interval"
-_VOTES = "after SeeGULL, figures 3, 4 and 9"
-_OFFENSIVE = "after SeeGULL, figures 5 and 8"
+_SOURCE_HELP = "use the stereotype source or the study's own answers; either: the source, if there is one"
+_REGION_HELP = "one row for each group of this region instead of one for each region"
+_SHOW_HELP = "the number of associations, or the share with its interval"
+_LIKE_VOTES = "after SeeGULL, figures 3, 4 and 9"
+_LIKE_OFFENSIVENESS = "after SeeGULL, figures 5 and 8"
 
 FIGURES = {
     "thresholds": Source(
         "Known stereotypes by threshold",
         _thresholds,
-        {"from": _READ, "region": _GROUPS, "show": _SHOW},
-        {"from": FROM, "show": SHOW},
-        counterpart=_VOTES,
+        {"from": _SOURCE_HELP, "region": _REGION_HELP, "show": _SHOW_HELP},
+        {"from": SOURCES, "show": SHOWN},
+        counterpart=_LIKE_VOTES,
     ),
     "pools": Source(
         "Stereotypes known in the region, out of it, and to both",
         _pools,
         {
-            "from": _READ,
-            "region": _GROUPS,
-            "show": _SHOW,
-            "threshold": "how many annotators of a pool say Stereotypical; by default as the study's rule",
+            "from": _SOURCE_HELP,
+            "region": _REGION_HELP,
+            "show": _SHOW_HELP,
+            "threshold": "how many annotators of a pool must answer Stereotypical; default: the study's rule",
         },
-        {"from": FROM, "show": SHOW},
-        counterpart=_VOTES,
+        {"from": SOURCES, "show": SHOWN},
+        counterpart=_LIKE_VOTES,
     ),
     "offensiveness-regions": Source(
         "How offensive stereotypes are, by region",
         _offensiveness_regions,
-        {"from": _READ, "region": _GROUPS, "of": "stereotypes by the study's rule, or all associations"},
-        {"from": FROM, "of": OF},
-        counterpart=_OFFENSIVE,
+        {
+            "from": _SOURCE_HELP,
+            "region": _REGION_HELP,
+            "of": "stereotypes by the study's rule, or all associations",
+        },
+        {"from": SOURCES, "of": ASSOCIATIONS},
+        counterpart=_LIKE_OFFENSIVENESS,
     ),
     "offensive-groups": Source(
         "Groups with the most offensive stereotypes",
         _offensive_groups,
         {
-            "from": _READ,
+            "from": _SOURCE_HELP,
             "top": "how many groups (20)",
             "least": "leave out groups with fewer rated stereotypes (10)",
         },
-        {"from": FROM},
-        counterpart=_OFFENSIVE,
+        {"from": SOURCES},
+        counterpart=_LIKE_OFFENSIVENESS,
     ),
     "visual-rules": Source("What each rule of visual nature selects", _visual_rules, {}),
 }

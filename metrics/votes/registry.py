@@ -1,4 +1,4 @@
-"""Metrics of which associations are known stereotypes, and of how offensive they are."""
+"""Metrics of known stereotypes and of their offensiveness."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ from metrics.votes.data import fingerprints
 from metrics.votes.scores import known_stereotypes, offensiveness
 
 _CELLS = "`pool: in-region`, `out-region` or `both` (the overlap), each with `t=1`, `2` and `3`"
-_SECTIONS = "of the whole, of each region (`region: East Asia`) and of each group"
+_SUBSETS = "all associations, each region (`region: East Asia`) and each group"
 _THRESHOLDS = (
-    "An association is a stereotype for a pool if at least t of its annotators said Stereotypical; the "
-    "overlap are those that are one for both pools at the same t, of those with votes of both."
+    "An association is a stereotype for a pool if at least t annotators of the pool answered Stereotypical. "
+    "The overlap counts associations that are stereotypes for both pools at the same t, among those with "
+    "votes of both pools."
 )
 _COUNTED = (
     (
         "stereotypes",
-        "how many associations are stereotypes; n: associations with votes of the pool, k: the stereotypes",
+        "number of stereotypes; n: associations with votes of the pool, k: the stereotypes among them",
     ),
-    ("share", "k / n of them"),
+    ("share", "share of stereotypes, k / n"),
 )
-_NO_WIDTH = "Where no association passed, or all did, it has no width, which is not certainty: read n."
-_DRAWN = f"The interval draws associations, and not the annotators behind them. {_NO_WIDTH}"
+_NO_WIDTH = "If no association passes, or all do, the interval has no width. That is not certainty: read n."
+_DRAWN = f"The interval resamples associations, not the annotators who voted. {_NO_WIDTH}"
 _MEANS = (
-    ("mean", "mean over the associations that were rated"),
-    ("mean_stereotypes", "the same over those that are stereotypes by the study's rule"),
-    ("mean_attribute", "mean over the attributes that were rated, each once"),
+    ("mean", "mean over the rated associations"),
+    ("mean_stereotypes", "mean over the rated associations that are stereotypes by the study's rule"),
+    ("mean_attribute", "mean over the rated attributes, each counted once"),
     ("attribute", "mean of one attribute"),
     ("association", "mean of one association of a group"),
-    ("unsure", "number of ratings that are Unsure; n: all ratings, k: those"),
+    ("unsure", "number of Unsure ratings; n: all ratings, k: Unsure"),
 )
-_SCALE = "points of the offensiveness scale (-1 to 4; Unsure is 0 and stays in)"
+_SCALE = "points of the offensiveness scale (-1 to 4; Unsure counts as 0)"
 
 
 def _threshold_rule(study: Study, parameters: Parameters) -> str:
@@ -45,10 +46,10 @@ METRICS: tuple[Metric, ...] = (
         task="",
         source="votes",
         unit="associations (stereotypes), share of 0 to 1 (share)",
-        direction="larger: more of the associations are known as stereotypes to the pool",
+        direction="larger: the pool knows more of the associations as stereotypes",
         definition=_THRESHOLDS,
         names=_COUNTED,
-        parts=f"{_CELLS}; {_SECTIONS}",
+        parts=f"{_CELLS}; {_SUBSETS}",
         interval=True,
         resampling="percentile bootstrap over associations",
         variants_differ=False,
@@ -56,10 +57,11 @@ METRICS: tuple[Metric, ...] = (
         section="§3",
         reference=SEEGULL,
         caveats=(
-            f"{_DRAWN} Numbers of associations have no interval: counted from a published list, not "
-            "sampled. SeeGULL v2 has associations with more than three votes of a pool, merged from several "
-            "rows: t is then of more than three. Nearly all of its associations of groups of North America "
-            "have the same votes in both pools. A source without votes of a pool has no score for it."
+            f"{_DRAWN} Numbers of associations have no interval: they are counted from a published list, "
+            "not sampled. Some associations in SeeGULL v2 have more than three votes from one pool, "
+            "because several rows were merged; t then counts among more than three votes. Nearly all its "
+            "associations of North American groups have the same votes in both pools. A source without "
+            "votes from a pool has no score for that pool."
         ),
         compute=known_stereotypes.stereotypes_scores,
         rule=_threshold_rule,
@@ -71,18 +73,22 @@ METRICS: tuple[Metric, ...] = (
         title="Known stereotypes by the study's own answers",
         task="prevalence",
         unit="associations (stereotypes), share of 0 to 1 (share), annotators (the others)",
-        direction="larger: more of the associations are known as stereotypes to the pool",
+        direction="larger: the pool knows more of the associations as stereotypes",
         definition=(
-            f"{_THRESHOLDS} In-region annotators reside in the region of the group; out-region ones identify "
-            "with it and reside in North America. What a slot was reserved for counts before the profile."
+            f"{_THRESHOLDS} In-region annotators live in the region of the group; out-region annotators "
+            "identify with it and live in North America. The group that a slot was reserved for takes "
+            "precedence over the annotator's profile."
         ),
         names=(
             *_COUNTED,
-            ("stereotypical", "annotators of the pool who said Stereotypical; n: all of the pool, k: those"),
+            (
+                "stereotypical",
+                "annotators of the pool who answered Stereotypical; n: all of the pool, k: those who did",
+            ),
             ("non_stereotypical", "the same for Non-stereotypical"),
             ("unsure", "the same for Unsure"),
         ),
-        parts=f"{_CELLS}; {_SECTIONS}. Of one association: `pool: in-region`, `out-region` or `neither`",
+        parts=f"{_CELLS}; {_SUBSETS}. For one association: `pool: in-region`, `out-region` or `neither`",
         interval=True,
         resampling="two-way cluster bootstrap over associations and annotators",
         variants_differ=False,
@@ -90,10 +96,10 @@ METRICS: tuple[Metric, ...] = (
         section="§3",
         reference=SEEGULL,
         caveats=(
-            "Annotators of neither pool, or who did not say, count in no threshold. Three of a pool are few "
-            "to speak for a region: what one in five knows of is missed by every second such pool. Whoever "
-            "is drawn twice agrees with themselves, so that the resampled shares are moved to have the "
-            f"estimate as their mean. {_NO_WIDTH}"
+            "Annotators who belong to neither pool, or did not state what is needed to know, count for no "
+            "threshold. Three annotators are few to represent a region: half of such pools miss a stereotype "
+            "that one person in five knows. An annotator who is drawn twice agrees with themselves, so the "
+            f"resampled shares are shifted to have the estimate as their mean. {_NO_WIDTH}"
         ),
         compute=known_stereotypes.prevalence_scores,
         rule=_threshold_rule,
@@ -108,27 +114,27 @@ METRICS: tuple[Metric, ...] = (
         unit=_SCALE,
         direction="larger: more offensive as a generalisation about a group",
         definition=(
-            "O(attr, id) is the mean of the ratings that the source holds of an association; the scores are "
-            "unweighted means of it. An attribute's is the mean over the associations that it stands in."
+            "O(attr, id) is the mean of the source's ratings of an association. The scores are unweighted "
+            "means of O(attr, id). The score of an attribute is the mean over its associations."
         ),
         names=(
             *_MEANS,
-            ("unrated", "associations that nobody rated, left out of every mean; n: all, k: those"),
+            ("unrated", "number of associations without ratings, left out of every mean; n: all, k: unrated"),
         ),
-        parts=f"{_SECTIONS}; `mean` also of the stereotypes of {_CELLS}",
+        parts=f"{_SUBSETS}; `mean` also for the stereotypes of {_CELLS}",
         interval=True,
         resampling="percentile bootstrap over attributes",
         variants_differ=True,
         variants_note=(
-            "published: O(attr, id) is the mean printed in its source; "
-            "corrected: the mean of the single ratings"
+            "published: O(attr, id) is the mean given in the source; "
+            "corrected: the mean of the individual ratings"
         ),
         section="§4",
         reference=SEEGULL,
         caveats=(
-            "SeeGULL rated attributes and repeats the ratings in every association: the interval draws "
-            "attributes, with all that they stand in. It leaves out what comes from the choice of the "
-            "annotators, whom the release does not identify. n counts what the mean is over: associations, "
+            "SeeGULL rated attributes and repeats the ratings in every association, so the interval "
+            "resamples attributes with all their associations. It does not cover the choice of annotators, "
+            "whom the release does not identify. n counts what the mean is taken over: associations, "
             "attributes or, for one association, ratings."
         ),
         compute=offensiveness.attribute_offensiveness_scores,
@@ -143,13 +149,13 @@ METRICS: tuple[Metric, ...] = (
         unit=_SCALE,
         direction="larger: more offensive as a generalisation about a group",
         definition=(
-            "The mean of single ratings. Those of an association stand for its group; those of an attribute "
-            "alone for each group that the study's stereotype source associates with it."
+            "The mean of individual ratings. A rating of an association counts for its group; a rating of an "
+            "attribute alone counts for each group that the study's stereotype source associates with it."
         ),
         names=tuple(
             (name, meaning if name == "unsure" else f"{meaning}; n: ratings") for name, meaning in _MEANS
         ),
-        parts=_SECTIONS,
+        parts=_SUBSETS,
         interval=True,
         resampling="two-way cluster bootstrap over attributes and annotators",
         variants_differ=False,
@@ -157,8 +163,9 @@ METRICS: tuple[Metric, ...] = (
         section="§4",
         reference=SEEGULL,
         caveats=(
-            "Of one attribute or association only its annotators are drawn: with three of them, the rule, "
-            "the interval holds the truth in about two of three cases. Read it as the range of what was said."
+            "For one attribute or association only its annotators are resampled. With three of them, the "
+            "usual number, the interval contains the truth in about two of three cases: read it as the range "
+            "of the answers."
         ),
         compute=offensiveness.rated_offensiveness_scores,
         rule=stereotype_rule,

@@ -13,27 +13,27 @@ from metrics.core.stats.checks import Bools, Floats
 THRESHOLDS = (1, 2, 3)
 POOLS = ("in-region", "out-region", "both")
 CELLS = tuple((pool, threshold) for pool in POOLS for threshold in THRESHOLDS)
-"""Columns of every table here. 'both': the overlap, stereotypes for the one pool and for the other."""
+"""Columns of every table here. 'both' is the overlap: stereotypes for both pools."""
 
 
 @dataclass(frozen=True)
-class Passing:
+class StereotypeTable:
     """`passed` (N, 9): whether each association is a stereotype in each of CELLS; `counted` (N, 9): whether
-    it has votes of that pool, so that it could be one."""
+    it has votes from that pool."""
 
     passed: Bools
     counted: Bools
 
 
-def passing(in_region: ArrayLike, out_region: ArrayLike) -> Passing:
-    """At least t of a pool's annotators said Stereotypical, for every pool and t of CELLS.
+def stereotype_table(in_region: ArrayLike, out_region: ArrayLike) -> StereotypeTable:
+    """Whether at least t annotators of a pool answered Stereotypical, for each pool and t of CELLS.
 
     Parameters
     ----------
     in_region, out_region : array_like of int, shape (N, 3)
-        How many annotators of the pool said Stereotypical, Non-stereotypical and Unsure of association i.
-        A row of zeros has no votes: it is no stereotype and is not counted. The overlap counts associations
-        with votes of both pools.
+        How many annotators of the pool answered Stereotypical, Non-stereotypical and Unsure for each
+        association. A row of zeros has no votes: it is not a stereotype and not counted. The overlap counts
+        associations with votes from both pools.
 
     References
     ----------
@@ -41,7 +41,7 @@ def passing(in_region: ArrayLike, out_region: ArrayLike) -> Passing:
 
     Examples
     --------
-    >>> found = passing([[2, 1, 0], [3, 0, 0]], [[1, 2, 0], [0, 0, 0]])
+    >>> found = stereotype_table([[2, 1, 0], [3, 0, 0]], [[1, 2, 0], [0, 0, 0]])
     >>> found.passed.sum(axis=0).tolist()
     [2, 2, 1, 1, 0, 0, 1, 0, 0]
     >>> found.counted.sum(axis=0).tolist()
@@ -58,12 +58,12 @@ def passing(in_region: ArrayLike, out_region: ArrayLike) -> Passing:
     first, second = tables
     if len(first) != len(second):
         raise ValueError(
-            f"in_region has {len(first)} associations and out_region {len(second)}; as many of each."
+            f"in_region has {len(first)} associations and out_region {len(second)}; as many are needed."
         )
     at_least = np.array(THRESHOLDS)
     passed = [table[:, :1] >= at_least for table in tables]
     counted = [np.repeat(table.sum(axis=1)[:, None] > 0, len(THRESHOLDS), axis=1) for table in tables]
-    return Passing(
+    return StereotypeTable(
         passed=np.hstack([*passed, passed[0] & passed[1]]),
         counted=np.hstack([*counted, counted[0] & counted[1]]),
     )
@@ -74,9 +74,8 @@ def resampled_shares(
 ) -> Floats:
     r"""Share of the counted rows that passed, in each resample of the rows.
 
-    Rows are drawn with replacement, as many as there are. Rows that are alike need not be told apart: how
-    often each *kind* of row is drawn is multinomial, so that the cost grows with the kinds and not with
-    the rows.
+    As many rows are drawn, with replacement, as there are. The number of draws of each distinct row is
+    multinomial, so the cost grows with the number of distinct rows, not with the number of rows.
 
     .. math:: s_{bm} = \frac{\sum_i w_{bi} \, passed_{im}}{\sum_i w_{bi} \, counted_{im}}
 
@@ -90,8 +89,8 @@ def resampled_shares(
     Returns
     -------
     ndarray of float, shape (resamples, M)
-        NaN where a resample holds no counted row. Where all rows passed, or none did, every resample is
-        the same: the interval then has no width, which says nothing of how sure it is.
+        NaN if a resample contains no counted row. If all rows passed, or none did, every resample is the
+        same; the interval then has no width, which does not mean certainty.
 
     References
     ----------

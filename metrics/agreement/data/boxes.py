@@ -21,8 +21,8 @@ _AT_ONCE = 20_000
 
 @dataclass(frozen=True)
 class BoxFrame:
-    """Every box (N,) of a selected attribute: in which image, of which attribute, by which response and by
-    whom (-1 where nobody knows). `corners` (N, 4); `identities` as in RatingFrame."""
+    """Every box (N,) of a selected attribute: its image, attribute, response and annotator (-1 if not
+    identified). `corners` (N, 4): x0, y0, x1, y1 in pixels. `identities` as in RatingFrame."""
 
     images: Ints
     attributes: Ints
@@ -48,8 +48,8 @@ def read_boxes(study: Study) -> BoxFrame:
     }
     rows = drawn.order_by().values_list(*fields.values(), *_CORNERS)
     kinds = [*((name, np.int64) for name in fields), *((name, np.float64) for name in _CORNERS)]
-    # Straight from the cursor: the ORM would look at each value of millions.
-    with connections[replica.read_alias()].chunked_cursor() as cursor:
+    # straight from the cursor: the ORM would convert each of millions of values
+    with connections[replica.alias()].chunked_cursor() as cursor:
         cursor.execute(*rows.query.sql_with_params())
         pieces = iter(lambda: cursor.fetchmany(_AT_ONCE), [])
         found = np.fromiter(chain.from_iterable(pieces), dtype=kinds)

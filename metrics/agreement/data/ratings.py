@@ -1,4 +1,4 @@
-"""Who rated what how, as arrays for agreement (PROTOCOL §10)."""
+"""The ratings of a study as arrays for agreement (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from metrics.core.fingerprints import fingerprint, profiles_fingerprint
 from metrics.core.stats.checks import NOBODY, Ints
 from metrics.depiction.tallies import Tally, tallies
 
-# Where the judged identity group stands, for tasks that are about one.
+# lookup of the judged identity group, for tasks about one
 _GROUP = {
     TaskKind.PREVALENCE: "association__group",
     TaskKind.OFFENSIVENESS: "association__group",
@@ -35,13 +35,13 @@ _GROUP = {
 
 @dataclass(frozen=True)
 class RatingFrame:
-    """The ratings of one kind of task. A unit of agreement is an attribute of an image (which may stand on
-    several pages), of an association, or by itself.
+    """The ratings of one kind of task. A unit of agreement is an attribute of an image (perhaps on several
+    pages), an association, or an attribute by itself.
 
-    `table.counts` has a column for each of `values`, and a row for each unit and annotator; where nobody
-    knows who answered, a row for each unit (and group of annotators). Beside each row (R,): `attributes`,
-    `identities` (-1 where the task is about none) and the place of its annotator's group in `groups`; without
-    `by` there is one group, named ''.
+    `table.counts` has a column for each of `values` and a row for each unit and annotator; if annotators are
+    not identified, a row for each unit (and group of annotators). For each row (R,): `attributes`,
+    `identities` (-1 for tasks without identity groups) and `group_of_row`, the index in `groups` of its
+    annotator's group. Without `by` there is one group, named ''.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class RatingFrame:
     table: Ratings
     attributes: Ints
     identities: Ints
-    of_group: Ints
+    group_of_row: Ints
     groups: tuple[str, ...]
 
 
@@ -59,15 +59,15 @@ def has_region(kind: str) -> bool:
 
 
 def read_ratings(
-    study: Study, kind: str, *, by: str | None = None, given: Sequence[Tally] | None = None
+    study: Study, kind: str, *, by: str | None = None, known_tallies: Sequence[Tally] | None = None
 ) -> RatingFrame:
-    """The ratings of all tasks of `kind`, split by what annotators say of themselves.
+    """The ratings of all tasks of `kind`, by groups of annotators.
 
-    `by` 'gender' and 'origin' are profile fields; 'pool' compares the region of residence and of identity
-    with the region of the judged group (PROTOCOL §3). An annotator whom the data do not identify belongs
-    to the stratum of the slot, where that names one value of the field. `given`: what a depiction task's
-    answers say, if they were read already; used where nobody is told apart. Raises ValueError for another
-    `by` and for pools of a task that is about no group.
+    `by`: 'gender' and 'origin' are profile fields; 'pool' compares the region of residence and of identity
+    with the region of the judged group (PROTOCOL §3). An annotator whom the data do not identify belongs to
+    the stratum of the slot, if that names one value of the field. `known_tallies`: the tallies of a depiction
+    task, if they were already read; used without `by`. Raises ValueError for another `by`, and for pools of
+    a task without identity groups.
     """
     if by is not None and by not in GROUPINGS:
         raise ValueError(f"Annotators can be compared by {', '.join(GROUPINGS)}; not by '{by}'.")
@@ -75,16 +75,16 @@ def read_ratings(
         raise ValueError(f"A {kind} task is about no identity group, so its annotators are in no pool.")
     values = tuple(sorted(label.value for label in SCALES[kind]))
     if kind == TaskKind.DEPICTION:
-        rows = _depicted(study, by, given)
+        rows = _depiction_rows(study, by, known_tallies)
     else:
-        rows = _judged(study, TaskKind(kind), by, values)
+        rows = _judgement_rows(study, TaskKind(kind), by, values)
     names: tuple[str, ...] = ("",)
-    of_group = np.zeros(len(rows.raters), dtype=np.int64)
+    group_of_row = np.zeros(len(rows.raters), dtype=np.int64)
     if by is not None and rows.strata:
         keys = np.column_stack([rows.stratum, rows.identities])
-        names, of_group = _named(grouping(study, by), rows.raters, rows.strata, keys)
-    # attributes tell the units of a cluster apart
-    order = np.lexsort((rows.raters, of_group, rows.attributes, rows.clusters))
+        names, group_of_row = _annotator_groups(grouping(study, by), rows.raters, rows.strata, keys)
+    # attributes are the units of a cluster
+    order = np.lexsort((rows.raters, group_of_row, rows.attributes, rows.clusters))
     attributes = rows.attributes[order]
     return RatingFrame(
         kind=kind,
@@ -92,14 +92,14 @@ def read_ratings(
         table=Ratings(rows.counts[order], attributes, rows.clusters[order], rows.raters[order]),
         attributes=attributes,
         identities=rows.identities[order],
-        of_group=of_group[order],
+        group_of_row=group_of_row[order],
         groups=names,
     )
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows in no order, with the `strata` that slots were reserved for, sorted; none if not asked for."""
+    """Unordered rows, with the sorted `strata` that slots were reserved for; empty if not requested."""
 
     counts: Ints
     clusters: Ints
@@ -110,15 +110,15 @@ class _Rows:
     strata: tuple[str, ...]
 
 
-def _known(study: Study, kind: str) -> bool:
+def _annotators_known(study: Study, kind: str) -> bool:
     return counted_responses(study, kind).filter(annotator__isnull=False).exists()
 
 
-def _depicted(study: Study, by: str | None, given: Sequence[Tally] | None) -> _Rows:
+def _depiction_rows(study: Study, by: str | None, known_tallies: Sequence[Tally] | None) -> _Rows:
     split = by is not None
-    pieces = given if given is not None and not split else None
+    pieces = known_tallies if known_tallies is not None and not split else None
     if pieces is None:
-        pieces = tallies(study, one_by_one=_known(study, TaskKind.DEPICTION), by_stratum=split)
+        pieces = tallies(study, one_by_one=_annotators_known(study, TaskKind.DEPICTION), by_stratum=split)
     strata = tuple(sorted({name for piece in pieces for name in piece.strata})) if split else ()
     none = np.zeros(0, dtype=np.int64)
     stratum = [
@@ -137,7 +137,7 @@ def _depicted(study: Study, by: str | None, given: Sequence[Tally] | None) -> _R
     )
 
 
-def _judged(study: Study, task: TaskKind, by: str | None, values: tuple[int, ...]) -> _Rows:
+def _judgement_rows(study: Study, task: TaskKind, by: str | None, values: tuple[int, ...]) -> _Rows:
     judgements = counted_judgements(study, task).order_by()
     reserved = _strata(study, task) if by is not None else ()
     keys = ["response__unit_id", "option__attribute_id"]
@@ -145,43 +145,45 @@ def _judged(study: Study, task: TaskKind, by: str | None, values: tuple[int, ...
         named = [When(response__slot__stratum=name, then=Value(place)) for place, name in enumerate(reserved)]
         judgements = judgements.annotate(stratum=Case(*named))
         keys.append("stratum")
-    known = _known(study, task)
-    rows, counts = (_one_by_one if known else _together)(judgements, keys, values)
+    individual = _annotators_known(study, task)
+    rows, counts = (_individual_rows if individual else _summed_rows)(judgements, keys, values)
     return _Rows(
         counts=counts,
         clusters=rows[:, 0],
         attributes=rows[:, 1],
-        raters=rows[:, -1] if known else np.full(len(rows), NOBODY),
+        raters=rows[:, -1] if individual else np.full(len(rows), NOBODY),
         identities=_identities(study, task, rows[:, 0]),
         stratum=rows[:, 2] if reserved else np.zeros(0, dtype=np.int64),
         strata=reserved,
     )
 
 
-def _one_by_one(rows: QuerySet[Judgement], keys: list[str], values: tuple[int, ...]) -> tuple[Ints, Ints]:
-    """A row for each judgement, its annotator last."""
-    found = columns(rows, *keys, "value", "response__annotator_id")
-    place = np.searchsorted(values, found[:, -2])
-    counts: NDArray[Any] = np.zeros((len(found), len(values)), dtype=np.int8)
-    counts[np.arange(len(found)), place] = 1
-    return np.delete(found, -2, axis=1), counts
+def _individual_rows(
+    rows: QuerySet[Judgement], keys: list[str], values: tuple[int, ...]
+) -> tuple[Ints, Ints]:
+    """A row for each judgement, with its annotator in the last column."""
+    rows_read = columns(rows, *keys, "value", "response__annotator_id")
+    place = np.searchsorted(values, rows_read[:, -2])
+    counts: NDArray[Any] = np.zeros((len(rows_read), len(values)), dtype=np.int8)
+    counts[np.arange(len(rows_read)), place] = 1
+    return np.delete(rows_read, -2, axis=1), counts
 
 
-def _together(rows: QuerySet[Judgement], keys: list[str], values: tuple[int, ...]) -> tuple[Ints, Ints]:
-    """A row for each unit, with the sums that SQL makes."""
+def _summed_rows(rows: QuerySet[Judgement], keys: list[str], values: tuple[int, ...]) -> tuple[Ints, Ints]:
+    """A row for each unit, summed by SQL."""
     sums = {f"given_{place}": Count("pk", filter=Q(value=value)) for place, value in enumerate(values)}
-    found = columns(rows.values(*keys).annotate(**sums), *keys, *sums)
-    return found[:, : len(keys)], found[:, len(keys) :]
+    rows_read = columns(rows.values(*keys).annotate(**sums), *keys, *sums)
+    return rows_read[:, : len(keys)], rows_read[:, len(keys) :]
 
 
 def _strata(study: Study, kind: str) -> tuple[str, ...]:
-    """What slots with a counted answer are reserved for."""
+    """The strata of slots with a counted answer, sorted."""
     named = counted_responses(study, kind).order_by().values_list("slot__stratum", flat=True)
     return tuple(sorted(str(name) for name in named.distinct()))
 
 
 def _identities(study: Study, task: TaskKind, units_of: Ints) -> Ints:
-    """The identity group that each row is about; NONE where there is none."""
+    """The identity group of each row; NONE without one."""
     if task not in _GROUP:
         return np.full(len(units_of), NONE)
     units = Unit.objects.filter(task__study=study, task__kind=task).order_by()
@@ -190,32 +192,32 @@ def _identities(study: Study, task: TaskKind, units_of: Ints) -> Ints:
     return np.asarray(pairs[np.searchsorted(pairs[:, 0], units_of), 1])
 
 
-def _named(
+def _annotator_groups(
     group_of: Callable[[list[object]], str], raters: Ints, reserved: tuple[str, ...], keys: Ints
 ) -> tuple[tuple[str, ...], Ints]:
-    """The names of the groups of annotators, sorted, and the place among them of each row, by its annotator
-    and `keys` (R, 2): the place of its stratum in `reserved`, and its identity group."""
+    """The sorted names of the groups of annotators, and the index of each row's group (R,). `keys` (R, 2):
+    index of the row's stratum in `reserved`, and its identity group."""
     regions = dict(IdentityGroup.objects.values_list("pk", "region"))
     kinds, inverse = np.unique(np.column_stack([raters, keys]), axis=0, return_inverse=True)
-    said = [
+    names_of_rows = [
         group_of([None if rater == NOBODY else rater, reserved[stratum], regions.get(identity, "")])
         for rater, stratum, identity in kinds.tolist()
     ]
-    names = tuple(sorted(set(said)))
-    return names, np.array([names.index(name) for name in said], dtype=np.int64)[inverse.ravel()]
+    names = tuple(sorted(set(names_of_rows)))
+    return names, np.array([names.index(name) for name in names_of_rows], dtype=np.int64)[inverse.ravel()]
 
 
 def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
-    """The answers to tasks of every kind, and whatever sorts those who gave them into groups."""
+    """Changes with the answers to tasks of every kind, and with what sorts annotators into groups."""
     by = parameters["by"]
-    found: list[object] = [fingerprint(counted_responses(study, kind)) for kind in TaskKind.values]
+    parts: list[object] = [fingerprint(counted_responses(study, kind)) for kind in TaskKind.values]
     if by != "none":
-        found.append(profiles_fingerprint(study))
+        parts.append(profiles_fingerprint(study))
     if by == "pool":
-        found.append(sorted(map(list, IdentityGroup.objects.values_list("pk", "region"))))
-    return found
+        parts.append(sorted(map(list, IdentityGroup.objects.values_list("pk", "region"))))
+    return parts
 
 
-def rule(study: Study, parameters: Mapping[str, str]) -> str:
-    """What stands beside every score of agreement instead of a rule."""
+def describe_rule(study: Study, parameters: Mapping[str, str]) -> str:
+    """The text stored with agreement scores in place of a rule."""
     return "every rating counts as it was given"

@@ -1,4 +1,4 @@
-"""Everybody, within groups of annotators, between them, and their differences: from ratings to rows."""
+"""Agreement rows from ratings: overall, within and between groups of annotators, and differences."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ import numpy as np
 from annotation.models import Study
 from metrics.agreement.data.ratings import RatingFrame, has_region, read_ratings
 from metrics.agreement.scores.differences import differences
-from metrics.agreement.scores.draws import Draw
-from metrics.agreement.scores.readings import Reading, read, readings
-from metrics.agreement.scores.rows import AgreementRow, defined, intervals_of
-from metrics.agreement.scores.subjects import PER, WHOLE, Subject, Subjects, drawn_boxes, subjects_of, whole
+from metrics.agreement.scores.readings import Reading, Resampling, read, readings
+from metrics.agreement.scores.rows import AgreementRow, intervals_of
+from metrics.agreement.scores.subjects import (
+    PER,
+    WHOLE,
+    Subject,
+    Subjects,
+    read_box_agreement,
+    subjects_of,
+    whole,
+)
 from metrics.agreement.stats import coefficients
 from metrics.agreement.stats.rated_pairs import Cells
 from metrics.core.annotator_groups import GROUPINGS, NOT_STATED
@@ -22,6 +29,7 @@ from metrics.core.answers import task_kinds
 from metrics.core.fingerprints import snapshot
 from metrics.core.stats.checks import NOBODY, Ints
 from metrics.depiction.tallies import Tally
+from metrics.score_runs.rows import defined
 
 
 def evaluate_agreement(
@@ -31,101 +39,113 @@ def evaluate_agreement(
     per: Collection[str] = (),
     resamples: int = 0,
     seed: int = 0,
-    given: Sequence[Tally] | None = None,
+    known_tallies: Sequence[Tally] | None = None,
 ) -> list[AgreementRow]:
     """Rows for every task of `study` that has answers.
 
-    With `by` ('gender', 'origin' or 'pool') also within and between the groups of annotators, and by how much
-    agreement within them differs; tasks about no identity group have no pools and are left out of those.
-    People who did not state what is asked are a group of their own within, and are compared with nobody.
-    `per` ('attribute', 'identity' or both) adds a row of all annotators for each of those. `resamples` 0
-    leaves the intervals out. `given`: the ratings of its images, if they were read already. Raises
-    ValueError for another `by` or `per`.
+    `by` ('gender', 'origin' or 'pool') adds rows within and between groups of annotators and their
+    differences; tasks without identity groups have no pools. People who did not state the characteristic form
+    a group of their own that is not compared with others. `per` ('attribute', 'identity' or both) adds a row
+    of all annotators for each of those. `resamples` 0: no intervals. `known_tallies`: the tallies of the
+    images, if they were already read. Raises ValueError for another `by` or `per`.
     """
     if by is not None and by not in GROUPINGS:
         raise ValueError(f"Annotators can be compared by {', '.join(GROUPINGS)}; not by '{by}'.")
     for each in per:
         if each not in PER:
-            raise ValueError(f"Agreement can be told apart per {' or '.join(PER)}; not per '{each}'.")
-    draw = Draw(resamples, seed)
+            raise ValueError(f"Agreement can be computed per {' or '.join(PER)}; not per '{each}'.")
+    resampling = Resampling(resamples, seed)
     rows: list[AgreementRow] = []
     with snapshot():
         for kind in task_kinds(study):
             split = by is not None and (by != "pool" or has_region(kind))
-            frame = read_ratings(study, kind, by=by if split else None, given=given)
-            drawn = drawn_boxes(study) if kind == "depiction" else None
-            about = [whole(frame, drawn), *(subjects_of(frame, drawn, axis) for axis in PER if axis in per)]
-            boxed = [None if drawn is None else drawn.each(subjects) for subjects in about]
+            frame = read_ratings(study, kind, by=by if split else None, known_tallies=known_tallies)
+            boxes = read_box_agreement(study) if kind == "depiction" else None
+            subjects_of_rows = [
+                whole(frame, boxes),
+                *(subjects_of(frame, boxes, axis) for axis in PER if axis in per),
+            ]
+            box_cells = [
+                None if boxes is None else boxes.cells_by_subject(subjects) for subjects in subjects_of_rows
+            ]
             for reading in readings(kind):
-                for subjects, cells in zip(about, boxed, strict=True):
-                    rows += _all(frame, reading, subjects, cells, draw)
+                for subjects, cells in zip(subjects_of_rows, box_cells, strict=True):
+                    rows += _rows_of_all(frame, reading, subjects, cells, resampling)
                 if split:
-                    rows += _compared(frame, reading, draw)
+                    rows += _rows_of_groups(frame, reading, resampling)
     return rows
 
 
-def _all(
-    frame: RatingFrame, reading: Reading, subjects: Subjects, boxed: list[Cells] | None, draw: Draw
+def _rows_of_all(
+    frame: RatingFrame,
+    reading: Reading,
+    subjects: Subjects,
+    box_cells: list[Cells] | None,
+    resampling: Resampling,
 ) -> Iterator[AgreementRow]:
-    """All annotators, one row for each of the subjects."""
+    """A row of all annotators for each of the subjects."""
 
-    def named(subject: Subject) -> tuple[str, ...]:
+    def draw_name(subject: Subject) -> tuple[str, ...]:
         return frame.kind, reading.level, subject.name
 
     chosen = subjects.ratings >= 0
-    # a large table is not copied for nothing
+    # a slice does not copy a large table
     rows = slice(None) if chosen.all() else np.flatnonzero(chosen)
     found = coefficients.within_each(
         read(frame, reading, rows),
         subjects.ratings[rows],
         reading.kept,
-        parts=len(subjects.named),
+        parts=len(subjects.entries),
         level=reading.level,
-        resamples=draw.resamples,
-        rng=lambda part: draw.generator(*named(subjects.named[part])),
+        resamples=resampling.resamples,
+        rng=lambda part: resampling.generator(*draw_name(subjects.entries[part])),
     )
-    for place, (subject, within) in enumerate(zip(subjects.named, found, strict=True)):
-        row = _same(frame, reading, within, scope="all", subject=subject)
-        if boxed is not None:
-            row = _with_boxes(row, boxed[place], draw, ("boxes", *named(subject)))
+    for place, (subject, within) in enumerate(zip(subjects.entries, found, strict=True)):
+        row = _within_row(frame, reading, within, scope="all", subject=subject)
+        if box_cells is not None:
+            row = _with_boxes(row, box_cells[place], resampling, ("boxes", *draw_name(subject)))
         yield row
 
 
-def _with_boxes(row: AgreementRow, cells: Cells, draw: Draw, name: tuple[str, ...]) -> AgreementRow:
+def _with_boxes(
+    row: AgreementRow, cells: Cells, resampling: Resampling, name: tuple[str, ...]
+) -> AgreementRow:
     if not len(cells.sums):
         return replace(row, box_pairs=0)
-    mean = coefficients.mean_over_pairs(cells, resamples=draw.resamples, rng=draw.generator(*name))
+    mean = coefficients.mean_over_pairs(
+        cells, resamples=resampling.resamples, rng=resampling.generator(*name)
+    )
     intervals = {**row.intervals, **intervals_of(box_iou=mean)}
     return replace(row, box_iou=defined(mean.value), box_pairs=len(cells.sums), intervals=intervals)
 
 
-def _compared(frame: RatingFrame, reading: Reading, draw: Draw) -> Iterator[AgreementRow]:
-    """Within each group of annotators; between every two that stated what they are, and how those differ."""
-    rows = {name: np.flatnonzero(frame.of_group == place) for place, name in enumerate(frame.groups)}
-    apart: dict[str, AgreementRow] = {}
+def _rows_of_groups(frame: RatingFrame, reading: Reading, resampling: Resampling) -> Iterator[AgreementRow]:
+    """Rows within each group of annotators, and between and for differences of groups that are stated."""
+    rows = {name: np.flatnonzero(frame.group_of_row == place) for place, name in enumerate(frame.groups)}
+    within_groups: dict[str, AgreementRow] = {}
     for name, own in rows.items():
         found = coefficients.within(
             read(frame, reading, own),
             reading.kept,
             level=reading.level,
-            resamples=draw.resamples,
-            rng=draw.generator(frame.kind, reading.level, "within", name),
+            resamples=resampling.resamples,
+            rng=resampling.generator(frame.kind, reading.level, "within", name),
         )
-        row = _same(frame, reading, found, scope="within", group=name)
-        apart[name] = replace(row, annotators=_people(frame.table.raters[own]))
-    yield from apart.values()
+        row = _within_row(frame, reading, found, scope="within", group=name)
+        within_groups[name] = replace(row, annotators=_count_people(frame.table.raters[own]))
+    yield from within_groups.values()
     stated = [name for name in rows if name != NOT_STATED]
     for pair in combinations(stated, 2):
-        yield _across(frame, reading, rows, pair, draw)
-    yield from differences(frame, reading, rows, apart, draw)
+        yield _between_row(frame, reading, rows, pair, resampling)
+    yield from differences(frame, reading, rows, within_groups, resampling)
 
 
-def _people(raters: Ints) -> int | None:
-    """How many different annotators there are; None where some are not identified."""
+def _count_people(raters: Ints) -> int | None:
+    """Number of annotators; None if some are not identified."""
     return None if (raters == NOBODY).any() else len(np.unique(raters))
 
 
-def _same(
+def _within_row(
     frame: RatingFrame,
     reading: Reading,
     found: coefficients.Within,
@@ -160,22 +180,22 @@ def _same(
     )
 
 
-def _across(
+def _between_row(
     frame: RatingFrame,
     reading: Reading,
     rows: Mapping[str, Ints],
     pair: tuple[str, str],
-    draw: Draw,
+    resampling: Resampling,
 ) -> AgreementRow:
     both = np.sort(np.concatenate([rows[name] for name in pair]))
-    second = frame.of_group[both] == frame.groups.index(pair[1])
+    second = frame.group_of_row[both] == frame.groups.index(pair[1])
     found = coefficients.between(
         read(frame, reading, both),
         second,
         reading.kept,
         level=reading.level,
-        resamples=draw.resamples,
-        rng=draw.generator(frame.kind, reading.level, "between", *pair),
+        resamples=resampling.resamples,
+        rng=resampling.generator(frame.kind, reading.level, "between", *pair),
     )
     return AgreementRow(
         task=frame.kind,

@@ -1,21 +1,34 @@
-"""The ways to read a scale: what agreement counts as the same, and how far other labels are apart."""
+"""How agreement is computed: as which level a scale is read, and how intervals are resampled."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from django.utils.translation import gettext_noop
 
 from annotation.core.scales import SCALES
 from metrics.agreement.data.ratings import RatingFrame
 from metrics.agreement.stats.coincidences import Level
 from metrics.agreement.stats.rated_pairs import Ratings
+from metrics.core.stats.bootstrap import generator
 from metrics.core.stats.checks import Ints
 
 
 @dataclass(frozen=True)
+class Resampling:
+    """Each comparison draws by itself, from the seed and its own name."""
+
+    resamples: int
+    seed: int
+
+    def generator(self, *name: str) -> np.random.Generator:
+        return generator(self.seed, "; ".join(name))
+
+
+@dataclass(frozen=True)
 class Reading:
-    """One way to read a scale: the level, and which of its values count."""
+    """One way to read a scale: the level of measurement, and which values count."""
 
     labels: str
     level: Level
@@ -23,7 +36,7 @@ class Reading:
 
 
 def readings(kind: str) -> list[Reading]:
-    """Unsure is no place on an ordinal scale, so it is missing there; read as nominal it is a label."""
+    """Unsure has no place on an ordinal scale, so it is missing there; at the nominal level it is a label."""
     values = tuple(sorted(label.value for label in SCALES[kind]))
     every = Reading(gettext_noop("all labels"), "nominal", values)
     if kind not in {"visual_nature", "offensiveness"}:

@@ -1,4 +1,4 @@
-"""One comparison of annotators, with everything that is said of it."""
+"""The row type of agreement results."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ MEASURES = ("percentage", "alpha", "fleiss_kappa", "cross_kappa", "box_iou")
 
 @dataclass(frozen=True)
 class AgreementRow:
-    """One comparison. None is undefined or does not apply.
+    """One comparison of annotators. None: undefined or not applicable.
 
-    `scope`: 'all' annotators, 'within' one group or 'between' two. `alpha` and `fleiss_kappa` are those of
-    all or within; `cross_kappa` that between two groups. `percentage` is the share of pairs of ratings
-    that are the same, `agreeing` in number, in per cent. `box_iou` is of depiction, all annotators, only.
-    `annotators`: how many different people gave the ratings within a group; None where not all are known.
-    `intervals` has that of each of MEASURES that was resampled. `identity` and `attribute` (with their
-    keys) say what the row is about if not the whole task.
+    `scope`: 'all' annotators, 'within' one group, 'between' two, or 'difference'. `alpha` and `fleiss_kappa`
+    are for all or within, `cross_kappa` is between two groups. `percentage`: per cent of pairs of ratings
+    that are equal; `agreeing`: their number. `box_iou`: depiction with all annotators only. `annotators`:
+    number of people who rated within a group; None if some are not identified. `intervals`: for each of
+    MEASURES that was resampled. `identity` and `attribute` (with their keys): what the row is about, if not
+    the whole task.
 
-    Of the scope 'difference', `percentage` (in points) and `alpha` are those within `group` less those within
-    `other`, `units` those that either rated, `ratings` and `pairs` those of both; `p` has the two-sided p of
-    each of the two that was resampled, and `q` what Benjamini and Hochberg make of it.
+    For 'difference', `percentage` (in points) and `alpha` are those within `group` minus those within
+    `other`; `units` counts units rated by either, `ratings` and `pairs` those of both. `p`: two-sided p of
+    each measure that was resampled. `q`: p adjusted by Benjamini and Hochberg.
     """
 
     task: str
@@ -56,7 +56,7 @@ class AgreementRow:
 
 
 def intervals_of(**estimates: Estimate) -> dict[str, Interval]:
-    """Those that there are; that of the percentage in per cent as its value is."""
+    """The intervals that exist; that of the percentage is in per cent, like its value."""
     found = {}
     for name, estimate in estimates.items():
         bounds = estimate.interval
@@ -66,10 +66,6 @@ def intervals_of(**estimates: Estimate) -> dict[str, Interval]:
     return found
 
 
-def defined(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
 def defined_of(values: Mapping[str, float]) -> dict[str, float]:
-    """Those that are defined."""
+    """The values that are not NaN."""
     return {name: value for name, value in values.items() if not np.isnan(value)}

@@ -1,4 +1,4 @@
-"""Scores of how far annotators agree (PROTOCOL §10): the rows of metrics/agreement, one score a number."""
+"""Agreement rows as scores, one for each number (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metrics.core.annotator_groups import GROUPINGS
 from metrics.depiction.scores.measures import shared_tallies
 from metrics.score_runs.rows import Inputs, ScoreRow, bounds
 
-# So that a part with two of them fits where it is stored.
+# a part with two names must fit into its column
 _LONGEST = 40
 
 
@@ -25,13 +25,13 @@ def agreement_scores(inputs: Inputs) -> list[ScoreRow]:
         per=PER,
         resamples=inputs.resamples,
         seed=inputs.seed,
-        given=shared_tallies(inputs.study),
+        known_tallies=shared_tallies(inputs.study),
     )
     return [score for row in found for score in _scores(row)]
 
 
 def _scores(row: AgreementRow) -> list[ScoreRow]:
-    """A score for each number of `row`; no α of a single unit, since chance is taken from the other units."""
+    """A score for each number of `row`; no α for a single unit: chance is computed from other units."""
     if row.scope == "difference":
         return _differences(row)
     numbers: dict[str, tuple[int, int | None]] = {"percentage": (row.pairs, row.agreeing)}
@@ -79,19 +79,19 @@ def _differences(row: AgreementRow) -> list[ScoreRow]:
 
 
 def part_of(row: AgreementRow) -> str:
-    """The part of the study that `row` is of, as the registry lists them."""
+    """The `part` of the scores of `row`, as described in the registry."""
     part = f"task: {row.task}; reading: {row.level}"
     if row.scope == "within":
-        return f"{part}; within: {_short(row.group)}"
+        return f"{part}; within: {_shortened(row.group)}"
     if row.scope == "between":
-        return f"{part}; between: {_short(row.group)} and {_short(row.other)}"
+        return f"{part}; between: {_shortened(row.group)} and {_shortened(row.other)}"
     if row.scope == "difference":
-        return f"{part}; difference: {_short(row.group)} and {_short(row.other)}"
+        return f"{part}; difference: {_shortened(row.group)} and {_shortened(row.other)}"
     return part
 
 
-def _short(name: str) -> str:
-    """People describe themselves in as many words as they like; two long names must stay two."""
+def _shortened(name: str) -> str:
+    """Shorten a self-described name of any length, so that two long names stay distinct."""
     if len(name) <= _LONGEST:
         return name
     return f"{name[: _LONGEST - 10]}… {zlib.crc32(name.encode()):08x}"

@@ -1,4 +1,4 @@
-"""What agreement is about: the whole task, an attribute or an identity group; its ratings and its boxes."""
+"""Subjects of agreement (the whole task, an attribute or an identity group), with ratings and boxes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PER = ("attribute", "identity")
 
 @dataclass(frozen=True)
 class Subject:
-    """What a row is about, and what to call it; by itself the whole task."""
+    """What a row is about, with its name; by default the whole task."""
 
     identity_id: int | None = None
     attribute_id: int | None = None
@@ -33,55 +33,55 @@ WHOLE = Subject()
 
 @dataclass(frozen=True)
 class Subjects:
-    """All attributes or all identity groups: which of `named` each rating (R,) and each pair of boxes (P,) is
-    about, by its place; -1 is none of them."""
+    """All attributes or all identity groups. `ratings` (R,) and `boxes` (P,): the index in `entries` of each
+    rating and each pair of boxes; -1 for none."""
 
-    named: list[Subject]
+    entries: list[Subject]
     ratings: Ints
     boxes: Ints
 
 
 @dataclass(frozen=True)
-class DrawnBoxes:
-    """Pairs of annotators who boxed the same attribute of the same image, and what they boxed."""
+class BoxAgreement:
+    """Pairs of annotators who drew boxes for the same attribute of the same image."""
 
     cells: Cells
     attributes: Ints
     identities: Ints
 
-    def each(self, subjects: Subjects) -> list[Cells]:
-        """The pairs that are about each of the subjects."""
+    def cells_by_subject(self, subjects: Subjects) -> list[Cells]:
+        """The pairs of each subject."""
         order = np.argsort(subjects.boxes, kind="stable")
-        ends = np.searchsorted(subjects.boxes[order], np.arange(-1, len(subjects.named)), side="right")
+        ends = np.searchsorted(subjects.boxes[order], np.arange(-1, len(subjects.entries)), side="right")
         return [self.cells.of(rows) for rows in np.split(order, ends)[1:-1]]
 
 
-def whole(frame: RatingFrame, drawn: DrawnBoxes | None) -> Subjects:
+def whole(frame: RatingFrame, boxes: BoxAgreement | None) -> Subjects:
     """The whole task."""
-    pairs = 0 if drawn is None else len(drawn.attributes)
+    pairs = 0 if boxes is None else len(boxes.attributes)
     return Subjects([WHOLE], np.zeros(len(frame.attributes), dtype=np.int64), np.zeros(pairs, np.int64))
 
 
-def subjects_of(frame: RatingFrame, drawn: DrawnBoxes | None, per: str) -> Subjects:
-    """Each attribute or identity group that was judged, in the order of their names."""
+def subjects_of(frame: RatingFrame, boxes: BoxAgreement | None, per: str) -> Subjects:
+    """Each judged attribute or identity group, by name."""
     none = np.zeros(0, dtype=np.int64)
     if per == "attribute":
-        keys, boxed = frame.attributes, drawn.attributes if drawn else none
+        keys, box_keys = frame.attributes, boxes.attributes if boxes else none
         names = _named(Attribute.objects.order_by("text", "pk").values_list("pk", "text"), keys)
     else:
-        keys, boxed = frame.identities, drawn.identities if drawn else none
+        keys, box_keys = frame.identities, boxes.identities if boxes else none
         names = _named(IdentityGroup.objects.order_by("name", "pk").values_list("pk", "name"), keys)
-    named = [Subject(**{f"{per}_id": pk}, name=name) for pk, name in names.items()]
-    return Subjects(named, _places(keys, list(names)), _places(boxed, list(names)))
+    entries = [Subject(**{f"{per}_id": pk}, name=name) for pk, name in names.items()]
+    return Subjects(entries, _places(keys, list(names)), _places(box_keys, list(names)))
 
 
 def _named(rows: QuerySet[Any, tuple[int, str]], keys: Ints) -> dict[int, str]:
-    """The names of those with one of the keys."""
+    """The names of the rows with one of the keys."""
     return dict(rows.filter(pk__in=np.unique(keys).tolist()))
 
 
 def _places(keys: Ints, known: Sequence[int]) -> Ints:
-    """Where in `known` each of the keys is; -1 for none."""
+    """The index in `known` of each key; -1 for none."""
     there = np.array(known, dtype=np.int64)
     if not len(there):
         return np.full(len(keys), -1)
@@ -90,7 +90,7 @@ def _places(keys: Ints, known: Sequence[int]) -> Ints:
     return np.where(there[place] == keys, place, -1)
 
 
-def drawn_boxes(study: Study) -> DrawnBoxes:
+def read_box_agreement(study: Study) -> BoxAgreement:
     frame = read_boxes(study)
     same = (np.diff(frame.images) == 0) & (np.diff(frame.attributes) == 0)
     items = np.concatenate([np.zeros(min(1, len(frame.images)), dtype=np.int64), np.cumsum(~same)])
@@ -99,7 +99,7 @@ def drawn_boxes(study: Study) -> DrawnBoxes:
     known, place = np.unique(frame.responses, return_index=True)
     raters = [frame.raters[place[np.searchsorted(known, who)]] for who in (found.first, found.second)]
     sums = np.column_stack([found.values, np.ones(len(found.values))])
-    return DrawnBoxes(
+    return BoxAgreement(
         Cells(sums, frame.images[first_of], raters[0], raters[1]),
         frame.attributes[first_of],
         frame.identities[first_of],

@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike
 
 from metrics.core.stats.checks import Floats, Ints
 
-# Pairs of boxes compared at once.
+# pairs of boxes compared at once
 _AT_ONCE = 1_000_000
 _FIELDS = ("items", "first", "second", "values")
 
 
 @dataclass(frozen=True)
 class BoxPairs:
-    """How well the boxes of `first` and `second`, two annotators of one of `items`, match: 0 to 1."""
+    """The match (0 to 1) of the boxes of two annotators, `first` and `second`, for each of `items`."""
 
     items: Ints
     first: Ints
@@ -26,7 +26,7 @@ class BoxPairs:
 
 
 def iou(first: ArrayLike, second: ArrayLike) -> Floats:
-    """Intersection over union of each box of `first` with the box of `second` at the same place.
+    """Intersection over union of each box of `first` with the box of `second` at the same index.
 
     Parameters
     ----------
@@ -52,19 +52,19 @@ def iou(first: ArrayLike, second: ArrayLike) -> Floats:
     return np.asarray(overlap / (areas_a + areas_b - overlap))
 
 
-def box_agreement(items: ArrayLike, drawers: ArrayLike, boxes: ArrayLike) -> BoxPairs:
-    r"""Mean best-match IoU of every two annotators who boxed the same attribute of the same image,
+def box_agreement(items: ArrayLike, annotators: ArrayLike, boxes: ArrayLike) -> BoxPairs:
+    r"""Mean best-match IoU of any two annotators who drew boxes for the same attribute of the same image,
 
     .. math:: \tfrac12 \Big( \frac1{|A|} \sum_{a \in A} \max_{b \in B} IoU(a, b)
        + \frac1{|B|} \sum_{b \in B} \max_{a \in A} IoU(a, b) \Big)
 
-    so that the order of the two does not matter and an extra box costs.
+    so that the order of the two does not matter and an extra box lowers the value.
 
     Parameters
     ----------
-    items, drawers : array_like of int, shape (N,)
-        What each box is drawn for (an attribute of an image), and by whom (a response). One alone with an
-        item makes no pair and is left out.
+    items, annotators : array_like of int, shape (N,)
+        What each box was drawn for (an attribute of an image), and by whom (a response). An item with a
+        single annotator makes no pair and is left out.
     boxes : array_like of float, shape (N, 4)
         x0, y0, x1, y1 with x0 < x1 and y0 < y1, in pixels.
 
@@ -79,15 +79,15 @@ def box_agreement(items: ArrayLike, drawers: ArrayLike, boxes: ArrayLike) -> Box
     >>> found.first.tolist(), found.second.tolist(), found.values.tolist()
     ([7], [8], [0.75])
     """
-    item, drawer, corners = np.asarray(items), np.asarray(drawers), _boxes("boxes", boxes)
-    if item.shape != (len(corners),) or drawer.shape != (len(corners),):
-        raise ValueError(f"There are {len(corners)} boxes; each needs an item and who drew it.")
-    order = np.lexsort((drawer, item))
-    item, drawer, corners = item[order], drawer[order], corners[order]
+    item, annotator, corners = np.asarray(items), np.asarray(annotators), _boxes("boxes", boxes)
+    if item.shape != (len(corners),) or annotator.shape != (len(corners),):
+        raise ValueError(f"There are {len(corners)} boxes; each needs an item and an annotator.")
+    order = np.lexsort((annotator, item))
+    item, annotator, corners = item[order], annotator[order], corners[order]
     ends = np.searchsorted(item, item, side="right")
     starts = np.searchsorted(item, item, side="left")
     pieces = [
-        _matched(item, drawer, corners, starts[rows], ends[rows], rows.start)
+        _matched(item, annotator, corners, starts[rows], ends[rows], rows.start)
         for rows in _blocks(starts, ends)
     ]
     if not pieces:
@@ -96,26 +96,26 @@ def box_agreement(items: ArrayLike, drawers: ArrayLike, boxes: ArrayLike) -> Box
     return BoxPairs(*(np.concatenate([getattr(each, name) for each in pieces]) for name in _FIELDS))
 
 
-def _matched(item: Ints, drawer: Ints, corners: Floats, starts: Ints, ends: Ints, offset: int) -> BoxPairs:
-    """Pairs of the boxes from `offset` on, each compared with all of its item, starts to ends."""
+def _matched(item: Ints, annotator: Ints, corners: Floats, starts: Ints, ends: Ints, offset: int) -> BoxPairs:
+    """Pairs for the boxes from `offset` on, each compared with all boxes of its item, starts to ends."""
     many = ends - starts
     one = np.repeat(np.arange(offset, offset + len(many)), many)
     other = np.arange(len(one)) - np.repeat(np.cumsum(many) - many, many) + np.repeat(starts, many)
-    apart = drawer[one] != drawer[other]
+    apart = annotator[one] != annotator[other]
     one, other = one[apart], other[apart]
-    # rows of one box and one other annotator stand together: the best match of each, then the mean
-    best, first = _reduced(np.maximum, iou(corners[one], corners[other]), one, drawer[other])
+    # rows of one box and one other annotator are adjacent: take the best match of each, then the mean
+    best, first = _reduced(np.maximum, iou(corners[one], corners[other]), one, annotator[other])
     one, other = one[first], other[first]
-    total, first = _reduced(np.add, best, item[one], drawer[one], drawer[other], sort=True)
-    number, _ = _reduced(np.add, np.ones(len(best)), item[one], drawer[one], drawer[other], sort=True)
+    total, first = _reduced(np.add, best, item[one], annotator[one], annotator[other], sort=True)
+    number, _ = _reduced(np.add, np.ones(len(best)), item[one], annotator[one], annotator[other], sort=True)
     one, other, means = one[first], other[first], total / number
-    low, high = np.minimum(drawer[one], drawer[other]), np.maximum(drawer[one], drawer[other])
+    low, high = np.minimum(annotator[one], annotator[other]), np.maximum(annotator[one], annotator[other])
     both, first = _reduced(np.add, means, item[one], low, high, sort=True)
     return BoxPairs(item[one[first]], low[first], high[first], both / 2)
 
 
 def _reduced(by: np.ufunc, values: Floats, *keys: Ints, sort: bool = False) -> tuple[Floats, Ints]:
-    """`values` of the same keys as one, and where in the input the first of each stands."""
+    """`values` reduced over equal keys, and the input index of the first of each."""
     order = np.lexsort(keys[::-1]) if sort else np.arange(len(values))
     if not len(order):
         return values, order
@@ -125,7 +125,7 @@ def _reduced(by: np.ufunc, values: Floats, *keys: Ints, sort: bool = False) -> t
 
 
 def _blocks(starts: Ints, ends: Ints) -> Iterator[slice]:
-    """Slices of whole items that make about a million pairs of boxes each."""
+    """Slices of whole items with about a million pairs of boxes each."""
     made = np.cumsum(ends - starts)
     start = 0
     while start < len(starts):

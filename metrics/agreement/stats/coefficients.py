@@ -1,7 +1,7 @@
 """Agreement between annotators, within and across groups of them, with intervals (PROTOCOL §10).
 
-All take a table of ratings (`rated_pairs.Ratings`). Missing ratings are simply not counted, and only
-pairs within a unit are compared.
+All take a table of ratings (`rated_pairs.Ratings`). Missing ratings are not counted; only pairs within a
+unit are compared.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from metrics.core.stats.checks import NOBODY, Floats
 from metrics.core.stats.percentiles import Interval
 
 Statistics = Callable[[Floats], Floats]
-"""From sums (..., F) to as many numbers as are asked for (..., M)."""
+"""From sums (..., F) to statistics (..., M)."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number, NaN where it is undefined, and its interval, None where nothing was resampled."""
+    """A number (NaN if undefined) and its interval (None without resamples)."""
 
     value: float
     interval: Interval | None = None
@@ -34,10 +34,10 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Within:
-    """Agreement of one group of annotators, on `units` that were rated at least once, `ratings` times.
+    """Agreement of one group of annotators on `units` with at least one rating, `ratings` in all.
 
-    `share` of `pairs` of ratings that are the same, `agreeing` in number; a unit with m ratings has
-    m (m − 1) / 2 pairs, so units with more ratings weigh more.
+    `share`: share of the `pairs` of ratings that are equal; `agreeing`: their number. A unit with m ratings
+    has m (m − 1) / 2 pairs, so units with more ratings weigh more.
     """
 
     units: int
@@ -51,7 +51,7 @@ class Within:
 
 @dataclass(frozen=True)
 class Between:
-    """Agreement across two groups of annotators on the `units` that both rated, `ratings` times."""
+    """Agreement between two groups of annotators on the `units` that both rated, with their `ratings`."""
 
     units: int
     ratings: int
@@ -74,7 +74,7 @@ def within(
     Parameters
     ----------
     table : Ratings
-        `counts` (R, V): how many ratings of each value. Units with one rating tell nothing.
+        `counts` (R, V): number of ratings of each value. Units with one rating have no effect.
     values : sequence of float, length V
         The values in the order of the scale.
     level : {'nominal', 'ordinal', 'interval'}
@@ -85,9 +85,9 @@ def within(
     Returns
     -------
     Within
-        alpha: 1 is perfect, 0 what chance would give, below 0 systematic disagreement; undefined without a
-        pair of ratings, or where one value only was given. kappa: undefined besides where units have
-        different numbers of ratings.
+        alpha: 1 is perfect, 0 is chance, below 0 is systematic disagreement; undefined without a pair of
+        ratings or if only one value was given. kappa: also undefined if units have different numbers of
+        ratings.
 
     References
     ----------
@@ -102,8 +102,9 @@ def within(
     >>> found.alpha.value, found.fleiss_kappa.value, found.share.value
     (1.0, 1.0, 1.0)
     """
-    whole, given = np.zeros(len(table.units), dtype=np.int64), None if rng is None else lambda part: rng
-    return within_each(table, whole, values, parts=1, level=level, resamples=resamples, rng=given)[0]
+    whole = np.zeros(len(table.units), dtype=np.int64)
+    rng_of = None if rng is None else lambda part: rng
+    return within_each(table, whole, values, parts=1, level=level, resamples=resamples, rng=rng_of)[0]
 
 
 def within_each(
@@ -116,14 +117,14 @@ def within_each(
     resamples: int = 0,
     rng: Callable[[int], np.random.Generator] | None = None,
 ) -> list[Within]:
-    """What `within` says of the rows of each part by themselves, for thousands of parts at once.
+    """`within` for the rows of each part separately, for thousands of parts at once.
 
     Parameters
     ----------
     part_of : array_like of int, shape (R,)
-        Which of the `parts` each row of `table` is of, from 0 on.
+        The part of each row of `table`, from 0 to `parts` - 1.
     rng : callable, optional
-        From a part to its generator; asked only where an interval is drawn.
+        From a part to its generator; called only if an interval is computed.
 
     Examples
     --------
@@ -170,10 +171,11 @@ def between(
     resamples: int = 0,
     rng: np.random.Generator | None = None,
 ) -> Between:
-    """The share of agreeing pairs of one rating of each group, and the cross-replication reliability
-    (`coincidences.cross_kappa`); with one nominal rating of each group that is Cohen's kappa [1]_.
+    """The share of agreeing pairs with one rating from each group, and the cross-replication reliability
+    (`coincidences.cross_kappa`); with one nominal rating from each group this is Cohen's kappa [1]_.
 
-    `second` (R,) says which rows of `table` are of the other group. Units that one did not rate are left out.
+    `second` (R,): which rows of `table` belong to the second group. Units without ratings from both groups
+    are left out.
 
     References
     ----------
@@ -213,8 +215,8 @@ def between(
 
 
 def mean_over_pairs(cells: Cells, *, resamples: int = 0, rng: np.random.Generator | None = None) -> Estimate:
-    """The mean of a number that pairs of annotators have, such as the IoU of their boxes: `sums` holds the
-    sum of it and the number of pairs.
+    """The mean of a number over pairs of annotators, such as the IoU of their boxes. `sums`: its sum and the
+    number of pairs.
 
     Examples
     --------
@@ -225,7 +227,7 @@ def mean_over_pairs(cells: Cells, *, resamples: int = 0, rng: np.random.Generato
 
 
 def table_of(counts: ArrayLike) -> Ratings:
-    """Ratings of units whose annotators are not known, each unit a cluster of its own: `counts` (U, V)."""
+    """Ratings by annotators who are not identified, each unit its own cluster, from `counts` (U, V)."""
     table = checks.counts("counts", counts, ndim=2)
     each = np.arange(len(table))
     return Ratings(table, each, each, np.full(len(table), NOBODY))
@@ -234,11 +236,10 @@ def table_of(counts: ArrayLike) -> Ratings:
 def _estimates(
     cells: Cells, statistics: Statistics, resamples: int, rng: np.random.Generator | None
 ) -> list[Estimate]:
-    """Each of the `statistics` of the sums of `cells`, with its interval."""
+    """The `statistics` of the sums of `cells`, with intervals."""
     _check_rng(resamples, rng)
     drawn = None
-    several = len(cells.clusters) and bool((cells.clusters != cells.clusters[0]).any())
-    if rng is not None and resamples and several:
+    if rng is not None and resamples and cells.several_clusters:
         drawn = statistics(pairs.resampled(cells, resamples=resamples, rng=rng))
     return _with_intervals(statistics(cells.total), drawn, resamples)
 
@@ -249,11 +250,11 @@ def _check_rng(resamples: int, rng: object) -> None:
 
 
 def _with_intervals(points: Floats, drawn: Floats | None, resamples: int) -> list[Estimate]:
-    """The numbers (M,), with intervals from those of the resamples (B, M) if `resamples` were asked for."""
+    """The numbers (M,), with intervals from the resamples (B, M) if `resamples` > 0."""
     if not resamples:
         return [Estimate(value) for value in points.tolist()]
     if drawn is None:
-        # one image tells nothing of how others would differ
+        # a single image says nothing about the variation between images
         nothing = Interval(float("nan"), float("nan"), 0, resamples)
         return [Estimate(value, nothing) for value in points.tolist()]
     intervals = percentiles.percentile_intervals(drawn, points)
@@ -270,7 +271,7 @@ def _share(some: Floats, of: Floats) -> Floats:
 
 
 def _ratings_of_units(table: Ratings, only: ArrayLike = True) -> Floats:
-    """How many ratings each unit of `table` has, of the rows that count."""
+    """Number of ratings of each unit of `table`, over the rows `only`."""
     return np.asarray(np.bincount(table.numbered, weights=table.counts.sum(axis=1) * np.asarray(only)))
 
 

@@ -1,7 +1,7 @@
 """Agreement from sums over units: Krippendorff's coincidences, and counts across two groups (PROTOCOL §10).
 
-All take any number of leading axes, so that a thousand resamples are one call. That is what the
-`krippendorff` package, which the tests hold this against, does not offer.
+All functions take any number of leading axes, so that a thousand resamples are one call. The `krippendorff`
+package, which the tests compare with, does not offer this.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ def alpha(coincidences: ArrayLike, values: Sequence[float], *, level: Level) -> 
     .. math:: \alpha = 1 - (n - 1) \frac{\sum_{ck} o_{ck} \delta_{ck}}{\sum_{ck} n_c n_k \delta_{ck}},
        \qquad o_{ck} = \sum_u w_u \frac{n_{uc} (n_{uk} - [c = k])}{m_u - 1}
 
-    with n_c the sum of row c, n that of all, n_uc how many gave unit u the value c and m_u how many rated it.
-    w_u is 1, or how often a resample drew the unit: that is alpha of the data with the unit repeated.
+    where n_c is the sum of row c, n the total, n_uc the number of ratings c of unit u, and m_u its number of
+    ratings. w_u is 1, or how often a resample drew the unit: alpha of the data with the unit repeated.
 
     Parameters
     ----------
     coincidences : array_like of float, shape (..., V, V)
-        Symmetric, each ordered pair of ratings once; weights need not be whole.
+        Symmetric; each ordered pair of ratings counts once. Weights need not be integers.
     values : sequence of float, length V
-        In the order of the scale; distances of level 'interval' are taken from them.
+        In the order of the scale; they define the distances of level 'interval'.
     level : {'nominal', 'ordinal', 'interval'}
 
     Returns
     -------
     ndarray of float, shape (...)
-        NaN where there is no pair, or one value only.
+        NaN without pairs or with only one value.
 
     References
     ----------
@@ -60,7 +60,7 @@ def alpha(coincidences: ArrayLike, values: Sequence[float], *, level: Level) -> 
 
 
 def kappa(coincidences: ArrayLike) -> Floats:
-    r"""Fleiss' kappa of coincidence matrices of units that all have the same number of ratings: then
+    r"""Fleiss' kappa of coincidence matrices, if all units have the same number of ratings:
 
     .. math:: \bar P = \sum_c o_{cc} / n, \qquad \bar P_e = \sum_c (n_c / n)^2,
        \qquad \kappa = (\bar P - \bar P_e) / (1 - \bar P_e)
@@ -88,16 +88,16 @@ def cross_kappa(
     Parameters
     ----------
     together : array_like of float, shape (..., V, V)
-        Pairs of a rating of the one group (rows) and one of the other (columns) of the same unit.
+        Pairs of one rating from each group (rows: first, columns: second) of the same unit.
     first, second : array_like of float, shape (..., V)
-        Ratings of each group of the units that both rated.
+        Ratings of each group, of units that both rated.
     values, level
-        As of `alpha`.
+        As for `alpha`.
 
     Returns
     -------
     ndarray of float, shape (...)
-        NaN where no disagreement is possible: no pair, or one value only.
+        NaN if disagreement is impossible: no pairs, or only one value.
 
     References
     ----------
@@ -113,8 +113,8 @@ def cross_kappa(
 
 
 def distances(frequencies: ArrayLike, values: Sequence[float], *, level: Level) -> Floats:
-    """Krippendorff's squared distance between any two values, shape (..., V, V), of values that were given
-    `frequencies` (..., V) times. Raises ValueError for an unknown level and values out of order.
+    """Krippendorff's squared distances between values, shape (..., V, V), from their `frequencies` (..., V).
+    Raises ValueError for an unknown level and for values that are not in rising order.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def distances(frequencies: ArrayLike, values: Sequence[float], *, level: Level) 
     given = np.asarray(frequencies, dtype=np.float64)
     if level == "nominal":
         return 1.0 - np.eye(len(scale))
-    # ordinal: how many ratings lie between two values, half of those at either end
+    # ordinal: number of ratings between two values, with half of those at either end
     place = scale if level == "interval" else np.cumsum(given, axis=-1) - given / 2
     return np.asarray((place[..., :, None] - place[..., None, :]) ** 2)
 
@@ -144,6 +144,6 @@ def _square(name: str, given: ArrayLike, size: int) -> Floats:
 
 
 def _ratio(top: ArrayLike, bottom: ArrayLike) -> Floats:
-    """NaN where the denominator is 0, or nothing but what rounding left of it."""
+    """NaN if the denominator is 0 up to rounding."""
     over, under = np.broadcast_arrays(np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64))
     return np.asarray(np.divide(over, under, out=np.full(over.shape, np.nan), where=under > 1e-12))

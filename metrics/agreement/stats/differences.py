@@ -1,4 +1,4 @@
-"""How much more one group of annotators agrees within itself than another does (PROTOCOL §10)."""
+"""Differences in agreement between two groups of annotators (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from metrics.core.stats.differences import Difference, difference
 
 
 @dataclass(frozen=True)
-class Apart:
-    """The first group less the second: of the share of agreeing pairs (-1 to 1), and of alpha."""
+class AgreementDifference:
+    """The first group minus the second: share of agreeing pairs (-1 to 1), and alpha."""
 
     share: Difference
     alpha: Difference
 
 
-def apart(
+def agreement_difference(
     first: Cells,
     second: Cells,
     values: Sequence[float],
@@ -29,20 +29,20 @@ def apart(
     level: Level,
     resamples: int = 0,
     rng: np.random.Generator | None = None,
-) -> Apart:
-    r"""Agreement within one group of annotators less that within another,
+) -> AgreementDifference:
+    r"""Agreement within one group of annotators minus that within another,
 
     .. math:: d = \alpha_1 - \alpha_2, \qquad d_b = \alpha(S_{b1}) - \alpha(S_{b2})
 
-    with S_b1 and S_b2 the sums of both groups in the same resample (`rated_pairs.paired_resampled`): images
-    that both rated are drawn once for both, and so are annotators who are in both, so that what makes an
-    image hard to judge for everybody cancels. Interval and p are those of `differences.difference` [1]_.
+    where S_b1 and S_b2 are the sums of both groups in the same resample (`rated_pairs.paired_resampled`).
+    Shared images and annotators are drawn once for both groups, so that the difficulty of an image cancels.
+    Interval and p are those of `differences.difference` [1]_.
 
     Parameters
     ----------
     first, second : Cells
-        What `rated_pairs.within` gives of the ratings of each group; equal clusters and annotators are the
-        same image and person. `sums` (R, V·V + 2).
+        The result of `rated_pairs.within` for each group; equal clusters and annotators are the same image
+        and person. `sums` (R, V·V + 2).
     values : sequence of float, length V
         The values in the order of the scale.
     level : {'nominal', 'ordinal', 'interval'}
@@ -53,8 +53,8 @@ def apart(
     Returns
     -------
     Apart
-        NaN where either side is undefined. Interval and p are NaN besides where the pairs of a side are of
-        a single cluster, which tells nothing of how others would differ.
+        NaN if either side is undefined. Interval and p are also NaN if the pairs of a side are from a single
+        cluster, which says nothing about the variation between clusters.
 
     References
     ----------
@@ -65,7 +65,7 @@ def apart(
     --------
     >>> same, other = (rated_pairs.within(coefficients.table_of(counts)) for counts in ([[2, 0], [0, 2]],
     ...                                                                              [[1, 1], [0, 2]]))
-    >>> found = apart(same, other, [0, 1], level="nominal")
+    >>> found = agreement_difference(same, other, [0, 1], level="nominal")
     >>> found.share.value, found.alpha.value
     (0.5, 1.0)
     """
@@ -76,9 +76,9 @@ def apart(
     if resamples and rng is None:
         raise ValueError("An interval needs a random generator: give rng.")
     points = [coefficients.share_and_alpha(side.total, values, level=level) for side in (first, second)]
-    # undefined throughout, unless both can be drawn
+    # undefined unless both can be resampled
     drawn = [(np.full(resamples, np.nan), np.full(resamples, np.nan))] * 2
-    if resamples and rng is not None and _several(first) and _several(second):
+    if resamples and rng is not None and first.several_clusters and second.several_clusters:
         both = rated_pairs.paired_resampled(first, second, resamples=resamples, rng=rng)
         drawn = [coefficients.share_and_alpha(sums, values, level=level) for sums in both]
     share, alpha = (
@@ -90,11 +90,4 @@ def apart(
         )
         for place in (0, 1)
     )
-    return Apart(share, alpha)
-
-
-def _several(cells: Cells) -> bool:
-    return bool(len(cells.clusters)) and bool((cells.clusters != cells.clusters[0]).any())
-
-
-__all__ = ["Apart", "apart"]
+    return AgreementDifference(share, alpha)

@@ -1,7 +1,7 @@
-"""Pairs of ratings of many parts of a table, such as each attribute's, summed at once (PROTOCOL §10).
+"""Sums over pairs of ratings for many parts of a table at once, such as attributes (PROTOCOL §10).
 
-Thousands of small tables would each cost dozens of calls of numpy; one table in the order of its parts costs
-as many in all. Each part's sums are those that `rated_pairs.within` gives of its rows by themselves.
+Each of thousands of small tables would cost dozens of numpy calls; one table sorted by part costs as many in
+total. The sums of a part equal those of `rated_pairs.within` for its rows alone.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from metrics.agreement.stats import rated_pairs
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.core.stats.checks import Bools, Floats, Ints
 
-# Rows summed at once, or of a single part that has more: some 100 MB of cells, whatever the study's size.
+# rows summed at once (more for a single larger part): about 100 MB of cells, whatever the study's size
 _AT_ONCE = 500_000
 _Number = TypeVar("_Number", np.float64, np.int64)
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Of each of P parts: the `total` (P, F) of its pairs, how many `units` (P,) were rated and how often
-    (`ratings`), whether each of them as often as the others (`regular`), and whether its pairs are of more
-    than one cluster (`several`)."""
+    """For each of P parts: `total` (P, F) of its pairs, number of rated `units` (P,) and of `ratings` (P,),
+    whether all units have the same number of ratings (`regular`), and whether its pairs are from more than
+    one cluster (`several`)."""
 
     total: Floats
     units: Ints
@@ -42,9 +42,9 @@ class Parts:
 
 
 def in_parts(table: Ratings, part_of: ArrayLike, parts: int) -> Iterator[Parts]:
-    """All parts in their order, some at a time.
+    """All parts in order, some at a time.
 
-    `part_of` (R,) says which of the `parts` each row is of, from 0 on. Raises ValueError for another shape or
+    `part_of` (R,): the part of each row, from 0 to `parts` - 1. Raises ValueError for another shape or
     number.
 
     Examples
@@ -67,28 +67,28 @@ def in_parts(table: Ratings, part_of: ArrayLike, parts: int) -> Iterator[Parts]:
         last = max(first + 1, int(np.searchsorted(ends, begin + _AT_ONCE, side="right")))
         end = int(ends[last - 1])
         own = place[begin:end]
-        some = table if order is None else _apart(table, order[begin:end], own)
+        some = table if order is None else _clusters_by_part(table, order[begin:end], own)
         yield _summed(some, own - first, last - first)
         first, begin = last, end
 
 
-def _apart(table: Ratings, rows: Ints, place: Ints) -> Ratings:
-    """The rows, with a cluster that several parts share as one for each."""
+def _clusters_by_part(table: Ratings, rows: Ints, place: Ints) -> Ratings:
+    """The rows, with a separate cluster for each part that shares one."""
     clusters = table.clusters[rows]
-    new = _begins(place, clusters)
+    new = _starts(place, clusters)
     return Ratings(table.counts[rows], table.units[rows], np.cumsum(new) - 1, table.raters[rows])
 
 
 def _summed(table: Ratings, place: Ints, parts: int) -> Parts:
-    # a cluster is of one part, and clusters stand in the order of the parts
-    begins = np.flatnonzero(_begins(table.clusters))
+    # each cluster belongs to one part, and clusters are sorted by part
+    begins = np.flatnonzero(_starts(table.clusters))
     cells = rated_pairs.within(table)
     own = place[begins][np.searchsorted(table.clusters[begins], cells.clusters)]
     order = np.argsort(own, kind="stable")
     cells = cells.of(order)
     bounds = np.concatenate([[0], np.searchsorted(own[order], np.arange(parts), side="right")])
 
-    unit_begins = np.flatnonzero(_begins(table.numbered))
+    unit_begins = np.flatnonzero(_starts(table.numbered))
     rated = np.bincount(table.numbered, weights=table.counts.sum(axis=1)).astype(np.int64)
     of_unit = place[unit_begins][rated > 0]
     rated = rated[rated > 0]
@@ -97,15 +97,15 @@ def _summed(table: Ratings, place: Ints, parts: int) -> Parts:
         total=_reduced(np.add, cells.sums, bounds),
         units=np.diff(unit_bounds),
         ratings=_reduced(np.add, rated, unit_bounds),
-        regular=_alike(rated, unit_bounds) & (np.diff(unit_bounds) > 0),
-        several=~_alike(cells.clusters, bounds),
+        regular=_all_equal(rated, unit_bounds) & (np.diff(unit_bounds) > 0),
+        several=~_all_equal(cells.clusters, bounds),
         _cells=cells,
         _bounds=bounds,
     )
 
 
-def _begins(*columns: Ints) -> Bools:
-    """Where a row is the first, or differs from the one before it."""
+def _starts(*columns: Ints) -> Bools:
+    """Whether each row is the first or differs from the one before it."""
     new = np.ones(len(columns[0]), dtype=np.bool_)
     new[1:] = False
     for column in columns:
@@ -114,7 +114,7 @@ def _begins(*columns: Ints) -> Bools:
 
 
 def _reduced(by: np.ufunc, values: NDArray[_Number], bounds: Ints) -> NDArray[_Number]:
-    """`by` over the rows of each part; 0 of none."""
+    """`by` over the rows of each part; 0 without rows."""
     found = np.zeros((len(bounds) - 1, *values.shape[1:]), dtype=values.dtype)
     some = np.diff(bounds) > 0
     if some.any():
@@ -122,9 +122,6 @@ def _reduced(by: np.ufunc, values: NDArray[_Number], bounds: Ints) -> NDArray[_N
     return found
 
 
-def _alike(values: Ints, bounds: Ints) -> Bools:
-    """Whether all values of each part are the same."""
+def _all_equal(values: Ints, bounds: Ints) -> Bools:
+    """Whether all values of each part are equal."""
     return np.asarray(_reduced(np.minimum, values, bounds) == _reduced(np.maximum, values, bounds))
-
-
-__all__ = ["Parts", "in_parts"]

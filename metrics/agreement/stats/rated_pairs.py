@@ -1,8 +1,8 @@
 """Pairs of ratings of the same unit, as sums that can be resampled over images and annotators (PROTOCOL §10).
 
-A table holds one row for each unit and annotator; its rows stand in the order of their clusters (images) and
-within them of their units. What agreement is computed from is a sum over pairs of rows, so that a resample
-weighs each pair by how often its image and its two annotators were drawn, and nothing is computed twice.
+A table has one row for each unit and annotator, sorted by cluster (image) and within it by unit. Agreement is
+computed from sums over pairs of rows. A resample weights each pair by how often its image and its two
+annotators were drawn, so that nothing is computed twice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.checks import NOBODY, Bools, Floats, Ints
 
 _FIELDS = ("sums", "clusters", "first", "second")
-# Numbers held at once: 4 million are 32 MB, whatever the size of the study.
+# numbers in memory at once: 4 million are 32 MB, whatever the size of the study
 _AT_ONCE = 4_000_000
 
 
@@ -40,6 +40,11 @@ class Cells:
         """The sums of all, shape (F,)."""
         return np.asarray(self.sums.sum(axis=0))
 
+    @property
+    def several_clusters(self) -> bool:
+        """Whether the pairs are of more than one cluster, so that a resample can differ."""
+        return bool((self.clusters != self.clusters[:1]).any())
+
 
 @dataclass(frozen=True)
 class Ratings:
@@ -57,11 +62,11 @@ class Ratings:
                 raise ValueError(f"{name} has shape {np.shape(getattr(self, name))}; ({length},) is needed.")
         apart = np.diff(self.clusters) != 0
         if length and bool((np.diff(self.units)[~apart] < 0).any() or (np.diff(self.clusters) < 0).any()):
-            raise ValueError("The rows must stand in the order of clusters, and within them of units.")
+            raise ValueError("The rows must be sorted by cluster, and within a cluster by unit.")
 
     @cached_property
     def numbered(self) -> Ints:
-        """The unit of each row as 0, 1, ... in the order of the rows."""
+        """The unit of each row, numbered 0, 1, ... in the order of the rows."""
         if not len(self.units):
             return np.zeros(0, dtype=np.int64)
         new = (np.diff(self.units) != 0) | (np.diff(self.clusters) != 0)
@@ -77,8 +82,8 @@ class Ratings:
 def within(table: Ratings) -> Cells:
     r"""Pairs of ratings of the same unit.
 
-    `sums` has V·V columns of coincidences, each ordered pair of a unit with m ratings counting 1 / (m − 1),
-    and then two: pairs of the same value, and pairs. Units with one rating have none.
+    `sums` has V·V columns of coincidences, in which each ordered pair of a unit with m ratings counts
+    1 / (m − 1), and two more columns: pairs with equal values, and pairs. Units with one rating have none.
 
     Examples
     --------
@@ -106,7 +111,7 @@ def _within(table: Ratings, weights: Floats) -> Cells:
         both = both + both.transpose(0, 2, 1)
         low = np.minimum(table.raters[one], table.raters[other])
         high = np.maximum(table.raters[one], table.raters[other])
-        # two ratings of one unit by one annotator are drawn together
+        # two ratings of one unit by the same annotator are drawn together
         found.append(_cells(table, one, both, weights, high, np.where(low == high, NOBODY, low)))
     return _gathered(found, counts.shape[1] ** 2 + 2)
 
@@ -122,11 +127,11 @@ def _cells(table: Ratings, rows: Ints, both: Floats, weights: Floats, first: Int
 
 
 def between(table: Ratings, second: ArrayLike) -> Cells:
-    """Pairs of a rating of one group of annotators and one of another of the same unit.
+    """Pairs of ratings of the same unit, one from each of two groups of annotators.
 
-    `second` (R,) says which rows are of the other group. `sums` has V·V columns of pairs (the first group's
-    value in rows), V of the first group's ratings and V of the second's. Units that one of them did not rate
-    are left out.
+    `second` (R,): which rows belong to the second group. `sums` has V·V columns of pairs (rows: the first
+    group's value), V of the first group's ratings and V of the second's. Units without ratings from both
+    groups are left out.
 
     Examples
     --------
@@ -170,9 +175,9 @@ def resampled(cells: Cells, *, resamples: int, rng: np.random.Generator) -> Floa
     .. math:: S_{bf} = \sum_r w_{b,cluster(r)} \, v_{b,first(r)} \, v_{b,second(r)} \, s_{rf}
 
     Clusters and annotators are drawn independently, each with replacement and as many as there are [1]_.
-    A pair of an annotator drawn twice with themselves is no pair: it would agree for certain. Where nobody
-    is known, clusters with the same sums are drawn together from a multinomial distribution, which is the
-    same draw and does not grow with the study. Raises ValueError where there is no pair.
+    An annotator who is drawn twice is not paired with themselves, because that pair would always agree. If no
+    annotator is identified, clusters with equal sums are drawn together from a multinomial distribution: this
+    is the same draw and does not grow with the study. Raises ValueError without pairs.
 
     Returns
     -------
@@ -203,12 +208,12 @@ def resampled(cells: Cells, *, resamples: int, rng: np.random.Generator) -> Floa
 def paired_resampled(
     first: Cells, second: Cells, *, resamples: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """What `resampled` gives, of two sides in the same resamples: clusters and annotators that both sides
-    have are drawn once for both, as `bootstrap.joint_weights` has it.
+    """`resampled` for two sides in the same resamples: clusters and annotators on both sides are drawn once
+    for both, as in `bootstrap.joint_weights`.
 
-    Equal labels on both sides are the same cluster or annotator. Where nobody is known on either side,
-    clusters with the same sums on both are drawn together, as in `resampled`. Raises ValueError where a
-    side has no pair.
+    Equal labels on both sides are the same cluster or annotator. If no annotator is identified on either
+    side, clusters with equal sums on both are drawn together, as in `resampled`. Raises ValueError if a side
+    has no pairs.
 
     Returns
     -------
@@ -241,13 +246,13 @@ def paired_resampled(
 
 
 def _people(cells: Cells) -> Ints:
-    """The annotators who are known, each once, in rising order."""
+    """The identified annotators, sorted."""
     people = np.unique(np.concatenate([cells.first, cells.second]))
     return np.asarray(people[people != NOBODY])
 
 
 def _weighed(cells: Cells, by_image: Ints, people: Ints, drawn: Ints) -> Floats:
-    """The sums (B, F) with `by_image` (B, R), the weight of each row's cluster, and `drawn` (B, J), that of
+    """The weighted sums (B, F). `by_image` (B, R): weight of each row's cluster. `drawn` (B, J): weight of
     each of the `people` (J,)."""
     by_person = np.concatenate([drawn, np.ones((len(drawn), 1), dtype=np.int64)], axis=1)
     first, second = (_place(who, people) for who in (cells.first, cells.second))
@@ -289,8 +294,8 @@ def _by_cluster(sums: Floats, images: Ints, number: int, resamples: int, rng: np
 def _kinds(rows: Floats) -> tuple[Floats, Ints]:
     """The different rows, sorted, and how often each occurs.
 
-    Rows are told apart by a single number, which is quicker to sort: the sum of what they hold by factors
-    with no simple ratio. Whether two that share it are the same is then looked at.
+    Rows are compared by a single number, which is faster to sort: a weighted sum of their values, with
+    weights that have no simple ratio. Rows with the same number are then checked for equality.
     """
     numbers = np.zeros(len(rows))
     for place, column in enumerate(rows.T):
@@ -303,13 +308,13 @@ def _kinds(rows: Floats) -> tuple[Floats, Ints]:
 
 
 def _place(who: Ints, people: Ints) -> Ints:
-    """The column of each annotator's weight; that of nobody is the last."""
+    """The column of each annotator's weight; the last one for NOBODY."""
     return np.where(who == NOBODY, len(people), np.searchsorted(people, who))
 
 
 def _neighbours(table: Ratings) -> Iterator[tuple[Ints, Ints]]:
-    """All pairs of rows of the same unit as (rows, rows): first each with itself (the same array twice), then
-    with the next, with that after the next, ..."""
+    """All pairs of rows of the same unit as (rows, rows): each with itself (the same array twice), then with
+    the next row, the one after that, ..."""
     number = table.numbered
     each = np.arange(len(number))
     yield each, each
@@ -320,7 +325,7 @@ def _neighbours(table: Ratings) -> Iterator[tuple[Ints, Ints]]:
 
 
 def _blocks(table: Ratings) -> Iterator[slice]:
-    """Slices of whole clusters, none (but for a single cluster) of many more rows than fit at once."""
+    """Slices of whole clusters, of about as many rows as fit in memory at once."""
     most = max(1, _AT_ONCE // (table.counts.shape[1] ** 2 * 4))
     ends = np.flatnonzero(np.diff(table.clusters)) + 1
     start = 0
@@ -332,12 +337,12 @@ def _blocks(table: Ratings) -> Iterator[slice]:
 
 
 def _summed(cells: Cells) -> Cells:
-    """Cells of the same cluster and annotators as one."""
+    """The cells, summed over equal clusters and annotators."""
     if not len(cells.sums):
         return cells
     keys = np.stack([cells.clusters, cells.first, cells.second])
     sums = cells.sums
-    # of people who are not known they are in order already
+    # without identified annotators they are already sorted
     if not (np.array_equal(cells.first, cells.second) and bool((cells.first == NOBODY).all())):
         order = np.lexsort((cells.second, cells.first, cells.clusters))
         keys, sums = keys[:, order], sums[order]

@@ -1,4 +1,4 @@
-"""How much of what captions name people saw as well (PROTOCOL §8)."""
+"""How many of the attributes in captions people saw as well (PROTOCOL §8)."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ WITH_REFERENCE = "visual attributes"
 
 @dataclass(frozen=True)
 class _Group:
-    """The attributes that captions of one group name, beside what people were shown of them.
+    """The attributes that captions of one group mention, and what people selected and were shown of them.
 
-    `named` (I, A): how often the captions of each image name each attribute; `k` and `n` (P, A): what each
-    different answer selected and was shown. `answers`, `image_of` (a row of `named`) and `annotators` have an
-    element for each response.
+    `named` (I, A): how often the captions of each image mention each attribute. `k` and `n` (P, A): what each
+    distinct answer selected and was shown. `answers`, `image_of` (the row of `named`) and `annotators` have
+    an element for each response.
     """
 
     group_id: int
@@ -37,7 +37,7 @@ class _Group:
     annotators: Ints
 
     def agreement(self, chosen: Bools) -> caption_pairs.Agreement:
-        """Of the attributes that are `chosen`."""
+        """The agreement over the `chosen` attributes."""
         times = np.bincount(self.answers, minlength=len(self.k))
         return caption_pairs.agreement(
             self.named.sum(axis=0)[chosen], (times @ self.k)[chosen], (times @ self.n)[chosen]
@@ -56,12 +56,12 @@ def caption_agreement_scores(inputs: Inputs) -> list[ScoreRow]:
     parts: dict[str, set[int]] = {"": set(texts)}
     if visual is not None:
         parts[WITH_REFERENCE] = visual
-    people = _people(inputs, groups)
+    known_weights = _known_annotator_weights(inputs, groups)
     rows: list[ScoreRow] = []
     whole = dict.fromkeys(parts, caption_pairs.Agreement(0, 0, 0))
-    drawn = {part: np.zeros((2, inputs.resamples), dtype=np.int64) for part in parts}
+    samples = {part: np.zeros((2, inputs.resamples), dtype=np.int64) for part in parts}
     for group in groups:
-        own, shared = _resampled(inputs, group, people) if inputs.resamples else (None, None)
+        own, shared = _resampled(inputs, group, known_weights) if inputs.resamples else (None, None)
         for part, kept in parts.items():
             chosen = np.array([pk in kept for pk in group.attribute_ids], dtype=np.bool_)
             found = group.agreement(chosen)
@@ -70,15 +70,15 @@ def caption_agreement_scores(inputs: Inputs) -> list[ScoreRow]:
                 sums.k + found.k, sums.n + found.n, sums.unjudged + found.unjudged
             )
             if shared is not None:
-                drawn[part] += shared[:, :, chosen].sum(axis=2)
+                samples[part] += shared[:, :, chosen].sum(axis=2)
             rows += _rows(found, part, None if own is None else own[:, :, chosen].sum(axis=2), group=group)
     for part in parts if groups else ():
-        rows += _rows(whole[part], part, drawn[part] if inputs.resamples else None)
+        rows += _rows(whole[part], part, samples[part] if inputs.resamples else None)
     return rows
 
 
 def _group(frame: CaptionFrame, judged: GroupFrame) -> _Group:
-    """A column for each attribute that captions name; an image that was not captioned names none."""
+    """A column for each attribute that captions mention; images without captions have zeros."""
     column = {pk: place for place, pk in enumerate(judged.attribute_ids)}
     images = list(dict.fromkeys([*frame.images.tolist(), *judged.images.tolist()]))
     row = {image: place for place, image in enumerate(images)}
@@ -102,9 +102,9 @@ def _group(frame: CaptionFrame, judged: GroupFrame) -> _Group:
     )
 
 
-def _people(inputs: Inputs, groups: list[_Group]) -> dict[int, Ints]:
-    """{annotator: how often they are drawn (B,)} of those who are known, drawn once for all groups."""
-    # in the order in which they come, so that a draw does not depend on their ids
+def _known_annotator_weights(inputs: Inputs, groups: list[_Group]) -> dict[int, Ints]:
+    """{identified annotator: how often they are drawn (B,)}, drawn once for all groups."""
+    # in order of appearance, so that a draw does not depend on their ids
     known = list(dict.fromkeys(one for group in groups for one in group.annotators.tolist() if one > 0))
     if not inputs.resamples or not known:
         return {}
@@ -112,15 +112,15 @@ def _people(inputs: Inputs, groups: list[_Group]) -> dict[int, Ints]:
     return {one: weights[:, place] for place, one in enumerate(known)}
 
 
-def _resampled(inputs: Inputs, group: _Group, people: dict[int, Ints]) -> tuple[Bools, Bools]:
-    """Two of (2, B, A): which pairs are agreed on and which are counted in each resample, with annotators
-    drawn within the group, and drawn with those of all groups."""
+def _resampled(inputs: Inputs, group: _Group, known_weights: dict[int, Ints]) -> tuple[Bools, Bools]:
+    """Two arrays (2, B, A): which pairs people agree with and which are counted in each resample, first with
+    annotators drawn within the group, then with annotators drawn once for all groups."""
     for_images, for_annotators = bootstrap.generator(inputs.seed, group.group).spawn(2)
     by_image = bootstrap.cluster_weights(len(group.named), inputs.resamples, for_images)
     everybody = np.ones(len(group.answers), dtype=np.bool_)
     own = _sums(group, everybody, by_image, for_annotators)
     shared = own
-    known = np.array([one in people for one in group.annotators.tolist()], dtype=np.bool_)
+    known = np.array([one in known_weights for one in group.annotators.tolist()], dtype=np.bool_)
     if known.any():
         clusters, member = np.unique(group.annotators[known], return_inverse=True)
         shared = bootstrap.weighted_sums(
@@ -129,7 +129,7 @@ def _resampled(inputs: Inputs, group: _Group, people: dict[int, Ints]) -> tuple[
             group.image_of[known],
             member,
             image_weights=by_image,
-            annotator_weights=np.column_stack([people[one] for one in clusters.tolist()]),
+            annotator_weights=np.column_stack([known_weights[one] for one in clusters.tolist()]),
         )
         if not known.all():
             rest = _sums(group, ~known, by_image, for_annotators)
@@ -141,7 +141,7 @@ def _resampled(inputs: Inputs, group: _Group, people: dict[int, Ints]) -> tuple[
 
 
 def _sums(group: _Group, chosen: Bools, by_image: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """k and n of each attribute in each resample, of the responses that are `chosen`, annotators drawn."""
+    """k and n (B, A) in each resample over the `chosen` responses, with annotators drawn here."""
     return bootstrap.sums_over_annotators(
         group.k,
         group.n,
@@ -154,9 +154,9 @@ def _sums(group: _Group, chosen: Bools, by_image: Ints, rng: np.random.Generator
 
 
 def _rows(
-    found: caption_pairs.Agreement, part: str, drawn: Ints | None, *, group: _Group | None = None
+    found: caption_pairs.Agreement, part: str, samples: Ints | None, *, group: _Group | None = None
 ) -> list[ScoreRow]:
-    """`drawn` (2, B): how many pairs are agreed on and counted in each resample."""
+    """`samples` (2, B): how many pairs people agree with, and how many are counted, in each resample."""
     agreement = ScoreRow(
         name="agreement",
         value=defined(found.share),
@@ -167,12 +167,12 @@ def _rows(
         part=part,
     )
     number = found.n + found.unjudged
-    missed = replace(agreement, name="unjudged", value=float(found.unjudged), n=number, k=None)
-    if drawn is None:
-        return [agreement, missed]
-    samples = percentiles.recentred(_shares(*drawn), found.share)
-    interval = percentiles.percentile_intervals(samples[:, None], [found.share])[0]
-    return [replace(agreement, **bounds(interval)), missed]
+    unjudged = replace(agreement, name="unjudged", value=float(found.unjudged), n=number, k=None)
+    if samples is None:
+        return [agreement, unjudged]
+    shares = percentiles.recentred(_shares(*samples), found.share)
+    interval = percentiles.percentile_intervals(shares[:, None], [found.share])[0]
+    return [replace(agreement, **bounds(interval)), unjudged]
 
 
 def _shares(agreed: Ints, counted: Ints) -> Floats:

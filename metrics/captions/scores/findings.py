@@ -1,4 +1,4 @@
-"""Scores of what captions say, and of salience (PROTOCOL §8)."""
+"""Scores of attributes found in captions, and of salience (PROTOCOL §8)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Votes = dict[tuple[str, int], int]
 
 
 def _attributes(inputs: Inputs) -> dict[int, str]:
-    """{id: text} of the attributes to find, as the parameter `attributes` chooses."""
+    """{id: text} of the attributes to search for, by the parameter `attributes`."""
     texts = dict(vocabulary(inputs.study).values_list("pk", "text"))
     chosen = inputs.parameters["attributes"]
     if chosen == "all":
@@ -40,12 +40,12 @@ def _attributes(inputs: Inputs) -> dict[int, str]:
 
 
 def visual_attributes(inputs: Inputs) -> set[int] | None:
-    """The attributes that are visual by the study's rule; None where nobody rated any."""
+    """The attributes that are visual by the study's rule; None without ratings."""
     frame = read_visual_nature(inputs.study)
     if not frame.attribute_ids:
         return None
-    passed = visual_rule.passed(inputs.study, frame.ratings)
-    # An attribute asked twice must pass each time.
+    passed = visual_rule.is_visual(inputs.study, frame.ratings)
+    # an attribute with several units must pass in each of them
     failed = {pk for pk, visual in zip(frame.attribute_ids, passed.tolist(), strict=True) if not visual}
     return set(frame.attribute_ids) - failed
 
@@ -61,7 +61,7 @@ def _smoothing(inputs: Inputs) -> float:
 
 
 def _weights(inputs: Inputs, frame: CaptionFrame) -> Ints:
-    """(B, I): how often each image of the group is drawn."""
+    """How often each image of the group is drawn, shape (B, I)."""
     rng = bootstrap.generator(inputs.seed, frame.group)
     return bootstrap.cluster_weights(len(frame.images), inputs.resamples, rng)
 
@@ -69,12 +69,12 @@ def _weights(inputs: Inputs, frame: CaptionFrame) -> Ints:
 def caption_findings_scores(inputs: Inputs) -> list[ScoreRow]:
     rows = []
     for frame in read_captions(inputs.study, inputs.parameters, _attributes(inputs)):
-        k, n = frame.holding.sum(axis=0), int(frame.captions.sum())
+        k, n = frame.containing.sum(axis=0), int(frame.captions.sum())
         samples = None
         if inputs.resamples:
             drawn = _weights(inputs, frame)
-            samples = (drawn @ frame.holding) / (drawn @ frame.captions)[:, None]
-        rows += _rows("found", frame, k / n, k, n, samples)
+            samples = (drawn @ frame.containing) / (drawn @ frame.captions)[:, None]
+        rows += _attribute_rows("found", frame, k / n, k, n, samples)
     return rows
 
 
@@ -84,38 +84,38 @@ def salience_scores(inputs: Inputs) -> list[ScoreRow]:
     place = {pk: number for number, pk in enumerate(sorted(texts))}
     columns = [np.array([place[pk] for pk in frame.attribute_ids], dtype=np.int64) for frame in groups]
     documents = sum(int(frame.captions.sum()) for frame in groups)
-    holding = np.zeros(len(place), dtype=np.int64)
+    containing = np.zeros(len(place), dtype=np.int64)
     for frame, found in zip(groups, columns, strict=True):
-        holding[found] += frame.holding.sum(axis=0)
+        containing[found] += frame.containing.sum(axis=0)
     drawn: list[Ints] = []
-    # In a resample every group's images are drawn anew, and with them the documents of all.
-    drawn_holding = np.zeros((inputs.resamples, len(place)), dtype=np.int64)
+    # a resample draws the images of every group, and with them the documents of all groups
+    drawn_containing = np.zeros((inputs.resamples, len(place)), dtype=np.int64)
     drawn_documents = np.zeros(inputs.resamples, dtype=np.int64)
     if inputs.resamples:
         for frame, found in zip(groups, columns, strict=True):
             weights = _weights(inputs, frame)
             drawn.append(weights)
-            drawn_holding[:, found] += weights @ frame.holding
+            drawn_containing[:, found] += weights @ frame.containing
             drawn_documents += weights @ frame.captions
     rows = []
     for number, (frame, found) in enumerate(zip(groups, columns, strict=True)):
         k = frame.matches.sum(axis=0)
         absent = len(place) - len(found)
-        values = salience.salience(k, holding[found], documents, smoothing=smoothing, absent=absent)
+        values = salience.salience(k, containing[found], documents, smoothing=smoothing, absent=absent)
         samples = None
         if inputs.resamples:
             samples = salience.salience(
                 drawn[number] @ frame.matches,
-                drawn_holding[:, found],
+                drawn_containing[:, found],
                 drawn_documents,
                 smoothing=smoothing,
                 absent=absent,
             )
-        rows += _rows("salience", frame, values, k, int(k.sum()), samples)
+        rows += _attribute_rows("salience", frame, values, k, int(k.sum()), samples)
     return rows
 
 
-def _rows(
+def _attribute_rows(
     name: str, frame: CaptionFrame, values: Floats, k: Ints, n: int, samples: Floats | None
 ) -> list[ScoreRow]:
     """A row for each attribute of the group's frame."""
@@ -155,19 +155,19 @@ def salience_seegull_scores(inputs: Inputs) -> list[ScoreRow]:
     rows = [
         replace(row, name="salience", group_id=group_id, group=group, stereotypical=True)
         for members in groups.values()
-        for (group, group_id), of_group in _among(members, smoothing).items()
+        for (group, group_id), of_group in _salience_among(members, smoothing).items()
         for row in of_group
     ]
     rows.sort(key=lambda row: (row.group, row.group_id or 0, row.attribute))
-    # One region alone stands out from nothing.
-    apart = _among(regions, smoothing) if len(regions) > 1 else {}
-    for name in sorted(apart):
-        rows += [replace(row, name="salience_region", part=f"region: {name}") for row in apart[name]]
+    # salience among regions needs more than one
+    by_region = _salience_among(regions, smoothing) if len(regions) > 1 else {}
+    for name in sorted(by_region):
+        rows += [replace(row, name="salience_region", part=f"region: {name}") for row in by_region[name]]
     return rows
 
 
-def _among(documents: Mapping[Name, Votes], smoothing: float) -> dict[Name, list[ScoreRow]]:
-    """A row for each attribute of each document, with its salience among these documents."""
+def _salience_among(documents: Mapping[Name, Votes], smoothing: float) -> dict[Name, list[ScoreRow]]:
+    """A row for each attribute of each document, with its salience among the documents."""
     terms = sorted({term for document in documents.values() for term in document})
     column = {term: place for place, term in enumerate(terms)}
     votes = np.zeros((len(documents), len(terms)), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Which pairs of an attribute and a group both captions and people found (PROTOCOL §8)."""
+"""Pairs of an attribute and a group that both captions and people found (PROTOCOL §8)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from metrics.core.stats.checks import Bools
 
 @dataclass(frozen=True)
 class Agreement:
-    """Of the pairs that captions name: `k` of the `n` that people were shown were selected, `unjudged` were
-    never shown. `share` is k / n, NaN (undefined) for n = 0."""
+    """Of the pairs that captions mention, people were shown `n` and selected `k`; `unjudged` were not shown.
+    `share` is k / n, NaN (undefined) for n = 0."""
 
     k: int
     n: int
@@ -25,17 +25,17 @@ class Agreement:
 
 
 def agreement(named: ArrayLike, selected: ArrayLike, shown: ArrayLike) -> Agreement:
-    """The share of what captions name and people were shown that somebody selected, L(attr, id) > 0.
+    """The share of pairs mentioned in captions and shown to people that somebody selected, L(attr, id) > 0.
 
     Parameters
     ----------
     named, selected, shown : array_like of int, shape (P,)
-        Of each pair: how often captions name it, people selected it, and it was shown to them.
+        For each pair: how often captions mention it, people selected it, and people were shown it.
 
     Raises
     ------
     ValueError
-        If the shapes differ, something is not a count, or was selected more often than shown.
+        If the shapes differ, a value is not a count, or a pair was selected more often than shown.
 
     References
     ----------
@@ -47,25 +47,27 @@ def agreement(named: ArrayLike, selected: ArrayLike, shown: ArrayLike) -> Agreem
     Agreement(k=1, n=2, unjudged=1)
     """
     k, n = checks.selected_of_shown(selected, shown, ndim=1)
-    found = checks.counts("named", named, ndim=1)
-    if found.shape != n.shape:
-        raise ValueError(f"named has shape {found.shape} and shown {n.shape}; they must be the same.")
-    told, seen = found > 0, n > 0
-    return Agreement(int((told & (k > 0)).sum()), int((told & seen).sum()), int((told & ~seen).sum()))
+    times_named = checks.counts("named", named, ndim=1)
+    if times_named.shape != n.shape:
+        raise ValueError(f"named has shape {times_named.shape} and shown {n.shape}; they must be the same.")
+    is_named, is_shown = times_named > 0, n > 0
+    return Agreement(
+        int((is_named & (k > 0)).sum()), int((is_named & is_shown).sum()), int((is_named & ~is_shown).sum())
+    )
 
 
 def resampled(
     named: ArrayLike, selected: ArrayLike, shown: ArrayLike, *, image_weights: ArrayLike
 ) -> tuple[Bools, Bools]:
-    """Which pairs of one group are agreed on, and which are counted, in each resample.
+    """Which pairs of one group people agree with, and which are counted, in each resample.
 
-    An image that is drawn brings its captions and its judgements: `selected` and `shown` must be of the same
-    draws as `image_weights`.
+    A drawn image contributes both its captions and its judgements: `selected` and `shown` must come from the
+    same draws as `image_weights`.
 
     Parameters
     ----------
     named : array_like of int, shape (I, A)
-        How often the captions of each image name each attribute.
+        How often the captions of each image mention each attribute.
     selected, shown : array_like of int, shape (B, A)
         k and n of each attribute in each resample, as `bootstrap.weighted_sums` gives them.
     image_weights : array_like of int, shape (B, I)
@@ -73,7 +75,7 @@ def resampled(
     Returns
     -------
     (ndarray, ndarray) of bool, each of shape (B, A)
-        Row sums of the first over those of the second are the shares.
+        The shares are the row sums of the first divided by those of the second.
 
     Examples
     --------
@@ -83,14 +85,11 @@ def resampled(
     """
     k, n = checks.selected_of_shown(selected, shown, ndim=2)
     weights = checks.counts("image_weights", image_weights, ndim=2)
-    told = checks.counts("named", named, ndim=2)
-    if weights.shape != (len(k), len(told)) or told.shape[1] != k.shape[1]:
+    times_named = checks.counts("named", named, ndim=2)
+    if weights.shape != (len(k), len(times_named)) or times_named.shape[1] != k.shape[1]:
         raise ValueError(
-            f"named has shape {told.shape}, selected {k.shape} and image_weights {weights.shape}; "
+            f"named has shape {times_named.shape}, selected {k.shape} and image_weights {weights.shape}; "
             "(I, A), (B, A) and (B, I) are needed."
         )
-    found = weights @ told > 0
-    return found & (k > 0), found & (n > 0)
-
-
-__all__ = ["Agreement", "agreement", "resampled"]
+    is_named = weights @ times_named > 0
+    return is_named & (k > 0), is_named & (n > 0)

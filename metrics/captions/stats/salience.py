@@ -1,4 +1,4 @@
-"""How much an attribute stands out for one group among others (PROTOCOL §8)."""
+"""Salience: how much an attribute stands out for one group among others (PROTOCOL §8)."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ def term_frequency(matches: ArrayLike, *, smoothing: float = SMOOTHING, absent: 
     Parameters
     ----------
     matches : array_like of int, shape (..., M)
-        k: how often each attribute occurs for a group. Every row of the last axis is a group (or a
-        resample of one) by itself.
+        k: how often each attribute occurs for a group. Each row of the last axis is one group (or one
+        resample of a group).
     smoothing : float
         The constant a of additive smoothing (Laplace's for 1, the default); 0 for none.
     absent : int
-        How many more attributes were looked for that never occur: A = M + absent. They take their share
-        of the smoothing without a column.
+        Number of further attributes that were searched for but never occur: A = M + absent. They take
+        their share of the smoothing without a column.
 
     Returns
     -------
     ndarray of float, shape (..., M)
-        Rows sum to 1 where none is absent. NaN (missing) for a row without any match if nothing is
-        smoothed.
+        Rows sum to 1 if no attribute is absent. NaN (missing) for a row without matches if there is no
+        smoothing.
 
     Examples
     --------
@@ -50,19 +50,19 @@ def term_frequency(matches: ArrayLike, *, smoothing: float = SMOOTHING, absent: 
     return np.asarray(np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0))
 
 
-def inverse_document_frequency(holding: ArrayLike, documents: ArrayLike) -> Floats:
+def inverse_document_frequency(document_frequency: ArrayLike, documents: ArrayLike) -> Floats:
     r"""How rare each attribute is among the documents.
 
     .. math:: idf(attr, C) = \ln \frac{1 + |C|}{1 + df_{attr}} + 1
 
-    which is never below 1 and is the smoothed form that scikit-learn uses too [1]_.
+    It is never below 1 and is the smoothed form that scikit-learn also uses [1]_.
 
     Parameters
     ----------
-    holding : array_like of int, shape (..., M)
-        df: in how many documents each attribute occurs, at most `documents`.
+    document_frequency : array_like of int, shape (..., M)
+        df: number of documents in which each attribute occurs, at most `documents`.
     documents : array_like of int, shape () or (...)
-        |C|: how many documents there are; one number for all, or one for each row.
+        |C|: number of documents; one number for all rows, or one for each row.
 
     References
     ----------
@@ -73,8 +73,8 @@ def inverse_document_frequency(holding: ArrayLike, documents: ArrayLike) -> Floa
     >>> inverse_document_frequency([3, 0], 3).round(3).tolist()
     [1.0, 2.386]
     """
-    array, of = np.asarray(holding), np.asarray(documents)
-    df = checks.counts("holding", array, ndim=max(1, array.ndim))
+    array, of = np.asarray(document_frequency), np.asarray(documents)
+    df = checks.counts("document_frequency", array, ndim=max(1, array.ndim))
     number = checks.counts("documents", of, ndim=of.ndim)
     size = number[..., None] if number.ndim else number
     if bool((df > size).any()):
@@ -84,7 +84,7 @@ def inverse_document_frequency(holding: ArrayLike, documents: ArrayLike) -> Floa
 
 def salience(
     matches: ArrayLike,
-    holding: ArrayLike,
+    document_frequency: ArrayLike,
     documents: ArrayLike,
     *,
     smoothing: float = SMOOTHING,
@@ -94,14 +94,14 @@ def salience(
 
     .. math:: S(attr, id) = tf(attr, id) \cdot idf(attr, C)
 
-    ViSAGe's arguments [1]_: matches of attributes in the captions of the images of a group; documents are
-    captions, of all groups. SeeGULL's [2]_: votes that call an attribute a stereotype of a group;
-    documents are the groups of its region, each with the attributes associated with it.
+    ViSAGe's arguments [1]_: matches of attributes in the captions of a group's images; the documents are the
+    captions of all groups. SeeGULL's arguments [2]_: votes that call an attribute a stereotype of a group;
+    the documents are the groups of its region, each with its associated attributes.
 
     Parameters
     ----------
     matches : array_like of int, shape (..., M)
-    holding : array_like of int, shape (M,) or (..., M)
+    document_frequency : array_like of int, shape (M,) or (..., M)
     documents : array_like of int, shape () or (...)
     smoothing : float
     absent : int
@@ -110,13 +110,13 @@ def salience(
     Returns
     -------
     ndarray of float, shape (..., M)
-        Above 0 wherever something is smoothed, for an attribute that never occurs as well: report those
-        that do.
+        With smoothing always above 0, even for an attribute that never occurs: report only attributes
+        that occur.
 
     Raises
     ------
     ValueError
-        If something is not a count, shapes do not fit, or df exceeds the number of documents.
+        If a value is not a count, the shapes do not match, or df exceeds the number of documents.
 
     References
     ----------
@@ -129,10 +129,9 @@ def salience(
     [1.006, 0.425, 0.338, 0.676]
     """
     tf = term_frequency(matches, smoothing=smoothing, absent=absent)
-    idf = inverse_document_frequency(holding, documents)
+    idf = inverse_document_frequency(document_frequency, documents)
     if tf.shape[-1] != idf.shape[-1]:
-        raise ValueError(f"matches has {tf.shape[-1]} columns and holding {idf.shape[-1]}; as many of each.")
+        raise ValueError(
+            f"matches has {tf.shape[-1]} columns and document_frequency {idf.shape[-1]}; as many are needed."
+        )
     return np.asarray(tf * idf)
-
-
-__all__ = ["SMOOTHING", "inverse_document_frequency", "salience", "term_frequency"]

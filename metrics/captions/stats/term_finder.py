@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 LANGUAGE = "en"
-# Letters and digits; an apostrophe within a word belongs to it, a hyphen parts words.
+# letters and digits; an apostrophe within a word belongs to it, a hyphen separates words
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _POSSESSIVE = re.compile(r"['’]s$")
 _LEMMAS_KEPT = 100_000
 
 
 @dataclass(frozen=True)
-class Finder:
-    """Attributes, ready to be found in many captions. Made by `finder`.
+class TermFinder:
+    """Attributes prepared for searching many captions. Made by `term_finder`.
 
-    `phrases`: first lemma -> (the lemmas after it, number of the attribute) of every attribute that
-    begins with it, so that a caption costs one look-up a word, however many attributes there are.
+    `phrases`: first lemma -> (the lemmas after it, index of the attribute) of every attribute that begins
+    with it, so that each word of a caption costs one look-up, however many attributes there are.
     """
 
     attributes: tuple[str, ...]
     phrases: Mapping[str, tuple[tuple[tuple[str, ...], int], ...]]
 
     def find(self, text: str) -> list[int]:
-        """The number of the attribute, once for each time it occurs in `text`, in reading order."""
+        """The index of each attribute, once for each occurrence in `text`, in reading order."""
         words = lemmas(text)
         found = []
         for place, word in enumerate(words):
@@ -36,25 +36,25 @@ class Finder:
         return found
 
 
-def finder(attributes: Sequence[str]) -> Finder:
-    """Prepare to find `attributes`: whole words after lower-casing and lemmatising, phrases as phrases.
+def term_finder(attributes: Sequence[str]) -> TermFinder:
+    """Prepare to search for `attributes`: whole words after lower-casing and lemmatising, phrases as phrases.
 
     Parameters
     ----------
     attributes : sequence of str
-        Any text; it is lower-cased and lemmatised as captions are. Two attributes with the same lemmas
-        ('hat', 'hats') are both found wherever one is. A text without a word is never found.
+        Lower-cased and lemmatised like captions. Two attributes with the same lemmas ('hat', 'hats') are
+        both found wherever one occurs. A text without words is never found.
 
     Returns
     -------
     Finder
         `find(caption)` gives the index into `attributes` of every occurrence. An attribute within another
-        is found too: 'dark skin' is also an occurrence of 'skin'.
+        one is also found: 'dark skin' is an occurrence of 'skin'.
 
     Raises
     ------
     ValueError
-        If an attribute is given twice: its occurrences would be counted double.
+        If an attribute is given twice, because its occurrences would be counted twice.
 
     References
     ----------
@@ -63,7 +63,7 @@ def finder(attributes: Sequence[str]) -> Finder:
 
     Examples
     --------
-    >>> finder(["hat", "dark skin", "skin"]).find("Two men with dark skins, in hats; that's skin-deep.")
+    >>> term_finder(["hat", "dark skin", "skin"]).find("Two men with dark skins, in hats; that's skin-deep.")
     [1, 2, 0, 2]
     """
     phrases: dict[str, list[tuple[tuple[str, ...], int]]] = {}
@@ -74,13 +74,13 @@ def finder(attributes: Sequence[str]) -> Finder:
         words = lemmas(text)
         if words:
             phrases.setdefault(words[0], []).append((words[1:], number))
-    return Finder(tuple(attributes), {first: tuple(found) for first, found in phrases.items()})
+    return TermFinder(tuple(attributes), {first: tuple(found) for first, found in phrases.items()})
 
 
 def lemmas(text: str) -> tuple[str, ...]:
     """The lemmas of the words of `text`, lower case.
 
-    Hyphens part words, so that 'dark-skinned' and 'dark skinned' are the same; a possessive 's is dropped.
+    Hyphens separate words, so 'dark-skinned' equals 'dark skinned'; a possessive 's is dropped.
 
     Examples
     --------
@@ -92,15 +92,12 @@ def lemmas(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=_LEMMAS_KEPT)
 def _lemma(word: str) -> str:
-    # Its dictionary takes a fifth of a second to load: only for those who read captions.
+    # imported here: its dictionary takes a fifth of a second to load
     import simplemma
 
     plain = _POSSESSIVE.sub("", word)
     lemma = simplemma.lemmatize(plain, lang=LANGUAGE)
     if lemma == plain:
-        # It knows 'Americans', which lower-casing made 'americans'.
+        # the dictionary has 'Americans', not 'americans'
         lemma = simplemma.lemmatize(plain.capitalize(), lang=LANGUAGE)
     return lemma.lower()
-
-
-__all__ = ["LANGUAGE", "Finder", "finder", "lemmas"]

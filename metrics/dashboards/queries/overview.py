@@ -113,7 +113,7 @@ def _rules(run: ScoreRun) -> tuple[tuple[Rule, ...], int]:
             shares.append(score)
         elif score.name == "in_use" and score.value:
             used.add(score.part)
-    read = [visual_rule.read(score.part) for score in shares]
+    read = [visual_rule.parse_part(score.part) for score in shares]
     most = max((least for least, _ in read if least is not None), default=0)
     rules = tuple(
         Rule(

@@ -66,7 +66,7 @@ def _agreement(request: HttpRequest) -> list[Wanted]:
     by = request.GET.get("by", agreement.BY[0])
     if by not in agreement.BY:
         raise Http404(f"Annotators are not compared by '{by}'.")
-    return [] if by == agreement.BY[0] else [agreement.wanted_by(by)]
+    return [] if by == agreement.BY[0] else [agreement.run_of(by)]
 
 
 def _page_of(request: HttpRequest) -> str:

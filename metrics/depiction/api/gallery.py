@@ -1,4 +1,4 @@
-"""Images with the boxes of all annotators: what the gallery shows."""
+"""API of the gallery: images with the boxes of all annotators."""
 
 from __future__ import annotations
 
@@ -11,56 +11,64 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import refusals
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import listing, page, page_of
 from annotation.api.resource import Resource
 from annotation.models import IdentityGroup, Image
 from metrics.core.answers import holds_simulated
 from metrics.core.serializers import LARGEST
 from metrics.core.study_access import get_depiction_study_or_404
-from metrics.depiction.queries.gallery import DIFFER, Filters, Found, Picture, seek
+from metrics.depiction.queries.gallery import (
+    DISAGREEMENT_CHOICES,
+    Filters,
+    GalleryAttribute,
+    GalleryImage,
+    search_images,
+)
 
-GalleryQuery = list_query(
+GalleryQuery = listing(
     "Gallery",
     orders={"id": "pk"},
     default="id",
-    max_limit=100,
+    most=100,
     group=serializers.IntegerField(
         required=False,
         min_value=1,
         max_value=LARGEST,
-        help_text="Identity group, by number; left out, with no attribute: the first.",
+        help_text="Identity group, by number; the first group if neither group nor attribute is given.",
     ),
     attribute=serializers.CharField(
-        default="", max_length=200, help_text="Images in which somebody selected this attribute."
+        default="", max_length=200, help_text="Images in which an annotator selected this attribute."
     ),
     people=serializers.CharField(
-        default="", max_length=200, help_text="Answers of these annotators only: one of `people`."
+        default="", max_length=200, help_text="Only answers of this group of annotators: one of `people`."
     ),
     differ=serializers.ChoiceField(
-        choices=DIFFER,
+        choices=DISAGREEMENT_CHOICES,
         default=0,
-        help_text="Per cent of annotators who left the majority on an attribute.",
+        help_text="Least per cent of annotators who disagree with the majority on an attribute.",
     ),
 )
 
 
 class SelectedSerializer(serializers.Serializer[Any]):
-    """An attribute as judged in an image: `k` of `n` selected it."""
+    """An attribute of an image: `k` of `n` annotators selected it."""
 
     attribute = serializers.CharField(source="text")
     k = serializers.IntegerField()
     n = serializers.IntegerField()
-    by = serializers.SerializerMethodField(help_text="Letters of those who selected it.")
+    by = serializers.SerializerMethodField(help_text="Letters of the annotators who selected it.")
 
-    def get_by(self, found: Found) -> list[str]:
-        return [by.letter for by in found.by]
+    def get_by(self, attribute: GalleryAttribute) -> list[str]:
+        return [annotator.letter for annotator in attribute.selected_by]
 
 
 class ShapeSerializer(serializers.Serializer[Any]):
     """A box."""
 
-    attribute = serializers.CharField(source="found.text")
-    by = serializers.CharField(source="by.letter", help_text="Whose, within this image.")
+    attribute = serializers.CharField(source="attribute.text")
+    by = serializers.CharField(
+        source="annotator.letter", help_text="Letter of the annotator within this image."
+    )
     x0 = serializers.FloatField(source="rect.x")
     y0 = serializers.FloatField(source="rect.y")
     width = serializers.FloatField(source="rect.width")
@@ -68,25 +76,25 @@ class ShapeSerializer(serializers.Serializer[Any]):
 
 
 class JudgedImageSerializer(serializers.Serializer[Any]):
-    """An image with what was said of it. Letters mean something within one image only."""
+    """An image and its judgements. Letters identify annotators within one image only."""
 
     image = serializers.IntegerField(source="image.pk", help_text="Its file: images/{number}/file.")
     group = serializers.CharField(source="image.group.name")
-    people = serializers.SerializerMethodField(help_text="How many judged it.")
-    attributes = SelectedSerializer(many=True, source="found")
-    boxes = ShapeSerializer(many=True, source="shapes")
+    people = serializers.SerializerMethodField(help_text="Number of annotators who judged it.")
+    attributes = SelectedSerializer(many=True)
+    boxes = ShapeSerializer(many=True)
 
-    def get_people(self, picture: Picture) -> int:
-        return len(picture.people)
+    def get_people(self, image: GalleryImage) -> int:
+        return len(image.annotators)
 
 
 class GallerySerializer(serializers.Serializer[Any]):
-    """What is told beside the images."""
+    """Facts about the study, beside the images."""
 
-    simulated = serializers.BooleanField(help_text="Some answers are a program's.")
+    simulated = serializers.BooleanField(help_text="Whether some answers were simulated by a program.")
     people = serializers.ListField(
         child=serializers.CharField(),
-        help_text="Groups of annotators that can be asked for, none too small to hide in.",
+        help_text="Groups of annotators to filter by; groups that are too small are left out.",
     )
 
 
@@ -97,26 +105,26 @@ class Gallery(Resource):
         operation_id="gallery_list",
         parameters=[GalleryQuery],
         responses={
-            200: page_serializer(JudgedImageSerializer, GallerySerializer),
-            422: OpenApiResponse(description="There is no such group of annotators to ask for."),
+            200: page_of(JudgedImageSerializer, GallerySerializer),
+            422: OpenApiResponse(description="Unknown group of annotators."),
         },
         tags=["progress"],
     )
     def get(self, request: Request, name: str) -> Response:
         study = get_depiction_study_or_404(request, name)
-        asked = self.query(GalleryQuery)
-        group = get_object_or_404(IdentityGroup, pk=asked["group"]) if "group" in asked else None
+        params = self.query(GalleryQuery)
+        group = get_object_or_404(IdentityGroup, pk=params["group"]) if "group" in params else None
         filters = Filters(
-            group=group, attribute=asked["attribute"], people=asked["people"], differ=int(asked["differ"])
+            group=group, attribute=params["attribute"], people=params["people"], differ=int(params["differ"])
         )
         with refusals(ValueError, status=422):
-            sought = seek(study, filters)
+            search = search_images(study, filters)
         return page(
             request,
-            sought.images if sought.images is not None else Image.objects.none(),
-            query=asked,
+            search.images if search.images is not None else Image.objects.none(),
+            query=params,
             kind=GalleryQuery,
             row=JudgedImageSerializer,
-            prepare=sought.pictures,
-            extra={"simulated": holds_simulated(study), "people": sought.people},
+            shown=search.pictures,
+            beside={"simulated": holds_simulated(study), "people": search.people},
         )

@@ -1,4 +1,4 @@
-"""Scores of identity groups, for programs."""
+"""API of the scores of identity groups."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class Identities(Resource):
         latest = queries.latest_run(study, "tendency", variant)
         offensive = queries.latest_run(study, "offensiveness", variant)
         rows: list[IdentityRow] = []
-        apart: list[IdentityGroup] = []
+        not_reported: list[IdentityGroup] = []
         if latest.run is not None:
             rows = identity_rows(latest.run, sort="identity", descending=False, offensiveness=offensive.run)
-            apart = unreported(study, rows)
-        said = {
+            not_reported = unreported(study, rows)
+        data = {
             "run": latest.run,
             "offensiveness_run": offensive.run,
             "stale": latest.stale or offensive.stale,
             "simulated": holds_simulated(study),
             "results": rows,
-            "unreported": apart,
+            "unreported": not_reported,
         }
-        return Response(IdentitiesSerializer(said).data)
+        return Response(IdentitiesSerializer(data).data)

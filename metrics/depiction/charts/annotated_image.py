@@ -1,4 +1,4 @@
-"""Counterpart of ViSAGe's figure 7: an image with the boxes that annotators drew, and what they stand for."""
+"""Counterpart of ViSAGe's figure 7: an image with its annotators' boxes and the attributes they mark."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from metrics.core.charts.figure import INK, INK_SOFT, Figure, styled
 from metrics.core.charts.titles import answered_by, marked_title
 
-_SIDE = 460  # the longer side of the picture
-_LIST, _ROW = 270, 20  # its list: how wide, and how high a row of it
-_CROWD = 15
+_SIDE = 460  # longer side of the image
+_LEGEND_WIDTH, _LEGEND_ROW = 270, 20
+_MAX_READABLE_BOXES = 15
 _HALO = "#ffffff"
-# colour and dashes of the boxes of stereotypes and of other attributes, as in the page of a group
+# colour and dashes of the boxes of stereotypes and of other attributes, as on the page of a group
 _LINES: dict[str, tuple[str, list[int]]] = {"stereotypical": ("#0b4a8f", []), "other": ("#1c2733", [5, 4])}
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """An attribute as judged in the image: selected `k` of `n` times; `boxes` of (who, x0, y0, x1, y1) in
-    pixels of the image."""
+class AnnotatedAttribute:
+    """An attribute of the image, selected `k` of `n` times; `boxes`: (annotator, x0, y0, x1, y1) in pixels of
+    the image."""
 
     text: str
     stereotypical: bool
@@ -30,7 +30,7 @@ class Drawn:
 
 
 def annotated_image_chart(
-    attributes: Sequence[Drawn],
+    attributes: Sequence[AnnotatedAttribute],
     *,
     name: str,
     picture: str,
@@ -39,9 +39,9 @@ def annotated_image_chart(
     simulated: bool,
     link: str = "",
 ) -> Figure:
-    """The image `name` (a data address, so that the file holds it) with all boxes of the attributes that
-    somebody selected. Boxes are numbered as the list beside the image; stereotypes have solid lines."""
-    # altair takes most of a second to import: too long for every command to pay
+    """The image `name` with all boxes of the selected attributes. `picture` is a data URL, so that the file
+    contains the image. Boxes are numbered as in the list beside the image; stereotypes have solid lines."""
+    # altair takes most of a second to import, too long for every command
     import altair as alt
 
     width, height = size
@@ -49,30 +49,30 @@ def annotated_image_chart(
     boxes = [
         {
             "number": number if place == 0 or not _crowded(attributes) else "",
-            "attribute": one.text,
+            "attribute": attribute.text,
             "who": who,
-            "said": f"{one.k} of {one.n}",
-            "kind": _kind(one),
+            "selected": f"{attribute.k} of {attribute.n}",
+            "kind": _kind(attribute),
             "x0": x0,
             "y0": y0,
             "x1": x1,
             "y1": y1,
             **({"link": link} if link else {}),
         }
-        for number, one in enumerate(attributes, 1)
-        for place, (who, x0, y0, x1, y1) in enumerate(one.boxes)
+        for number, attribute in enumerate(attributes, 1)
+        for place, (who, x0, y0, x1, y1) in enumerate(attribute.boxes)
     ]
 
-    def along(field: str, axis: Any, ends: list[int]) -> Any:
+    def position(field: str, axis: Any, ends: list[int]) -> Any:
         return axis(f"{field}:Q", axis=None, scale=alt.Scale(domain=ends, nice=False))
 
-    place = {"x": along("x0", alt.X, [0, width]), "y": along("y0", alt.Y, [height, 0])}
+    place = {"x": position("x0", alt.X, [0, width]), "y": position("y0", alt.Y, [height, 0])}
     base = alt.Chart(alt.NamedData("boxes")).encode(**place)
     area = base.encode(x2="x1:Q", y2="y1:Q")
     tooltip = [
         alt.Tooltip("attribute:N", title="Attribute"),
         alt.Tooltip("kind:N", title="Kind"),
-        alt.Tooltip("said:N", title="Selected"),
+        alt.Tooltip("selected:N", title="Selected"),
         alt.Tooltip("who:N", title="Annotator"),
     ]
     line = 1 if _crowded(attributes) else 2
@@ -84,9 +84,9 @@ def annotated_image_chart(
         "fontSize": 14,
         "fontWeight": "bold",
     }
-    picture_there = alt.Chart(alt.Data(values=[{"x0": width / 2, "y0": height / 2}])).encode(**place)
+    image_mark = alt.Chart(alt.Data(values=[{"x0": width / 2, "y0": height / 2}])).encode(**place)
     panel = alt.layer(
-        picture_there.mark_image(
+        image_mark.mark_image(
             url=picture, width=round(width * scale), height=round(height * scale), aspect=False
         ),
         area.mark_rect(fillOpacity=0, stroke=_HALO, strokeWidth=2 * line, strokeOpacity=0.85),
@@ -96,7 +96,7 @@ def annotated_image_chart(
             )
             for kind, (colour, dash) in _LINES.items()
         ),
-        # what a pointer meets: the whole box
+        # the whole box shows the tooltip
         area.mark_rect(fill=_HALO, fillOpacity=0.001).encode(tooltip=tooltip),
         base.mark_text(**number, color=_HALO, stroke=_HALO, strokeWidth=4, strokeJoin="round").encode(
             text="number:N"
@@ -105,38 +105,47 @@ def annotated_image_chart(
     ).properties(width=round(width * scale), height=round(height * scale))
     shown = marked_title(study, simulated=simulated)
     title = f"{name}: what annotators saw, and where"
-    chart = alt.hconcat(panel, _listed(alt, attributes), spacing=22).properties(
+    chart = alt.hconcat(panel, _legend(alt, attributes), spacing=22).properties(
         background="white",
         padding=14,
         title=alt.Title(
             title, subtitle=[shown, "Solid lines: stereotypes of the group; dashed: other attributes"]
         ),
     )
-    said = "; ".join(f"{one.text} ({_kind(one)}) {one.k} of {one.n}" for one in attributes)
+    selected = "; ".join(
+        f"{attribute.text} ({_kind(attribute)}) {attribute.k} of {attribute.n}" for attribute in attributes
+    )
     return Figure(
         name="annotated-image",
         title=title,
-        alt=f"{name} with {len(boxes)} boxes of all annotators. Selected: {said}.",
+        alt=f"{name} with {len(boxes)} boxes of all annotators. Selected: {selected}.",
         columns=("attribute", "kind", "selected", "shown", "annotator", "x0", "y0", "x1", "y1", "answers"),
         rows=tuple(
-            (one.text, _kind(one), one.k, one.n, *box, answered_by(simulated=simulated))
-            for one in attributes
-            for box in one.boxes or ((None,) * 5,)
+            (
+                attribute.text,
+                _kind(attribute),
+                attribute.k,
+                attribute.n,
+                *box,
+                answered_by(simulated=simulated),
+            )
+            for attribute in attributes
+            for box in attribute.boxes or ((None,) * 5,)
         ),
         spec=styled(chart) | {"datasets": {"boxes": boxes}},
     )
 
 
-def _listed(alt: Any, attributes: Sequence[Drawn]) -> Any:
-    """The numbers of the boxes with their attributes and lines, as a column of text."""
+def _legend(alt: Any, attributes: Sequence[AnnotatedAttribute]) -> Any:
+    """The list beside the image: number, attribute and line style of the boxes."""
     rows = [
         {
             "row": row,
-            "text": f"{row}  {one.text}",
-            "said": f"{one.k} of {one.n}" + ("" if one.boxes else ", no box"),
-            "kind": _kind(one),
+            "text": f"{row}  {attribute.text}",
+            "selected": f"{attribute.k} of {attribute.n}" + ("" if attribute.boxes else ", no box"),
+            "kind": _kind(attribute),
         }
-        for row, one in enumerate(attributes, 1)
+        for row, attribute in enumerate(attributes, 1)
     ]
     base = alt.Chart(alt.Data(values=rows)).encode(
         y=alt.Y("row:O", axis=None, scale=alt.Scale(paddingInner=0, paddingOuter=0))
@@ -151,15 +160,15 @@ def _listed(alt: Any, attributes: Sequence[Drawn]) -> Any:
         x=alt.value(30), text="text:N"
     )
     counts = base.mark_text(align="right", fontSize=12, color=INK_SOFT).encode(
-        x=alt.value(_LIST), text="said:N"
+        x=alt.value(_LEGEND_WIDTH), text="selected:N"
     )
-    return alt.layer(*lines, words, counts).properties(width=_LIST, height=alt.Step(_ROW))
+    return alt.layer(*lines, words, counts).properties(width=_LEGEND_WIDTH, height=alt.Step(_LEGEND_ROW))
 
 
-def _crowded(attributes: Sequence[Drawn]) -> bool:
-    """Whether so many boxes lie over each other that thin lines and one number an attribute must do."""
-    return sum(len(one.boxes) for one in attributes) > _CROWD
+def _crowded(attributes: Sequence[AnnotatedAttribute]) -> bool:
+    """Whether there are so many boxes that lines are thin and only one box of an attribute has a number."""
+    return sum(len(attribute.boxes) for attribute in attributes) > _MAX_READABLE_BOXES
 
 
-def _kind(one: Drawn) -> str:
-    return "stereotypical" if one.stereotypical else "other"
+def _kind(attribute: AnnotatedAttribute) -> str:
+    return "stereotypical" if attribute.stereotypical else "other"

@@ -1,8 +1,8 @@
-"""Where on a map a group of people stands: its country's shape, or a dot where the country is too small.
+"""Places of groups on a map: the shape of the country, or a dot if the country is too small.
 
 Shapes: Natural Earth at 1:110 million (public domain), as pyogrio carries it. Codes and places of countries:
-countryinfo. Both are read from the installation, nothing is fetched. Borders are Natural Earth's: whose
-they are is not for a figure of stereotypes to say.
+countryinfo. Both are read from the installed packages; nothing is downloaded. Borders are those of Natural
+Earth and take no position on disputed territories.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-# Nations within a country, which has groups that name it as a whole: no map of countries shows them.
-_PARTS = frozenset({"english", "scottish", "welsh", "northern irish", "zanzibari"})
-# Natural Earth leaves these without a code. Kosovo's is the one in use: ISO has none.
+# Nations within a country that other groups name as a whole; a map of countries cannot show them.
+_NATIONS_WITHIN_COUNTRIES = frozenset({"english", "scottish", "welsh", "northern irish", "zanzibari"})
+# Natural Earth has no code for these. ISO has none for Kosovo; XKX is in common use.
 _CODES = {"France": "FRA", "Norway": "NOR", "Kosovo": "XKX"}
 _OTHER_NAMES = {"kosovo": "XKX"}
-# Nobody is named after it, and it takes a fifth of the map.
-_LEFT_OUT = "ATA"
+# Antarctica: no group is from there, and it covers a fifth of the map.
+_EXCLUDED = "ATA"
 _SHAPES = "tests/fixtures/naturalearth_lowres/naturalearth_lowres.shp"
 
 
@@ -33,7 +33,7 @@ class Country:
 
 
 def country_of(name: str, country: str) -> Country | None:
-    """Where the group `name` stands, which belongs to `country`; None if it is on no map of countries.
+    """The place of the group `name` of `country`; None if a map of countries cannot show it.
 
     >>> country_of("Mexican", "Mexico")
     Country(code='MEX', point=None)
@@ -42,14 +42,14 @@ def country_of(name: str, country: str) -> Country | None:
     >>> country_of("Welsh", "United Kingdom") is None
     True
     """
-    if not country or name.casefold() in _PARTS:
+    if not country or name.casefold() in _NATIONS_WITHIN_COUNTRIES:
         return None
     return _country(country.casefold())
 
 
 @cache
 def _country(name: str) -> Country | None:
-    # a table of 250 countries, for those who draw maps only
+    # imported here: a table of 250 countries that only maps need
     from countryinfo import CountryInfo, CountryNotFoundError
 
     if name in _OTHER_NAMES:
@@ -67,29 +67,29 @@ def _country(name: str) -> Country | None:
 
 @cache
 def shapes() -> dict[str, dict[str, Any]]:
-    """{code: {"name", "geometry"}} of every country with a shape; a tenth of a degree is enough for a page.
+    """{code: {"name", "geometry"}} of every country with a shape, to a tenth of a degree.
 
-    Areas without a code keep their name as one.
+    Areas without a code have their name as code.
     """
     # GDAL takes most of a second to load
     from pyogrio import raw
 
-    about, _, geometry, fields = raw.read(str(files("pyogrio") / _SHAPES), columns=["name", "iso_a3"])
-    written = io.BytesIO()
+    meta, _, geometry, fields = raw.read(str(files("pyogrio") / _SHAPES), columns=["name", "iso_a3"])
+    buffer = io.BytesIO()
     raw.write(
-        written,
+        buffer,
         geometry,
         fields,
-        about["fields"],
+        meta["fields"],
         driver="GeoJSON",
-        geometry_type=about["geometry_type"],
-        crs=about["crs"],
+        geometry_type=meta["geometry_type"],
+        crs=meta["crs"],
         COORDINATE_PRECISION="1",
     )
     found = {}
-    for feature in json.loads(written.getvalue())["features"]:
+    for feature in json.loads(buffer.getvalue())["features"]:
         name, code = feature["properties"]["name"], feature["properties"]["iso_a3"]
         code = _CODES.get(name, name) if code == "-99" else code
-        if code != _LEFT_OUT:
+        if code != _EXCLUDED:
             found[code] = {"name": name, "geometry": feature["geometry"]}
     return found

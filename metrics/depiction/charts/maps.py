@@ -1,4 +1,4 @@
-"""World maps of one number a group: counterparts of ViSAGe's figures 2 and 8."""
+"""World maps of one number for each group: counterparts of ViSAGe's figures 2 and 8."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _NO_SCORE = "judged, no score"
 
 
 @dataclass(frozen=True)
-class Placed:
-    """One group with its number; `value` None is none, which is not zero. `shown` is the number in words
-    with its n and interval, `cells` what the table of the figure says of the group."""
+class MapGroup:
+    """One group with its number; `value` None means no score, which is not zero. `shown`: the number as text
+    with n and interval. `cells`: the group's row in the figure's table."""
 
     group: str
     country: str
@@ -31,7 +31,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class MapTexts:
-    """What a map says: `measure` titles the scale of colours, `short` and `detail` the lines of a tooltip."""
+    """The texts of a map. `measure`: title of the colour scale. `short`, `detail`: labels in the tooltip."""
 
     name: str
     title: str
@@ -43,39 +43,39 @@ class MapTexts:
     columns: tuple[str, ...]
     number: str = "~g"
 
-    def about(self, *, subtitle: str, alt: str) -> MapTexts:
-        """The same map of a certain study."""
+    def for_study(self, *, subtitle: str, alt: str) -> MapTexts:
+        """The same texts for one study."""
         return replace(self, subtitle=subtitle, alt=alt)
 
 
-def world_map(groups: Sequence[Placed], words: MapTexts) -> Figure:
-    """A map coloured by the number of each country's group; equal areas, so that size does not mislead.
+def world_map(groups: Sequence[MapGroup], texts: MapTexts) -> Figure:
+    """A map in an equal-area projection, each country coloured by the number of its group.
 
-    Where several groups name the same country, its colour is the mean of their numbers and its tooltip lists
-    each. Groups that no map of countries shows stand beneath it; the table has them all.
+    If several groups have the same country, the colour is the mean of their numbers and the tooltip lists
+    each. Groups that a map of countries cannot show are listed below; the table has all groups.
     """
-    # altair takes most of a second to import: too long for every command to pay
+    # altair takes most of a second to import, too long for every command
     import altair as alt
 
-    areas, dots, absent = _on_the_map(groups)
-    values = [one["value"] for one in (*areas, *dots) if one["value"] is not None]
+    areas, dots, not_on_map = _split_by_place(groups)
+    values = [group["value"] for group in (*areas, *dots) if group["value"] is not None]
     colour = alt.Color(
         "value:Q",
-        title=words.measure,
+        title=texts.measure,
         scale=alt.Scale(range=list(SEQUENCE), domain=_domain(values), interpolate="lab"),
         legend=alt.Legend(
             orient="bottom",
             gradientLength=260,
             gradientThickness=11,
             titleLimit=500,
-            format=words.number,
+            format=texts.number,
             tickCount=5,
         ),
     )
     tooltip = [
         alt.Tooltip("country:N", title="Country"),
-        alt.Tooltip("shown:N", title=words.short),
-        alt.Tooltip("detail:N", title=words.detail),
+        alt.Tooltip("shown:N", title=texts.short),
+        alt.Tooltip("detail:N", title=texts.detail),
     ]
     drawn = alt.Chart(alt.NamedData("areas")).project("equalEarth")
     small = alt.Chart(alt.NamedData("dots")).project("equalEarth").encode(longitude="x:Q", latitude="y:Q")
@@ -85,7 +85,7 @@ def world_map(groups: Sequence[Placed], words: MapTexts) -> Figure:
         title=None,
         scale=alt.Scale(domain=[_NO_SCORE], range=[INK_SOFT]),
         legend=alt.Legend(orient="bottom", symbolType="square", symbolDash=[2, 2], symbolStrokeWidth=1.2)
-        if any(one["state"] == _NO_SCORE for one in (*areas, *dots))
+        if any(group["state"] == _NO_SCORE for group in (*areas, *dots))
         else None,
     )
     layers = [
@@ -104,55 +104,55 @@ def world_map(groups: Sequence[Placed], words: MapTexts) -> Figure:
         .transform_filter(unknown)
         .encode(stroke=no_score, tooltip=tooltip),
     ]
-    notes = _beneath(groups, absent, dots)
+    notes = _notes(groups, not_on_map, dots)
     drawn_map = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
-    chart = alt.vconcat(drawn_map, _text(alt, notes), spacing=4).properties(
-        background="white", padding=14, title=alt.Title(words.title, subtitle=words.subtitle)
+    chart = alt.vconcat(drawn_map, _notes_chart(alt, notes), spacing=4).properties(
+        background="white", padding=14, title=alt.Title(texts.title, subtitle=texts.subtitle)
     )
     return Figure(
-        name=words.name,
-        title=words.title,
-        alt=f"World map. {words.alt} {' '.join(notes)}".strip(),
-        columns=("identity", "country", "iso3", *words.columns),
-        rows=tuple((one.group, one.country, _code(one), *one.cells) for one in groups),
+        name=texts.name,
+        title=texts.title,
+        alt=f"World map. {texts.alt} {' '.join(notes)}".strip(),
+        columns=("identity", "country", "iso3", *texts.columns),
+        rows=tuple((group.group, group.country, _code(group), *group.cells) for group in groups),
         spec=styled(chart) | {"datasets": {"areas": areas, "dots": dots}},
         notes=notes,
     )
 
 
-def _on_the_map(
-    groups: Sequence[Placed],
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[Placed]]:
-    """The areas of the map, the dots of it, and the groups that are on neither."""
-    here: dict[Country, list[Placed]] = {}
-    absent = []
+def _split_by_place(
+    groups: Sequence[MapGroup],
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[MapGroup]]:
+    """The areas and dots of the map, and the groups that are on neither."""
+    groups_of: dict[Country, list[MapGroup]] = {}
+    not_on_map = []
     for group in groups:
-        where = country_of(group.group, group.country)
-        if where is None:
-            absent.append(group)
+        country = country_of(group.group, group.country)
+        if country is None:
+            not_on_map.append(group)
         else:
-            here.setdefault(where, []).append(group)
-    by_code = {where.code: found for where, found in here.items()}
+            groups_of.setdefault(country, []).append(group)
+    by_code = {country.code: found for country, found in groups_of.items()}
     areas = [
-        {"type": "Feature", "geometry": shape["geometry"], **_said(by_code.get(code, []), shape["name"])}
+        {"type": "Feature", "geometry": shape["geometry"], **_mark(by_code.get(code, []), shape["name"])}
         for code, shape in shapes().items()
     ]
     dots = [
-        {"x": where.point[0], "y": where.point[1], **_said(found, found[0].country)}
-        for where, found in here.items()
-        if where.point is not None
+        {"x": country.point[0], "y": country.point[1], **_mark(found, found[0].country)}
+        for country, found in groups_of.items()
+        if country.point is not None
     ]
-    return areas, dots, absent
+    return areas, dots, not_on_map
 
 
-def _said(groups: Sequence[Placed], country: str) -> dict[str, Any]:
-    """What a mark of a country says; without groups it says nothing and is not coloured."""
+def _mark(groups: Sequence[MapGroup], country: str) -> dict[str, Any]:
+    """The data of a country's mark; without groups it has no text and no colour."""
     if not groups:
         return {"country": country, "state": "", "value": None}
     values = [group.value for group in groups if group.value is not None]
     several = len(groups) > 1
     names = ", ".join(group.group for group in groups)
-    said: dict[str, Any] = {
+    mark: dict[str, Any] = {
         "country": f"{groups[0].country} ({names})",
         "state": "scored" if values else _NO_SCORE,
         "value": sum(values) / len(values) if values else None,
@@ -163,36 +163,36 @@ def _said(groups: Sequence[Placed], country: str) -> dict[str, Any]:
         or "–",
     }
     links = [group.link for group in groups if group.link]
-    return said | ({"link": links[0]} if links else {})
+    return mark | ({"link": links[0]} if links else {})
 
 
-def _code(group: Placed) -> str:
-    where = country_of(group.group, group.country)
-    return where.code if where else ""
+def _code(group: MapGroup) -> str:
+    country = country_of(group.group, group.country)
+    return country.code if country else ""
 
 
 def _domain(values: Sequence[float]) -> list[float]:
-    """From zero, where the scale begins for all numbers of stereotypes, to the highest or a little more."""
+    """From zero, or the lowest value if negative, to the highest."""
     return [min([0.0, *values]), max([*values, 0.0]) or 1.0]
 
 
-def _beneath(
-    groups: Sequence[Placed], absent: Sequence[Placed], dots: Sequence[dict[str, Any]]
+def _notes(
+    groups: Sequence[MapGroup], not_on_map: Sequence[MapGroup], dots: Sequence[dict[str, Any]]
 ) -> tuple[str, ...]:
     notes = []
-    if len(groups) > len(absent):
+    if len(groups) > len(not_on_map):
         notes.append(
             "White: not in this study."
             + (" Dots: countries too small for their shape to be seen." if dots else "")
         )
-    if absent:
-        listed = ", ".join(f"{group.group} ({group.shown})" for group in absent)
-        notes.append(f"On no map of countries: {listed}.")
+    if not_on_map:
+        listed = ", ".join(f"{group.group} ({group.shown})" for group in not_on_map)
+        notes.append(f"Not on the map: {listed}.")
     return tuple(notes)
 
 
-def _text(alt: Any, notes: Sequence[str]) -> Any:
-    """The notes as a block of text, since a picture travels without its page."""
+def _notes_chart(alt: Any, notes: Sequence[str]) -> Any:
+    """The notes as text in the chart, because an image file is used without its page."""
     lines = [line for note in notes for line in textwrap.wrap(note, 140)]
     return (
         alt.Chart(alt.Data(values=[{"lines": lines}]))
@@ -200,6 +200,3 @@ def _text(alt: Any, notes: Sequence[str]) -> Any:
         .encode(x=alt.value(0), y=alt.value(0), text="lines:N")
         .properties(width=_WIDTH, height=16 * len(lines))
     )
-
-
-__all__ = ["MapTexts", "Placed", "world_map"]

@@ -15,22 +15,22 @@ from annotation.models import Box, Image, OptionRole, Study, Task, TaskKind, Uni
 from metrics.core.answers import counted_judgements, holds_simulated, stereotypes
 from metrics.core.charts.figure import Figure
 from metrics.core.figure_sources import NothingToDraw, Source, group_link
-from metrics.depiction.charts.annotated_image import Drawn, annotated_image_chart
+from metrics.depiction.charts.annotated_image import AnnotatedAttribute, annotated_image_chart
 
-_FIRST = 60  # images
-_READABLE = 15  # boxes
-_SIDE = 1024  # pixels; sharp in print at the size that the figure has
+_IMAGES_LOOKED_AT = 60
+_MAX_READABLE_BOXES = 15
+_SIDE = 1024  # pixels; sharp in print at the size of the figure
 
 
 def images_with_files(study: Study) -> QuerySet[Image]:
-    """The images that `study` judges and shows, whose file is here: what its leads may see."""
+    """The images that `study` judges and shows and whose file is stored here: those its leads may see."""
     judged = Unit.objects.filter(image=OuterRef("pk"), task__study=study, task__kind=TaskKind.DEPICTION)
     shown = Task.objects.filter(image_set=OuterRef("image_set"), study=study)
     return Image.objects.filter(Exists(judged), Exists(shown)).exclude(file="")
 
 
 def _annotated_image(study: Study, options: Mapping[str, str]) -> Figure:
-    image = _chosen(study, options.get("image"))
+    image = _choose_image(study, options.get("image"))
     stereotypical = set(stereotypes(study).filter(group=image.group_id).values_list("attribute", flat=True))
     judged = counted_judgements(study, TaskKind.DEPICTION).filter(
         response__unit__image=image, option__role__in=_ATTRIBUTES
@@ -40,22 +40,22 @@ def _annotated_image(study: Study, options: Mapping[str, str]) -> Figure:
     for attribute, pseudonym, slot, x0, y0, x1, y1, width, height in (
         Box.objects.filter(judgement__in=judged.filter(value=1).order_by()).order_by("pk").values_list(*_BOX)
     ):
-        # boxes are of the picture as it was shown, which need not be as large as the file
+        # boxes are in pixels of the image as shown, which can differ in size from the file
         across, down = image.width / width, image.height / height
         who = pseudonym or f"response {slot + 1}"
         boxes[attribute].append((who, x0 * across, y0 * down, x1 * across, y1 * down))
-    drawn = [
-        Drawn(text, attribute in stereotypical, k, n, tuple(boxes[attribute]))
+    attributes = [
+        AnnotatedAttribute(text, attribute in stereotypical, k, n, tuple(boxes[attribute]))
         for attribute, text, k, n in counts.annotate(k=Count("pk", filter=Q(value=1)), n=Count("pk"))
         if k
     ]
-    if not drawn:
+    if not attributes:
         raise NothingToDraw(f"Nobody has selected an attribute in image {image.pk} ({image}) yet.")
-    drawn.sort(key=lambda one: (-one.k / one.n, one.text))
+    attributes.sort(key=lambda attribute: (-attribute.k / attribute.n, attribute.text))
     return annotated_image_chart(
-        drawn,
+        attributes,
         name=str(image),
-        picture=_embedded(image),
+        picture=_data_url(image),
         size=(image.width, image.height),
         study=study.title,
         simulated=holds_simulated(study),
@@ -63,33 +63,33 @@ def _annotated_image(study: Study, options: Mapping[str, str]) -> Figure:
     )
 
 
-def _chosen(study: Study, asked: str | None) -> Image:
-    """The image asked for by its number; without one, of the first few one with as many boxes as can be told
-    apart: to count the boxes of all would take long in a large study."""
-    there = images_with_files(study).select_related("group")
-    if asked is None:
+def _choose_image(study: Study, number: str | None) -> Image:
+    """The image with this number. Without a number, one of the first images with as many boxes as are
+    readable; counting the boxes of all images would take too long in a large study."""
+    images = images_with_files(study).select_related("group")
+    if number is None:
         boxed = Count("units__responses__judgements__boxes", distinct=True)
-        few = list(there.order_by("pk").values_list("pk", flat=True)[:_FIRST])
-        most = there.filter(pk__in=few).annotate(boxed=boxed).order_by("-boxed", "pk")
-        found = most.filter(boxed__lte=_READABLE).first() or most.first()
+        first = list(images.order_by("pk").values_list("pk", flat=True)[:_IMAGES_LOOKED_AT])
+        most = images.filter(pk__in=first).annotate(boxed=boxed).order_by("-boxed", "pk")
+        found = most.filter(boxed__lte=_MAX_READABLE_BOXES).first() or most.first()
         if found is None:
             raise NothingToDraw(
-                f"No image of study '{study.name}' has its file here. Bring the files in: "
+                f"No image of study '{study.name}' has its file here. Import the files: "
                 "manage.py import_images --help"
             )
         return found
-    if not asked.isdecimal() or len(asked) > 18:
-        raise ValueError(f"image={asked}: give the number of an image, as in its address.")
-    wanted = there.filter(pk=int(asked)).first()
-    if wanted is None:
+    if not number.isdecimal() or len(number) > 18:
+        raise ValueError(f"image={number}: give the number of an image, as in its address.")
+    image = images.filter(pk=int(number)).first()
+    if image is None:
         raise ValueError(
-            f"image={asked}: study '{study.name}' has no image of that number with its file here."
+            f"image={number}: study '{study.name}' has no image of that number with its file here."
         )
-    return wanted
+    return image
 
 
-def _embedded(image: Image) -> str:
-    """The picture as a data address, which goes wherever the figure goes."""
+def _data_url(image: Image) -> str:
+    """The image as a data URL, so that the figure contains it."""
     try:
         with image.file.open("rb") as file, Pillow.open(file) as picture:
             small = picture.convert("RGB")
@@ -113,7 +113,7 @@ FIGURES = {
     "annotated-image": Source(
         "An image with the boxes of its annotators",
         _annotated_image,
-        {"image": "the number of an image whose file is here; without it, one with many boxes"},
+        {"image": "the number of an image whose file is stored here (default: one with many boxes)"},
         counterpart="ViSAGe, figure 7",
     )
 }

@@ -1,5 +1,5 @@
-"""The world maps: how many visual stereotypes a group has and how likely images show them, and how offensive
-its depiction is (PROTOCOL §2, §3, §6, §7; ViSAGe, figures 2 and 8)."""
+"""World maps of visual stereotypes, their likelihood in images, and the offensiveness of depictions (PROTOCOL
+§2, §3, §6, §7; ViSAGe, figures 2 and 8)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from annotation.models import Axis, IdentityGroup, Study, TaskKind
+from metrics.core import figure_options
 from metrics.core.answers import holds_simulated, stereotypes, task_kinds
 from metrics.core.charts.figure import Figure
 from metrics.core.charts.titles import marked_title
 from metrics.core.figure_sources import NothingToDraw, Source, answers_of, group_link
-from metrics.depiction.charts.maps import MapTexts, Placed, world_map
+from metrics.depiction.charts.maps import MapGroup, MapTexts, world_map
+from metrics.depiction.queries.judged_images import judged_groups
 from metrics.score_runs.current_scores import Interval, evaluated, intervals
 from metrics.score_runs.rows import ScoreRow
 
 SHOW = ("number", "likely")
 _NAMED = 5  # attributes in a tooltip
-_WORDS = {
+_MAP_TEXTS = {
     "number": MapTexts(
         name="map-stereotypes",
         title="Visual stereotypes by country",
@@ -56,8 +58,8 @@ _OFFENSIVENESS = MapTexts(
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """A visual stereotype of a group; `likelihood` None where no image was judged for it."""
+class _VisualStereotype:
+    """A visual stereotype of a group; `likelihood` is None if no image was judged for it."""
 
     text: str
     k: int
@@ -72,19 +74,17 @@ class _Seen:
 
 
 def _map_stereotypes(study: Study, options: Mapping[str, str]) -> Figure:
-    show = options.get("show", SHOW[0])
-    if show not in SHOW:
-        raise ValueError(f"show={show}: choose one of {', '.join(SHOW)}.")
-    seen = _visual_stereotypes(study)
+    show = figure_options.choice(options, "show", SHOW)
+    by_group = _visual_stereotypes(study)
     if show == "number":
-        return _number(study, seen)
-    return _likely(study, seen)
+        return _count_map(study, by_group)
+    return _likelihood_map(study, by_group)
 
 
-def _number(study: Study, seen: Mapping[int, list[_Seen]]) -> Figure:
+def _count_map(study: Study, by_group: Mapping[int, list[_VisualStereotype]]) -> Figure:
     answers = answers_of(study)
-    places = [
-        Placed(
+    groups = [
+        MapGroup(
             group=group.name,
             country=group.country,
             value=len(of_group),
@@ -93,43 +93,45 @@ def _number(study: Study, seen: Mapping[int, list[_Seen]]) -> Figure:
             link=_link(study, group, of_group),
             cells=(
                 len(of_group),
-                max((one.likelihood or 0.0 for one in of_group if one.n), default=None),
-                "; ".join(str(one) for one in of_group),
+                max((stereotype.likelihood or 0.0 for stereotype in of_group if stereotype.n), default=None),
+                "; ".join(str(stereotype) for stereotype in of_group),
                 answers,
             ),
         )
-        for group, of_group in _nations(seen)
+        for group, of_group in _nations(by_group)
     ]
-    return _drawn(study, places, _WORDS["number"], f"n = {sum(map(len, seen.values())):,} visual stereotypes")
+    return _map(
+        study, groups, _MAP_TEXTS["number"], f"n = {sum(map(len, by_group.values())):,} visual stereotypes"
+    )
 
 
-def _likely(study: Study, seen: Mapping[int, list[_Seen]]) -> Figure:
-    if not any(one.n for of_group in seen.values() for one in of_group):
+def _likelihood_map(study: Study, by_group: Mapping[int, list[_VisualStereotype]]) -> Figure:
+    if not any(stereotype.n for of_group in by_group.values() for stereotype in of_group):
         raise NothingToDraw(f"Study '{study.name}' has no answers yet about what images of groups depict.")
     answers = answers_of(study)
     tendency = evaluated(study, "tendency")
-    known = intervals(study, tendency)
+    stored_intervals = intervals(study, tendency)
     stereo = {row.group_id: row for row in tendency.rows if row.name == "l_stereo"}
-    places = []
-    for group, of_group in _nations(seen):
+    groups = []
+    for group, of_group in _nations(by_group):
         row = stereo.get(group.pk)
         value = row.value if row else None
-        low, high = known.get(("l_stereo", group.pk, ""), (None, None))
-        places.append(
-            Placed(
+        low, high = stored_intervals.get(("l_stereo", group.pk, ""), (None, None))
+        groups.append(
+            MapGroup(
                 group=group.name,
                 country=group.country,
                 value=value,
                 shown="no score"
                 if value is None
-                else f"{value:.2f}{_words(low, high)}, n = {row.n if row else 0}",
+                else f"{value:.2f}{_interval_text(low, high)}, n = {row.n if row else 0}",
                 detail=_most_likely(of_group),
                 link=_link(study, group, of_group),
                 cells=(value, low, high, len(of_group), "; ".join(map(str, of_group)), answers),
             )
         )
-    scored = sum(place.value is not None for place in places)
-    return _drawn(study, places, _WORDS["likely"], f"{scored} groups with more than one stereotype judged")
+    scored = sum(group.value is not None for group in groups)
+    return _map(study, groups, _MAP_TEXTS["likely"], f"{scored} groups with more than one stereotype judged")
 
 
 def _map_offensiveness(study: Study, options: Mapping[str, str]) -> Figure:
@@ -139,41 +141,40 @@ def _map_offensiveness(study: Study, options: Mapping[str, str]) -> Figure:
         rows[row.group_id or 0][row.name] = row
     if not any("o" in of_group for of_group in rows.values()):
         raise NothingToDraw(
-            f"Study '{study.name}' has no group with a score of offensiveness: that takes rated stereotypes "
-            "which annotators marked as present in images."
+            f"Study '{study.name}' has no group with an offensiveness score: a score needs rated stereotypes "
+            "that annotators marked as present in images."
         )
     answers = answers_of(study)
-    known = intervals(study, evaluation)
-    judged = set(
-        IdentityGroup.objects.filter(
-            images__units__task__study=study, images__units__task__kind=TaskKind.DEPICTION
-        ).values_list("pk", flat=True)
-    )
+    stored_intervals = intervals(study, evaluation)
+    judged = {group.pk for group in judged_groups(study)}
     groups = IdentityGroup.objects.filter(pk__in=judged | set(rows), axis=Axis.NATIONALITY).order_by("name")
-    places = [_offensive(study, group, rows.get(group.pk, {}), known, answers) for group in groups]
-    scored = sum(place.value is not None for place in places)
-    return _drawn(study, places, _OFFENSIVENESS, f"{scored} of {len(places)} groups have a score")
+    on_map = [
+        _offensiveness_group(study, group, rows.get(group.pk, {}), stored_intervals, answers)
+        for group in groups
+    ]
+    scored = sum(group.value is not None for group in on_map)
+    return _map(study, on_map, _OFFENSIVENESS, f"{scored} of {len(on_map)} groups have a score")
 
 
-def _offensive(
+def _offensiveness_group(
     study: Study,
     group: IdentityGroup,
     rows: Mapping[str, ScoreRow],
-    known: Mapping[tuple[str, int | None, str], Interval],
+    stored_intervals: Mapping[tuple[str, int | None, str], Interval],
     answers: str,
-) -> Placed:
+) -> MapGroup:
     raw, scaled, unrated = rows.get("o"), rows.get("o_scaled"), rows.get("unrated")
-    low, high = known.get(("o", group.pk, ""), (None, None))
-    without = int(unrated.value or 0) if unrated else 0
+    low, high = stored_intervals.get(("o", group.pk, ""), (None, None))
+    n_unrated = int(unrated.value or 0) if unrated else 0
     value, shown, detail = None, "no score: no rated stereotype was marked as present", ""
     if raw and raw.value is not None:
-        # where all groups have the same there is nothing to scale by
+        # equal scores of all groups cannot be scaled
         known_scale = scaled is not None and scaled.value is not None
         value = scaled.value if scaled and scaled.value is not None else 0.0
-        said = f"raw O = {raw.value:.3g}{_words(low, high)}"
-        shown = f"{value:.2f} ({said})" if known_scale else f"{said}, the same for all"
-        detail = f"{raw.n} rated attributes" + (f", {without} without a rating" if without else "")
-    return Placed(
+        raw_text = f"raw O = {raw.value:.3g}{_interval_text(low, high)}"
+        shown = f"{value:.2f} ({raw_text})" if known_scale else f"{raw_text}, the same for all"
+        detail = f"{raw.n} rated attributes" + (f", {n_unrated} without a rating" if n_unrated else "")
+    return MapGroup(
         group=group.name,
         country=group.country,
         value=value,
@@ -186,26 +187,25 @@ def _offensive(
             low,
             high,
             raw.n if raw else 0,
-            without,
+            n_unrated,
             answers,
         ),
     )
 
 
-def _visual_stereotypes(study: Study) -> dict[int, list[_Seen]]:
-    """{group: its visual stereotypes, the most likely first}; a group that was judged without any has none.
+def _visual_stereotypes(study: Study) -> dict[int, list[_VisualStereotype]]:
+    """{group: its visual stereotypes, the most likely first}; the list of a judged group can be empty.
 
-    Visual is what passes the study's rule where the study asks; otherwise what it shows with images, since
-    only visual attributes are shown. Raises NothingToDraw.
+    An attribute is visual if it passes the study's rule. If the study does not ask, the attributes shown with
+    images count as visual. Raises NothingToDraw.
     """
     if study.stereotype_source_id is None:
         raise NothingToDraw(
-            f"Study '{study.name}' has no source of stereotypes: which attributes are stereotypes of a group "
-            "is not known."
+            f"Study '{study.name}' has no stereotype source, so the stereotypes of a group are not known."
         )
     kinds = task_kinds(study)
     counts = {}
-    found: dict[int, list[_Seen]] = {}
+    found: dict[int, list[_VisualStereotype]] = {}
     if TaskKind.DEPICTION in kinds:
         for row in evaluated(study, "likelihood").rows:
             found.setdefault(row.group_id or 0, [])
@@ -217,49 +217,55 @@ def _visual_stereotypes(study: Study) -> dict[int, list[_Seen]]:
         visual = {row.attribute_id for row in passed if row.name == "visual" and row.value == 1}
     for group, attribute, text in stereotypes(study).values_list("group", "attribute", "attribute__text"):
         if attribute in visual if visual is not None else (group, attribute) in counts:
-            found.setdefault(group, []).append(_Seen(text, *counts.get((group, attribute), (0, 0))))
+            found.setdefault(group, []).append(
+                _VisualStereotype(text, *counts.get((group, attribute), (0, 0)))
+            )
     if not any(found.values()):
         raise NothingToDraw(
             f"Study '{study.name}' has no visual stereotypes yet: attributes that are stereotypes of a group "
             "and that annotators found visual, or that were shown with its images."
         )
     for of_group in found.values():
-        of_group.sort(key=lambda one: (-(one.likelihood or 0.0), one.text))
+        of_group.sort(key=lambda stereotype: (-(stereotype.likelihood or 0.0), stereotype.text))
     return found
 
 
-def _nations(seen: Mapping[int, list[_Seen]]) -> list[tuple[IdentityGroup, list[_Seen]]]:
-    groups = IdentityGroup.objects.filter(pk__in=seen, axis=Axis.NATIONALITY).order_by("name")
-    return [(group, seen[group.pk]) for group in groups]
+def _nations(
+    by_group: Mapping[int, list[_VisualStereotype]],
+) -> list[tuple[IdentityGroup, list[_VisualStereotype]]]:
+    groups = IdentityGroup.objects.filter(pk__in=by_group, axis=Axis.NATIONALITY).order_by("name")
+    return [(group, by_group[group.pk]) for group in groups]
 
 
-def _drawn(study: Study, places: list[Placed], words: MapTexts, extent: str) -> Figure:
-    if not places:
-        raise NothingToDraw(f"Study '{study.name}' is not about nationalities: no map of countries shows it.")
+def _map(study: Study, groups: list[MapGroup], texts: MapTexts, extent: str) -> Figure:
+    if not groups:
+        raise NothingToDraw(f"Study '{study.name}' is not about nationalities, so there is no map of it.")
     simulated = holds_simulated(study)
-    scored = sorted((place for place in places if place.value is not None), key=lambda one: -(one.value or 0))
-    highest = "; ".join(f"{place.group} {place.shown}" for place in scored[:5])
+    scored = sorted(
+        (group for group in groups if group.value is not None), key=lambda group: -(group.value or 0)
+    )
+    highest = "; ".join(f"{group.group} {group.shown}" for group in scored[:5])
     by = " (simulated answers)" if simulated else ""
     return world_map(
-        places,
-        words.about(
+        groups,
+        texts.for_study(
             subtitle=f"{marked_title(study.title, simulated=simulated)}; {extent}",
-            alt=f"{words.measure[0].upper()}{words.measure[1:]}{by}: {extent}. Highest: {highest}.",
+            alt=f"{texts.measure[0].upper()}{texts.measure[1:]}{by}: {extent}. Highest: {highest}.",
         ),
     )
 
 
-def _most_likely(of_group: list[_Seen]) -> str:
-    judged = [str(one) for one in of_group if one.n]
+def _most_likely(of_group: list[_VisualStereotype]) -> str:
+    judged = [str(stereotype) for stereotype in of_group if stereotype.n]
     return ", ".join(judged[:_NAMED]) + (" …" if len(judged) > _NAMED else "")
 
 
-def _link(study: Study, group: IdentityGroup, of_group: list[_Seen]) -> str:
-    """Only groups whose images were judged have a page."""
-    return group_link(study, group.pk) if any(one.n for one in of_group) else ""
+def _link(study: Study, group: IdentityGroup, of_group: list[_VisualStereotype]) -> str:
+    """Empty if no image of the group was judged: then it has no page."""
+    return group_link(study, group.pk) if any(stereotype.n for stereotype in of_group) else ""
 
 
-def _words(low: float | None, high: float | None) -> str:
+def _interval_text(low: float | None, high: float | None) -> str:
     return "" if low is None else f", 95 % {low:.3g} to {high:.3g}"
 
 

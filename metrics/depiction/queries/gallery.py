@@ -1,8 +1,8 @@
-"""The images of a study with the boxes of all annotators over each other.
+"""The images of a study with the boxes of all annotators.
 
-A page of images is read at a time, always of one identity group or of one attribute, so that nothing here
-grows with the study. Annotators are letters that mean something within one image only: who is behind a
-pseudonym must not be told from their boxes and from what people said of themselves.
+One page of images is read at a time, always of one identity group or one attribute, so that the cost does
+not grow with the study. Annotators are shown as letters that are valid within one image only: boxes and
+profile answers must not reveal who is behind a pseudonym.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from annotation.models import (
 from metrics.core.annotator_groups import people_offered, profiles_of
 from metrics.core.answers import counted_judgements
 from metrics.depiction.queries.judged_images import judged_groups, judged_images
-from metrics.depiction.queries.pictures import Rect, boxes_of
+from metrics.depiction.queries.pictures import Rect, boxes_by_judgement
 
 PER_PAGE = 12
 STYLES = 8
-DIFFER = (0, 25, 40)
-"""What the filter of disagreement offers: per cent of annotators who differ from the majority."""
+DISAGREEMENT_CHOICES = (0, 25, 40)
+"""Choices of the disagreement filter: per cent of annotators who differ from the majority."""
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What is looked for. `attribute` is its text, `people` a stratum, `differ` per cent."""
+    """`attribute`: its text. `people`: a stratum of annotators. `differ`: least disagreement in per cent."""
 
     group: IdentityGroup | None = None
     attribute: str = ""
@@ -47,7 +47,7 @@ class Filters:
 
 
 @dataclass(frozen=True)
-class By:
+class ImageAnnotator:
     """An annotator within one image; `style` is the number of their colour and dash, from 1."""
 
     letter: str
@@ -55,45 +55,46 @@ class By:
 
 
 @dataclass
-class Found:
-    """An attribute as judged in an image by those who are looked at: `k` of `n` selected it. `number` ties
-    its boxes to it."""
+class GalleryAttribute:
+    """An attribute of an image: `k` of the `n` chosen annotators selected it. Its boxes have its `number`."""
 
     text: str
     number: int = 0
     k: int = 0
     n: int = 0
-    by: list[By] = field(default_factory=list)
+    selected_by: list[ImageAnnotator] = field(default_factory=list)
 
     @property
-    def differ(self) -> float:
-        """Per cent of annotators who said something else than the majority."""
+    def disagreement(self) -> float:
+        """Per cent of annotators who differ from the majority."""
         return 100 * min(self.k, self.n - self.k) / self.n if self.n else 0.0
 
 
 @dataclass(frozen=True)
-class Shape:
-    """A box with whose it is. Its label stands beside those of other annotators, not on them."""
+class LabelledBox:
+    """A box of one annotator. Its label is placed beside the labels of other annotators."""
 
     rect: Rect
-    by: By
-    found: Found
+    annotator: ImageAnnotator
+    attribute: GalleryAttribute
 
     @property
     def label(self) -> str:
-        return f"{self.found.number}{self.by.letter}"
+        return f"{self.attribute.number}{self.annotator.letter}"
 
     @property
     def label_x(self) -> float:
-        return self.rect.label_x + 1.5 * self.rect.label_size * self.found.by.index(self.by)
+        return self.rect.label_x + 1.5 * self.rect.label_size * self.attribute.selected_by.index(
+            self.annotator
+        )
 
 
 @dataclass
-class Picture:
+class GalleryImage:
     image: Image
-    people: list[By] = field(default_factory=list)
-    found: list[Found] = field(default_factory=list)
-    shapes: list[Shape] = field(default_factory=list)
+    annotators: list[ImageAnnotator] = field(default_factory=list)
+    attributes: list[GalleryAttribute] = field(default_factory=list)
+    boxes: list[LabelledBox] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -102,10 +103,10 @@ class Picture:
 
 @dataclass(frozen=True)
 class Gallery:
-    """One page. `unknown`: no attribute is called what was asked for."""
+    """One page. `unknown`: there is no attribute with the requested text."""
 
     filters: Filters
-    pictures: tuple[Picture, ...]
+    pictures: tuple[GalleryImage, ...]
     groups: tuple[IdentityGroup, ...]
     people: tuple[str, ...]
     total: int
@@ -115,83 +116,85 @@ class Gallery:
 
 
 @dataclass(frozen=True)
-class Sought:
-    """The images that are looked for, and what was said of them by those who are looked at. `images` is None
-    where no attribute is called what was asked for."""
+class ImageSearch:
+    """The images that match the filters, and their judgements by the chosen annotators. `images` is None if
+    there is no attribute with the requested text."""
 
     filters: Filters
     groups: tuple[IdentityGroup, ...]
     people: tuple[str, ...]
     images: QuerySet[Image] | None
-    said: QuerySet[Judgement]
+    judgements: QuerySet[Judgement]
 
-    def pictures(self, images: Iterable[Image]) -> tuple[Picture, ...]:
-        """Some of the images, as they were judged. Two queries."""
-        pictures = {image.pk: Picture(image) for image in images}
-        _fill(pictures, self.said.filter(response__unit__image__in=list(pictures)))
+    def pictures(self, images: Iterable[Image]) -> tuple[GalleryImage, ...]:
+        """The given images with their judgements. Two queries."""
+        pictures = {image.pk: GalleryImage(image) for image in images}
+        _fill(pictures, self.judgements.filter(response__unit__image__in=list(pictures)))
         return tuple(pictures.values())
 
 
-def gallery_page(study: Study, chosen: Filters, *, page: str = "1", per_page: int = PER_PAGE) -> Gallery:
-    """Page `page` of what `chosen` asks for.
+def gallery_page(study: Study, filters: Filters, *, page: str = "1", per_page: int = PER_PAGE) -> Gallery:
+    """Page `page` of the images that match `filters`.
 
     Raises ValueError for a group of annotators that is not offered.
     """
-    sought = seek(study, chosen)
-    images = sought.images if sought.images is not None else Image.objects.none()
-    found = Paginator(images, per_page).get_page(page)
+    search = search_images(study, filters)
+    images = search.images if search.images is not None else Image.objects.none()
+    images_of_page = Paginator(images, per_page).get_page(page)
     return Gallery(
-        filters=sought.filters,
-        pictures=sought.pictures(found),
-        groups=sought.groups,
-        people=sought.people,
-        total=found.paginator.count,
-        number=found.number,
-        pages=found.paginator.num_pages,
-        unknown=sought.images is None,
+        filters=search.filters,
+        pictures=search.pictures(images_of_page),
+        groups=search.groups,
+        people=search.people,
+        total=images_of_page.paginator.count,
+        number=images_of_page.number,
+        pages=images_of_page.paginator.num_pages,
+        unknown=search.images is None,
     )
 
 
-def seek(study: Study, chosen: Filters) -> Sought:
-    """What `chosen` asks for: the first group where neither group nor attribute is chosen.
+def search_images(study: Study, filters: Filters) -> ImageSearch:
+    """The images that match `filters`; those of the first group if neither group nor attribute is given.
 
     Raises ValueError for a group of annotators that is not offered.
     """
     groups = tuple(judged_groups(study))
-    attribute = Attribute.objects.filter(text=chosen.attribute.strip().lower()).first()
-    group = chosen.group or (None if chosen.attribute or not groups else groups[0])
-    filters = Filters(group, chosen.attribute, chosen.people, chosen.differ)
+    attribute = Attribute.objects.filter(text=filters.attribute.strip().lower()).first()
+    group = filters.group or (None if filters.attribute or not groups else groups[0])
+    filters = Filters(group, filters.attribute, filters.people, filters.differ)
     profiles = profiles_of(study)
     offered = people_offered(profiles, region=group.region if group else "")
-    if chosen.people and chosen.people not in offered:
-        raise ValueError(f"'{chosen.people}' is not a group of annotators that is offered here.")
-    said = counted_judgements(study, TaskKind.DEPICTION)
-    if chosen.people:
-        said = said.filter(response__annotator__in=offered[chosen.people])
+    if filters.people and filters.people not in offered:
+        raise ValueError(f"'{filters.people}' is not a group of annotators to filter by.")
+    judgements = counted_judgements(study, TaskKind.DEPICTION)
+    if filters.people:
+        judgements = judgements.filter(response__annotator__in=offered[filters.people])
     if group is not None:
-        said = said.filter(response__unit__image__group=group)
+        judgements = judgements.filter(response__unit__image__group=group)
     if attribute is not None:
-        said = said.filter(option__attribute=attribute)
-    images = _images(study, filters, said, attribute) if attribute or not chosen.attribute else None
-    return Sought(filters=filters, groups=groups, people=tuple(offered), images=images, said=said)
+        judgements = judgements.filter(option__attribute=attribute)
+    images = _images(study, filters, judgements, attribute) if attribute or not filters.attribute else None
+    return ImageSearch(
+        filters=filters, groups=groups, people=tuple(offered), images=images, judgements=judgements
+    )
 
 
 def _images(
-    study: Study, filters: Filters, said: QuerySet[Judgement], attribute: Attribute | None
+    study: Study, filters: Filters, judgements: QuerySet[Judgement], attribute: Attribute | None
 ) -> QuerySet[Image]:
     images = judged_images(study)
     if filters.group is not None:
         images = images.filter(group=filters.group)
     if attribute is not None:
-        images = images.filter(pk__in=said.order_by().filter(value=1).values("response__unit__image"))
+        images = images.filter(pk__in=judgements.order_by().filter(value=1).values("response__unit__image"))
     if filters.differ:
-        images = images.filter(pk__in=_disputed(said, filters.differ))
+        images = images.filter(pk__in=_with_disagreement(judgements, filters.differ))
     return images.order_by("group__name", "image_set", "index", "pk")
 
 
-def _disputed(said: QuerySet[Judgement], per_cent: int) -> QuerySet[Any, Any]:
-    """The images with an attribute on which at least so many per cent of annotators left the majority."""
-    real = said.order_by().exclude(option__role=OptionRole.NONE_OF_ABOVE)
+def _with_disagreement(judgements: QuerySet[Judgement], per_cent: int) -> QuerySet[Any, Any]:
+    """The images with an attribute on which at least `per_cent` of annotators differ from the majority."""
+    real = judgements.order_by().exclude(option__role=OptionRole.NONE_OF_ABOVE)
     counted = real.values("response__unit__image", "option__attribute").annotate(
         seen=Count("pk", filter=Q(value=1)), asked=Count("pk")
     )
@@ -203,10 +206,10 @@ def _disputed(said: QuerySet[Judgement], per_cent: int) -> QuerySet[Any, Any]:
     ).values("response__unit__image")
 
 
-def _fill(pictures: Mapping[int, Picture], said: QuerySet[Judgement]) -> None:
-    """Who selected what in the images of the page, and where. Two queries."""
-    rects = boxes_of(said)
-    rows = said.order_by("response__slot__index", "response", "position").values_list(
+def _fill(pictures: Mapping[int, GalleryImage], judgements: QuerySet[Judgement]) -> None:
+    """Add annotators, attributes and boxes to the images. Two queries."""
+    rects = boxes_by_judgement(judgements)
+    rows = judgements.order_by("response__slot__index", "response", "position").values_list(
         "pk",
         "response__unit__image",
         "response__annotator",
@@ -214,25 +217,29 @@ def _fill(pictures: Mapping[int, Picture], said: QuerySet[Judgement]) -> None:
         "option__attribute__text",
         "value",
     )
-    who: dict[int, dict[tuple[str, int], By]] = defaultdict(dict)
-    found: dict[int, dict[str, Found]] = defaultdict(dict)
+    annotators_of: dict[int, dict[tuple[str, int], ImageAnnotator]] = defaultdict(dict)
+    attributes: dict[int, dict[str, GalleryAttribute]] = defaultdict(dict)
     for pk, image, annotator, slot, text, value in rows:
-        # Where nobody is identified, the answer of a page's first place stands for one annotator.
+        # if annotators are not identified, each slot index counts as one annotator
         key = ("annotator", annotator) if annotator is not None else ("slot", slot)
-        people = who[image]
-        if key not in people:
-            number = len(people)
-            people[key] = By(_LETTERS[number % len(_LETTERS)], number % STYLES + 1)
+        annotators = annotators_of[image]
+        if key not in annotators:
+            number = len(annotators)
+            annotators[key] = ImageAnnotator(_LETTERS[number % len(_LETTERS)], number % STYLES + 1)
         if text is None:
             continue
-        one = found[image].setdefault(text, Found(text))
-        one.n += 1
+        attribute = attributes[image].setdefault(text, GalleryAttribute(text))
+        attribute.n += 1
         if value:
-            one.k += 1
-            one.by.append(people[key])
-            pictures[image].shapes += [Shape(rect, people[key], one) for rect in rects.get(pk, [])]
+            attribute.k += 1
+            attribute.selected_by.append(annotators[key])
+            pictures[image].boxes += [
+                LabelledBox(rect, annotators[key], attribute) for rect in rects.get(pk, [])
+            ]
     for image, picture in pictures.items():
-        picture.people = list(who[image].values())
-        picture.found = sorted(found[image].values(), key=lambda one: (-one.k, one.text))
-        for number, one in enumerate(picture.found, 1):
-            one.number = number
+        picture.annotators = list(annotators_of[image].values())
+        picture.attributes = sorted(
+            attributes[image].values(), key=lambda attribute: (-attribute.k, attribute.text)
+        )
+        for number, attribute in enumerate(picture.attributes, 1):
+            attribute.number = number

@@ -1,4 +1,4 @@
-"""The table of identity groups: how a finished score run is listed, searched and sorted."""
+"""The table of identity groups, from finished score runs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class IdentityRow:
-    """One group's scores; a score is missing if the run has none of that name. `o` is of another run: only
-    groups with a stereotype that was seen and rated have it."""
+    """One group's scores; None if the run has no such score. `o` comes from another run and exists only for
+    groups with a stereotype that was seen and rated."""
 
     group: IdentityGroup
     l_stereo: Score | None
@@ -54,7 +54,7 @@ class IdentityRow:
         )
 
     def number(self, column: str) -> float | None:
-        """What a column of numbers sorts by; None is undefined."""
+        """The sort key of a column of numbers; None is undefined."""
         if column in {"n_stereotypical", "n_random"}:
             return float(getattr(self, column))
         score: Score | None = getattr(self, column)
@@ -66,8 +66,8 @@ def identity_rows(
 ) -> list[IdentityRow]:
     """The rows of a finished tendency run, sorted by one of COLUMNS; ties by name.
 
-    `offensiveness`: the run whose scores stand beside them, if there is one. Undefined values come last
-    whichever way the rest is sorted. One query a run.
+    `offensiveness`: the run of the offensiveness scores, if any. Undefined values come last in both
+    directions. One query for each run.
     """
     offensive = queries.scores_by_group(offensiveness) if offensiveness is not None else {}
     rows = [
@@ -98,5 +98,5 @@ def unreported(study: Study, rows: Iterable[IdentityRow]) -> list[IdentityGroup]
 
 def _group(scores: Iterable[Score]) -> IdentityGroup:
     group = next(iter(scores)).group
-    assert group is not None  # scores_by_group leaves the others out
+    assert group is not None  # scores_by_group only has scores of groups
     return group

@@ -1,7 +1,7 @@
 """One identity group: its attributes with k, n and L, and who selected what in each image.
 
-The attributes come from a stored score run, the images a page at a time. As many queries however many
-images, attributes and annotators there are.
+The attributes come from a stored score run; images are read a page at a time. The number of queries does
+not depend on the numbers of images, attributes and annotators.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from annotation.models import (
 )
 from metrics.core.answers import counted_judgements, stereotypes
 from metrics.depiction.queries.judged_images import judged_images
-from metrics.depiction.queries.pictures import ImagePage, Selected, Who, boxes_of
+from metrics.depiction.queries.pictures import AnnotatorName, ImageAttribute, JudgedImage, boxes_by_judgement
 from metrics.models import Score, ScoreRun
 
 NONE_OF_ABOVE = "none of the above"
@@ -30,7 +30,7 @@ PER_PAGE = 15
 
 @dataclass
 class AttributeRow:
-    """L = k / n of one attribute over all images of the group; `votes` is None outside the source."""
+    """L = k / n of one attribute over all images of the group; `votes` is None if the source has none."""
 
     text: str
     stereotypical: bool
@@ -38,7 +38,7 @@ class AttributeRow:
     n: int = 0
     votes: Association | None = None
     score: Score | None = None
-    images: list[ImagePage] = field(default_factory=list)
+    images: list[JudgedImage] = field(default_factory=list)
     attribute_id: int | None = None
 
     @property
@@ -48,13 +48,13 @@ class AttributeRow:
 
 @dataclass(frozen=True)
 class IdentityPage:
-    """`attributes` are those of the score run or, without one, those shown with the images of this page.
-    `none_of_above` is None too if the group has more images than this page shows."""
+    """`attributes`: those of the score run or, without one, those shown with the images of this page.
+    `none_of_above` is also None if the group has more images than this page shows."""
 
     group: IdentityGroup
     attributes: list[AttributeRow]
     none_of_above: AttributeRow | None
-    images: list[ImagePage]
+    images: list[JudgedImage]
     identified: bool
     responses: int
     total: int
@@ -76,7 +76,7 @@ class IdentityPage:
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _JudgementRow:
     """One row of the answers: an option judged by one annotator."""
 
     pk: int
@@ -110,78 +110,80 @@ _FIELDS = (
 def identity_page(
     study: Study, group: IdentityGroup, *, run: ScoreRun | None, page: str = "1"
 ) -> IdentityPage:
-    """Page `page` of `group`; the nearest there is. `run`: a finished likelihood run, for the attributes."""
+    """Page `page` of `group`, or the nearest existing one. `run`: a finished likelihood run."""
     of_group = judged_images(study).filter(group=group)
     found = Paginator(of_group.order_by("image_set", "index", "pk"), PER_PAGE).get_page(page)
-    pages = {image.pk: ImagePage(image) for image in found}
-    said = counted_judgements(study, TaskKind.DEPICTION).filter(response__unit__image__in=list(pages))
-    ordered = said.order_by("response__unit__page", "position", "response__slot__index")
-    judged = [_Judged(*row) for row in ordered.values_list(*_FIELDS)]
-    rects = boxes_of(said)
+    pages = {image.pk: JudgedImage(image) for image in found}
+    judgements = counted_judgements(study, TaskKind.DEPICTION).filter(response__unit__image__in=list(pages))
+    ordered = judgements.order_by("response__unit__page", "position", "response__slot__index")
+    judged = [_JudgementRow(*row) for row in ordered.values_list(*_FIELDS)]
+    rects = boxes_by_judgement(judgements)
     stereotypical = set(stereotypes(study).filter(group=group).values_list("attribute", flat=True))
     rows: dict[int | None, AttributeRow] = {}
-    in_image: dict[tuple[int, int | None], Selected] = {}
-    for one in judged:
-        shown = pages[one.image]
-        row = rows.get(one.attribute)
+    in_image: dict[tuple[int, int | None], ImageAttribute] = {}
+    for judgement in judged:
+        shown = pages[judgement.image]
+        row = rows.get(judgement.attribute)
         if row is None:
-            row = rows[one.attribute] = AttributeRow(
-                text=one.text or NONE_OF_ABOVE,
-                stereotypical=one.attribute in stereotypical,
-                attribute_id=one.attribute,
+            row = rows[judgement.attribute] = AttributeRow(
+                text=judgement.text or NONE_OF_ABOVE,
+                stereotypical=judgement.attribute in stereotypical,
+                attribute_id=judgement.attribute,
             )
         row.n += 1
-        row.k += one.value
-        if one.role == OptionRole.NONE_OF_ABOVE:
+        row.k += judgement.value
+        if judgement.role == OptionRole.NONE_OF_ABOVE:
             shown.none_n += 1
-            shown.none_k += one.value
+            shown.none_k += judgement.value
             continue
-        seen = in_image.get((one.image, one.attribute))
-        if seen is None:
-            seen = in_image[one.image, one.attribute] = Selected(0, row.text, row.stereotypical)
-        seen.n += 1
-        seen.k += one.value
-        if one.value:
-            seen.rects += rects.get(one.pk, [])
-            name = one.pseudonym or _unidentified(one.slot + 1)
-            simulated = bool(one.simulated or study.simulated)
-            seen.who.setdefault(one.page, []).append(Who(name, simulated))
-    _share_out(pages, rows, in_image)
+        attribute = in_image.get((judgement.image, judgement.attribute))
+        if attribute is None:
+            attribute = in_image[judgement.image, judgement.attribute] = ImageAttribute(
+                0, row.text, row.stereotypical
+            )
+        attribute.n += 1
+        attribute.k += judgement.value
+        if judgement.value:
+            attribute.rects += rects.get(judgement.pk, [])
+            name = judgement.pseudonym or _unidentified(judgement.slot + 1)
+            simulated = bool(judgement.simulated or study.simulated)
+            attribute.annotators.setdefault(judgement.page, []).append(AnnotatorName(name, simulated))
+    _add_attributes_to_images(pages, rows, in_image)
     none_of_above = rows.pop(None, None)
     if run is not None:
-        rows = _stored(run, group, rows, stereotypical)
+        rows = _rows_of_run(run, group, rows, stereotypical)
     _add_votes(study, group, rows)
     return IdentityPage(
         group=group,
         attributes=sorted(rows.values(), key=lambda row: (not row.stereotypical, -row.likelihood, row.text)),
         none_of_above=none_of_above if found.paginator.num_pages == 1 else None,
         images=list(pages.values()),
-        identified=all(one.pseudonym for one in judged),
-        responses=len({one.response for one in judged}),
+        identified=all(judgement.pseudonym for judgement in judged),
+        responses=len({judgement.response for judgement in judged}),
         total=found.paginator.count,
         number=found.number,
         pages=found.paginator.num_pages,
     )
 
 
-def _share_out(
-    pages: dict[int, ImagePage],
+def _add_attributes_to_images(
+    pages: dict[int, JudgedImage],
     rows: dict[int | None, AttributeRow],
-    in_image: dict[tuple[int, int | None], Selected],
+    in_image: dict[tuple[int, int | None], ImageAttribute],
 ) -> None:
-    """Put what was seen in an image on that image's list, most often selected first, and number it."""
-    by_image: dict[int, list[tuple[int | None, Selected]]] = defaultdict(list)
-    for (image, attribute), seen in in_image.items():
-        by_image[image].append((attribute, seen))
+    """List and number the selected attributes of each image, most often selected first."""
+    by_image: dict[int, list[tuple[int | None, ImageAttribute]]] = defaultdict(list)
+    for (image, attribute_id), attribute in in_image.items():
+        by_image[image].append((attribute_id, attribute))
     for image, page in pages.items():
         found = sorted(by_image[image], key=lambda pair: (-pair[1].k, pair[1].text))
-        for attribute, seen in found:
-            if not seen.k:
-                page.unselected.append(seen.text)
+        for attribute_id, attribute in found:
+            if not attribute.k:
+                page.unselected.append(attribute.text)
                 continue
-            seen.number = len(page.selected) + 1
-            page.selected.append(seen)
-            rows[attribute].images.append(page)
+            attribute.number = len(page.selected) + 1
+            page.selected.append(attribute)
+            rows[attribute_id].images.append(page)
 
 
 def _add_votes(study: Study, group: IdentityGroup, rows: dict[int | None, AttributeRow]) -> None:
@@ -193,17 +195,17 @@ def _add_votes(study: Study, group: IdentityGroup, rows: dict[int | None, Attrib
             row.votes = votes
 
 
-def _stored(
+def _rows_of_run(
     run: ScoreRun,
     group: IdentityGroup,
-    seen: dict[int | None, AttributeRow],
+    rows_of_page: dict[int | None, AttributeRow],
     stereotypical: set[int],
 ) -> dict[int | None, AttributeRow]:
-    """The attributes as the run counted them, each with the images of this page that it was seen in."""
+    """The attributes as counted by the run, each with the images of this page in which it was selected."""
     rows: dict[int | None, AttributeRow] = {}
     scores = Score.objects.filter(run=run, group=group, name="likelihood", part="", n__gt=0)
     for score in scores.select_related("attribute"):
-        here = seen.get(score.attribute_id)
+        here = rows_of_page.get(score.attribute_id)
         rows[score.attribute_id] = AttributeRow(
             text=score.attribute.text if score.attribute else NONE_OF_ABOVE,
             stereotypical=score.attribute_id in stereotypical,

@@ -1,4 +1,4 @@
-"""One image as it was judged: what was selected in it, by whom and where."""
+"""One image with its judgements: which attributes were selected, by whom and where."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from django.db.models import QuerySet
 
 from annotation.models import Box, Image, Judgement
 
-_CROWD = 15
+_MAX_READABLE_BOXES = 15
 
 
 @dataclass(frozen=True)
 class Rect:
-    """A box as SVG wants it, in pixels of the image, and where its number stands."""
+    """A box for SVG, in pixels of the image, with the place of its number."""
 
     x: float
     y: float
@@ -26,19 +26,19 @@ class Rect:
 
 
 @dataclass(frozen=True)
-class Who:
-    """One annotator's selection. `name` is a pseudonym, or which response of the page it was if the source
-    does not identify annotators."""
+class AnnotatorName:
+    """An annotator who selected an attribute. `name` is a pseudonym, or the number of the response on the
+    page if the source does not identify annotators."""
 
     name: str
     simulated: bool
 
 
 @dataclass
-class Selected:
-    """An attribute as judged in one image: selected `k` of the `n` times it was shown.
+class ImageAttribute:
+    """An attribute of one image, selected `k` of the `n` times it was shown.
 
-    `number` ties its boxes to its row. `who` lists who selected it on which page: the release shows some
+    `number` links its boxes to its row. `annotators`: who selected it, by page; the release shows some
     attributes on several pages of an image.
     """
 
@@ -47,15 +47,15 @@ class Selected:
     stereotypical: bool
     n: int = 0
     k: int = 0
-    who: dict[int, list[Who]] = field(default_factory=dict)
+    annotators: dict[int, list[AnnotatorName]] = field(default_factory=dict)
     rects: list[Rect] = field(default_factory=list)
 
 
 @dataclass
-class ImagePage:
+class JudgedImage:
     image: Image
-    selected: list[Selected] = field(default_factory=list)
-    # shown, selected by nobody
+    selected: list[ImageAttribute] = field(default_factory=list)
+    # shown but not selected
     unselected: list[str] = field(default_factory=list)
     none_k: int = 0
     none_n: int = 0
@@ -70,8 +70,8 @@ class ImagePage:
 
     @property
     def crowded(self) -> bool:
-        """Whether so many boxes lie over each other that only the chosen ones can be read."""
-        return self.boxes > _CROWD
+        """Whether there are so many boxes that only highlighted ones are readable."""
+        return self.boxes > _MAX_READABLE_BOXES
 
     @property
     def shown(self) -> int:
@@ -79,14 +79,14 @@ class ImagePage:
         return len(self.selected) + len(self.unselected)
 
 
-def boxes_of(judgements: QuerySet[Judgement]) -> dict[int, list[Rect]]:
-    """The boxes of those judgements that selected something, by judgement. One query."""
+def boxes_by_judgement(judgements: QuerySet[Judgement]) -> dict[int, list[Rect]]:
+    """The boxes of the judgements that selected an attribute, by judgement. One query."""
     rects: dict[int, list[Rect]] = defaultdict(list)
     boxes = Box.objects.filter(judgement__in=judgements.filter(value=1).order_by()).order_by("pk")
     for judgement, x0, y0, x1, y1, width, height in boxes.values_list(
         "judgement", "x0", "y0", "x1", "y1", "image_width", "image_height"
     ):
-        # the same height to the eye in large and small images
+        # the same visible height in large and small images
         size = max(width, height) / 28
         rects[judgement].append(
             Rect(

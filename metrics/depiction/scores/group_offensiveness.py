@@ -1,5 +1,4 @@
-"""Offensiveness of a group's depiction with its resamples, of which several metrics are made (PROTOCOL
-§7)."""
+"""Offensiveness of a group's depiction with its resamples, used by several metrics (PROTOCOL §7)."""
 
 from __future__ import annotations
 
@@ -16,12 +15,12 @@ from metrics.depiction.data import GroupFrame, read_offensiveness_ratings
 from metrics.depiction.stats import offensiveness, tendency
 
 Ratings = Mapping[tuple[int, int], float]
-"""O(attr, id) by (group, attribute); NaN where nobody rated."""
+"""O(attr, id) by (group, attribute); NaN without ratings."""
 
 
 @dataclass(frozen=True)
-class Scored:
-    """O(id) with its resamples (B,), None where there are none."""
+class GroupOffensiveness:
+    """O(id) with its resamples (B,), or None."""
 
     point: offensiveness.Offensiveness
     samples: Floats | None
@@ -32,37 +31,37 @@ class Scored:
         return percentiles.percentile_intervals(self.samples[:, None], [self.point.value])[0]
 
 
-def ratings(study: Study, variant: str) -> Ratings:
-    """Of every stereotype of `study`: as printed (published), or the mean of the single ratings."""
+def read_ratings(study: Study, variant: str) -> Ratings:
+    """O(attr, id) of the stereotypes of `study`: as published, or the mean of the individual ratings."""
     return {
-        pair: _rating(*known, published=variant == "published")
-        for pair, known in read_offensiveness_ratings(study).items()
+        pair: _rating(*ratings, published=variant == "published")
+        for pair, ratings in read_offensiveness_ratings(study).items()
     }
 
 
-def scored(
+def compute(
     frame: GroupFrame,
     k: Ints,
     n: Ints,
     likelihoods: Floats | None,
     selections: Floats | None,
-    known: Ratings,
-) -> Scored | None:
-    """O(id) of a group: k of n of each of its attributes (A,), and resamples (B, A) if any. None where it has
-    no stereotype."""
+    ratings: Ratings,
+) -> GroupOffensiveness | None:
+    """O(id) of a group, from k and n of its attributes (A,) and resamples (B, A) if any. None without
+    stereotypes."""
     chosen = frame.stereotypical
     if not chosen.any():
         return None
     rated = [
-        known[frame.group_id, attribute or 0]
+        ratings[frame.group_id, attribute or 0]
         for attribute in np.array(frame.attribute_ids, dtype=object)[chosen].tolist()
     ]
     l_stereo = tendency.tendency(k, n, chosen).l_stereo
     point = offensiveness.offensiveness(l_stereo, k[chosen], rated)
     if likelihoods is None or selections is None:
-        return Scored(point, None)
+        return GroupOffensiveness(point, None)
     samples = offensiveness.resampled(tendency.mean_over(likelihoods, chosen), selections[:, chosen], rated)
-    return Scored(point, samples)
+    return GroupOffensiveness(point, samples)
 
 
 def _rating(printed: float | None, single: list[float], *, published: bool) -> float:

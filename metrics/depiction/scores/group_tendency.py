@@ -1,5 +1,4 @@
-"""The tendency of a group, or of several together, with its resamples, and the scores that it is kept as
-(PROTOCOL §6, §10)."""
+"""The tendency of one group or the mean of several, with resamples, and its score rows (PROTOCOL §6, §10)."""
 
 from __future__ import annotations
 
@@ -18,48 +17,50 @@ NAMES = ("l_stereo", "l_random", "theta")
 
 
 @dataclass(frozen=True)
-class Scored:
-    """A tendency with the resamples (B,) of its two likelihoods, None where there are none."""
+class GroupTendency:
+    """A tendency with the resamples (B,) of its two likelihoods, or None."""
 
     point: tendency.Tendency
     stereo: Floats | None
     random: Floats | None
 
 
-def scored(k: Ints, n: Ints, stereotypical: Bools, likelihoods: Floats | None) -> Scored:
-    """Of the attributes (A,) of a group: k of n each, which are stereotypes, and resamples (B, A) if any."""
+def compute(k: Ints, n: Ints, stereotypical: Bools, likelihoods: Floats | None) -> GroupTendency:
+    """The tendency of a group, from k, n and `stereotypical` (A,) and resamples of L (B, A) if any."""
     point = tendency.tendency(k, n, stereotypical)
     if likelihoods is None:
-        return Scored(point, None, None)
+        return GroupTendency(point, None, None)
     stereo, random = (tendency.mean_over(likelihoods, which) for which in (stereotypical, ~stereotypical))
-    return Scored(point, stereo, random)
+    return GroupTendency(point, stereo, random)
 
 
-def mean(groups: list[Scored]) -> Scored:
-    """Unweighted means over groups, undefined ones left out; theta is the ratio of the means."""
+def mean(groups: list[GroupTendency]) -> GroupTendency:
+    """Unweighted means over groups without undefined ones; theta is the ratio of the means."""
 
-    def over(samples: list[Floats | None]) -> Floats | None:
+    def mean_of_samples(samples: list[Floats | None]) -> Floats | None:
         table = [each for each in samples if each is not None]
         if not table:
             return None
         return tendency.mean_over(np.column_stack(table), np.ones(len(table), dtype=np.bool_))
 
-    def of(values: list[float]) -> float:
+    def mean_of(values: list[float]) -> float:
         return float(tendency.mean_over(np.array([values]), np.ones(len(values), dtype=np.bool_))[0])
 
-    stereo, random = (of([getattr(one.point, name) for one in groups]) for name in ("l_stereo", "l_random"))
+    stereo, random = (
+        mean_of([getattr(one.point, name) for one in groups]) for name in ("l_stereo", "l_random")
+    )
     theta = float(tendency.ratio(stereo, random))
-    return Scored(
+    return GroupTendency(
         replace(groups[0].point, l_stereo=stereo, l_random=random, theta=theta),
-        over([one.stereo for one in groups]),
-        over([one.random for one in groups]),
+        mean_of_samples([one.stereo for one in groups]),
+        mean_of_samples([one.random for one in groups]),
     )
 
 
-def rows(
-    found: Scored, frame: GroupFrame | None, *, part: str = "", groups: int | None = None
+def score_rows(
+    found: GroupTendency, frame: GroupFrame | None, *, part: str = "", groups: int | None = None
 ) -> list[ScoreRow]:
-    """A score for each of NAMES. `n` is the number of attributes or, of a mean (no `frame`), of `groups`."""
+    """A score for each of NAMES. n is the number of attributes or, for a mean (no `frame`), of `groups`."""
     point = found.point
     numbers = [point.n_stereotypical, point.n_random, point.n_stereotypical + point.n_random]
     values = [point.l_stereo, point.l_random, point.theta]

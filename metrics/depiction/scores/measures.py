@@ -22,80 +22,82 @@ _KIND, _TOGETHER = "answers", "answers of all groups together"
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """One group: its frame, k and n, and (B, A) likelihoods and selections of the resamples, if any; and
-    whether anybody is known who judged it."""
+class ResampledGroup:
+    """One group: its frame, k and n (A,), and the likelihoods and selections (B, A) of the resamples, if any.
+    `annotators_known`: whether any annotator is identified."""
 
     frame: GroupFrame
     k: Ints
     n: Ints
     likelihoods: Floats | None
     selections: Floats | None
-    known: bool
+    annotators_known: bool
 
-    def without_responses(self) -> Drawn:
-        """The same with a frame that holds no response, to be kept: its sums and resamples are there."""
+    def without_responses(self) -> ResampledGroup:
+        """The group with an empty frame, to save memory: sums and resamples stay."""
         return replace(self, frame=self.frame.only(np.zeros(len(self.frame.answers), dtype=np.bool_)))
 
 
 @dataclass(frozen=True)
-class _Shared:
-    """What one read of the answers gave: the resamples of each group, and the ratings of its images, which
-    are few where nobody knows who gave them; else None."""
+class _SharedResamples:
+    """The result of one read of the answers: the resamples of each group, and the tallies of its images if no
+    annotator is identified (they are small then), else None."""
 
-    drawn: list[Drawn]
+    groups: list[ResampledGroup]
     tallies: list[Tally] | None
 
 
-def drawn_groups(
+def resampled_groups(
     inputs: Inputs, *, none_of_above_selected: bool = True, together: bool = False
-) -> Iterator[Drawn]:
-    """Each group's frame and resamples. Variant published keeps the column of 'none of the above', by
-    `none_of_above_selected` with the selections it got or, as the published tables have it, with k = 0.
-    All variants and metrics of a study are of the same resamples. `together`, for numbers of several groups:
-    annotators who are known are drawn once for all groups, and not for each by itself."""
-    for drawn in _every_group(inputs, together):
-        yield as_variant(drawn, inputs.variant, none_of_above_selected=none_of_above_selected)
+) -> Iterator[ResampledGroup]:
+    """Each group's frame and resamples; all variants and metrics of a study share the same resamples.
+
+    The variant published keeps the column of 'none of the above', with its selections if
+    `none_of_above_selected`, else with k = 0 as in the published tables. `together`, for numbers over several
+    groups: identified annotators are drawn once for all groups instead of once for each group.
+    """
+    for group in _shared_or_resampled(inputs, together):
+        yield as_variant(group, inputs.variant, none_of_above_selected=none_of_above_selected)
 
 
-def _every_group(inputs: Inputs, together: bool) -> Iterator[Drawn]:
+def _shared_or_resampled(inputs: Inputs, together: bool) -> Iterator[ResampledGroup]:
     if not shared_resamples.shared(inputs):
-        yield from _draw(inputs, together=together)
+        yield from _resample(inputs, together=together)
         return
     digest = _digest(inputs.study)
-    kept = shared_resamples.drawn_once(_KIND, inputs, digest, lambda: _shared(inputs)).drawn
-    if together and any(one.known for one in kept):
+    kept = shared_resamples.drawn_once(_KIND, inputs, digest, lambda: _resample_for_sharing(inputs)).groups
+    if together and any(one.annotators_known for one in kept):
         kept = shared_resamples.drawn_once(
             _TOGETHER,
             inputs,
             digest,
-            lambda: [one.without_responses() for one in _draw(inputs, together=True)],
+            lambda: [one.without_responses() for one in _resample(inputs, together=True)],
         )
     yield from kept
 
 
-def _shared(inputs: Inputs) -> _Shared:
-    drawn, tallies = [], []
-    for one in _draw(inputs):
-        drawn.append(one.without_responses())
-        tallies.append(None if one.known else tally_by_image(one.frame))
+def _resample_for_sharing(inputs: Inputs) -> _SharedResamples:
+    groups, tallies = [], []
+    for one in _resample(inputs):
+        groups.append(one.without_responses())
+        tallies.append(None if one.annotators_known else tally_by_image(one.frame))
     whole = [tally for tally in tallies if tally is not None]
-    return _Shared(drawn, whole if len(whole) == len(tallies) else None)
+    return _SharedResamples(groups, whole if len(whole) == len(tallies) else None)
 
 
 def shared_tallies(study: Study) -> list[Tally] | None:
-    """The ratings of the images of `study`, if a metric of the same answers has read them."""
+    """The tallies of `study`'s images, if a metric of the same answers has already read them."""
     kept = shared_resamples.kept_of(_KIND, _digest(study)) if shared_resamples.under_way() else None
-    return kept.tallies if isinstance(kept, _Shared) else None
+    return kept.tallies if isinstance(kept, _SharedResamples) else None
 
 
 def _digest(study: Study) -> str:
-    # tendency_contrast reads the most of what hangs on a frame: answers, associations and regions
+    # tendency_contrast depends on everything in a frame: answers, associations and regions
     return inputs_digest(study, registry.get("tendency_contrast"))
 
 
-def _draw(inputs: Inputs, *, together: bool = False) -> Iterator[Drawn]:
-    people = people_of_all(inputs) if together else None
+def _resample(inputs: Inputs, *, together: bool = False) -> Iterator[ResampledGroup]:
+    people = people_of_all_groups(inputs) if together else None
     for found in read_depiction(inputs.study, by_response=inputs.resamples > 0):
         k, n = found.sums()
         likelihoods = selections = None
@@ -110,17 +112,19 @@ def _draw(inputs: Inputs, *, together: bool = False) -> Iterator[Drawn]:
                 rng=bootstrap.generator(inputs.seed, found.group),
                 people=people,
             )
-        yield Drawn(found, k, n, likelihoods, selections, known=bool((found.annotators >= 0).any()))
+        yield ResampledGroup(
+            found, k, n, likelihoods, selections, annotators_known=bool((found.annotators >= 0).any())
+        )
 
 
-def people_of_all(inputs: Inputs) -> bootstrap.People:
-    """Who draws the annotators of all groups once."""
+def people_of_all_groups(inputs: Inputs) -> bootstrap.People:
+    """Draws the annotators of all groups once."""
     return bootstrap.People(inputs.resamples, bootstrap.generator(inputs.seed, ""))
 
 
-def as_variant(group: Drawn, variant: str, *, none_of_above_selected: bool) -> Drawn:
-    """The numbers that a variant is of: corrected, without the column of 'none of the above'; published, with
-    it and the selections it got, or with none."""
+def as_variant(group: ResampledGroup, variant: str, *, none_of_above_selected: bool) -> ResampledGroup:
+    """The group as the variant counts it. Corrected: without the column of 'none of the above'. Published:
+    with it, either with its selections or with none."""
     real = np.array([attribute is not None for attribute in group.frame.attribute_ids], dtype=np.bool_)
     likelihoods, selections = group.likelihoods, group.selections
     if variant != "published":
@@ -142,42 +146,42 @@ def as_variant(group: Drawn, variant: str, *, none_of_above_selected: bool) -> D
 
 def tendency_scores(inputs: Inputs) -> list[ScoreRow]:
     rows = []
-    for group in drawn_groups(inputs, none_of_above_selected=False):
-        found = group_tendency.scored(group.k, group.n, group.frame.stereotypical, group.likelihoods)
+    for group in resampled_groups(inputs, none_of_above_selected=False):
+        found = group_tendency.compute(group.k, group.n, group.frame.stereotypical, group.likelihoods)
         if found.point.n_stereotypical >= 2:
-            rows += group_tendency.rows(found, group.frame)
+            rows += group_tendency.score_rows(found, group.frame)
     return rows
 
 
 def likelihood_scores(inputs: Inputs) -> list[ScoreRow]:
     rows = []
-    for group in drawn_groups(inputs):
+    for group in resampled_groups(inputs):
         frame = group.frame
         values = tendency.likelihood(group.k, group.n)
         intervals: list[percentiles.Interval | None] = [None] * len(values)
         if group.likelihoods is not None:
             intervals = [*percentiles.percentile_intervals(group.likelihoods, values)]
-        for place, attribute in enumerate(frame.attributes):
+        for position, attribute in enumerate(frame.attributes):
             rows.append(
                 _row(
                     "none_of_above" if attribute is None else "likelihood",
-                    float(values[place]),
-                    intervals[place],
-                    n=int(group.n[place]),
-                    k=int(group.k[place]),
+                    float(values[position]),
+                    intervals[position],
+                    n=int(group.n[position]),
+                    k=int(group.k[position]),
                     frame=frame,
-                    place=place,
+                    position=position,
                 )
             )
     return rows
 
 
 def offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
-    known = group_offensiveness.ratings(inputs.study, inputs.variant)
+    ratings = group_offensiveness.read_ratings(inputs.study, inputs.variant)
     scored = []
-    for group in drawn_groups(inputs):
-        found = group_offensiveness.scored(
-            group.frame, group.k, group.n, group.likelihoods, group.selections, known
+    for group in resampled_groups(inputs):
+        found = group_offensiveness.compute(
+            group.frame, group.k, group.n, group.likelihoods, group.selections, ratings
         )
         if found is not None:
             scored.append((group.frame, found))
@@ -201,11 +205,11 @@ def _row(
     n: int,
     frame: GroupFrame,
     k: int | None = None,
-    place: int | None = None,
+    position: int | None = None,
 ) -> ScoreRow:
-    """A row of a group, or of its attribute at `place`. 'None of the above' has no attribute."""
-    attribute = None if place is None else frame.attribute_ids[place]
-    text = None if place is None else frame.attributes[place]
+    """A row of a group, or of its attribute at `position`; 'none of the above' has no attribute."""
+    attribute = None if position is None else frame.attribute_ids[position]
+    text = None if position is None else frame.attributes[position]
     return ScoreRow(
         name=name,
         value=defined(value),
@@ -215,6 +219,6 @@ def _row(
         group=frame.group,
         attribute_id=attribute,
         attribute=text or "",
-        stereotypical=None if place is None else bool(frame.stereotypical[place]),
+        stereotypical=None if position is None else bool(frame.stereotypical[position]),
         **bounds(interval),
     )

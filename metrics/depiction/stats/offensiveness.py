@@ -14,7 +14,7 @@ from metrics.core.stats.offensiveness_scale import HIGHEST, LOWEST
 
 @dataclass(frozen=True)
 class Offensiveness:
-    """`value` NaN: no score. `n`: attributes marked present and rated; `unrated`: present, not rated."""
+    """`value` NaN: no score. `n`: attributes marked as present and rated. `unrated`: present, not rated."""
 
     value: float
     n: int
@@ -26,7 +26,7 @@ def offensiveness(l_stereo: float, selected: ArrayLike, ratings: ArrayLike) -> O
 
     .. math:: O(id) = \frac{1}{n} \, L(stereo, id) \sum_i O(attr_i, id)
 
-    over the n stereotypical attributes that annotators marked present (selected > 0).
+    over the n stereotypical attributes that annotators marked as present (selected > 0).
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def offensiveness(l_stereo: float, selected: ArrayLike, ratings: ArrayLike) -> O
     selected : array_like of int, shape (S,)
         How often each stereotypical attribute was selected.
     ratings : array_like of float, shape (S,)
-        Mean offensiveness of each, -1 to 4; NaN where nobody rated it. Such an attribute is left out of
-        n and counted in `unrated`.
+        Mean offensiveness of each, -1 to 4; NaN if nobody rated it. An unrated attribute is left out of n
+        and counted in `unrated`.
 
     Returns
     -------
@@ -72,9 +72,9 @@ def resampled(l_stereo: Floats, selected: Floats, ratings: ArrayLike) -> Floats:
 
 
 def scaled(values: ArrayLike) -> Floats:
-    """Min-max normalisation over groups: the least is 0, the largest 1.
+    """Min-max normalisation over groups: the smallest is 0, the largest 1.
 
-    NaN stays NaN. Where all values are equal (or there is one only) there is nothing to scale: all NaN.
+    NaN stays NaN. If all values are equal, or there is only one, the result is all NaN.
 
     Examples
     --------

@@ -54,7 +54,7 @@ def likelihood(selected: ArrayLike, shown: ArrayLike) -> Floats:
 
 
 def ratio(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
-    """Elementwise quotient of two non-negative arrays with the limits that θ has.
+    """Elementwise quotient of two non-negative arrays, with the limits of θ.
 
     x / 0 is infinite, 0 / 0 and anything with a NaN are NaN (undefined).
 
@@ -89,8 +89,8 @@ def tendency(selected: ArrayLike, shown: ArrayLike, stereotypical: ArrayLike) ->
     Returns
     -------
     Tendency
-        An attribute that was never shown is missing and counts in neither mean nor number. A mean over
-        no attribute is NaN. θ is infinite where only its denominator is 0, NaN where both are.
+        An attribute that was never shown is missing: it counts in neither means nor numbers. A mean over
+        no attribute is NaN. θ is infinite if only its denominator is 0 and NaN if both are 0.
 
     Raises
     ------
@@ -123,9 +123,9 @@ def tendency(selected: ArrayLike, shown: ArrayLike, stereotypical: ArrayLike) ->
 
 
 def mean_over(values: Floats, chosen: checks.Bools) -> Floats:
-    """Row means of `values` (B, A) over the chosen columns, missing (NaN) ones left out.
+    """Row means of `values` (B, A) over the chosen columns, without missing (NaN) values.
 
-    A row with nothing left is NaN. Used on resamples, where an attribute may not have been shown.
+    A row without values is NaN. Used for resamples, in which an attribute may not have been shown.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The gallery: images with everybody's boxes."""
+"""The gallery: images with the boxes of all annotators."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from annotation.core.requests import query_without_page
+from annotation.core.requests import without_page
 from annotation.models import IdentityGroup
 from metrics.core.answers import holds_simulated
 from metrics.core.request_parameters import whole_number
 from metrics.core.study_access import get_depiction_study_or_404
-from metrics.depiction.queries.gallery import DIFFER, Filters
+from metrics.depiction.queries.gallery import DISAGREEMENT_CHOICES, Filters
 from metrics.depiction.queries.gallery import gallery_page as read_gallery
 
 
@@ -20,14 +20,14 @@ from metrics.depiction.queries.gallery import gallery_page as read_gallery
 @require_safe
 def gallery(request: HttpRequest, name: str) -> HttpResponse:
     study = get_depiction_study_or_404(request, name)
-    asked = request.GET.get("group", "")
-    group = get_object_or_404(IdentityGroup, pk=whole_number(asked)) if asked else None
+    number = request.GET.get("group", "")
+    group = get_object_or_404(IdentityGroup, pk=whole_number(number)) if number else None
     differ = whole_number(request.GET.get("differ", "0"))
     filters = Filters(
         group=group,
         attribute=request.GET.get("attribute", ""),
         people=request.GET.get("people", ""),
-        differ=differ if differ in DIFFER else 0,
+        differ=differ if differ in DISAGREEMENT_CHOICES else 0,
     )
     try:
         page = read_gallery(study, filters, page=request.GET.get("page", "1"))
@@ -40,7 +40,7 @@ def gallery(request: HttpRequest, name: str) -> HttpResponse:
             "study": study,
             "simulated": holds_simulated(study),
             "page": page,
-            "differ": DIFFER,
-            "pager": query_without_page(request),
+            "differ": DISAGREEMENT_CHOICES,
+            "pager": without_page(request),
         },
     )

@@ -18,13 +18,12 @@ from metrics.models import Variant
 from metrics.score_runs import contrasts, freshness, queries
 from metrics.score_runs.history import score_history
 
-# columns of words, which are sorted from A to Z first
-_WORDS = frozenset({"identity", "region"})
+# text columns are sorted from A to Z first
+_TEXT_COLUMNS = frozenset({"identity", "region"})
 _TENDENCY = ("l_stereo", "l_random", "theta")
-# What is said of a group against the others.
-_COMPARED = {
-    "l_stereo": _("L(stereo) of this group less the mean of all others:"),
-    "o": _("Offensiveness of its depiction less the mean of all others:"),
+_CONTRAST_TEXTS = {
+    "l_stereo": _("L(stereo) of this group minus the mean of all others:"),
+    "o": _("Offensiveness of its depiction minus the mean of all others:"),
 }
 
 
@@ -37,15 +36,15 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
     sort = request.GET.get("sort", "theta")
     if sort not in COLUMNS:
         sort = "theta"
-    descending = request.GET.get("dir", first_direction(sort, _WORDS)) == "desc"
+    descending = request.GET.get("dir", first_direction(sort, _TEXT_COLUMNS)) == "desc"
     search, region = request.GET.get("q", ""), request.GET.get("region", "")
-    every: list[IdentityRow] = []
-    apart: list[IdentityGroup] = []
+    all_rows: list[IdentityRow] = []
+    not_reported: list[IdentityGroup] = []
     if run is not None:
         offensiveness = queries.newest_run(study, "offensiveness", variant)
-        every = identity_rows(run, sort=sort, descending=descending, offensiveness=offensiveness)
-        apart = unreported(study, every)
-    rows = [row for row in every if row.matches(search) and region in {"", row.group.region}]
+        all_rows = identity_rows(run, sort=sort, descending=descending, offensiveness=offensiveness)
+        not_reported = unreported(study, all_rows)
+    rows = [row for row in all_rows if row.matches(search) and region in {"", row.group.region}]
     wanted = freshness.usual(["tendency", "offensiveness"], variant)
     return render(
         request,
@@ -59,13 +58,13 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
             "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
             "fresh_question": freshness.question(wanted),
             "rows": rows,
-            "apart": apart,
+            "not_reported": not_reported,
             "search": search,
             "region": region,
-            "regions": sorted({row.group.region for row in every} - {""}),
+            "regions": sorted({row.group.region for row in all_rows} - {""}),
             "sort": sort,
             "direction": "desc" if descending else "asc",
-            "columns": headings(request, COLUMNS, sort=sort, descending=descending, words=_WORDS),
+            "columns": headings(request, COLUMNS, sort=sort, descending=descending, words=_TEXT_COLUMNS),
         },
     )
 
@@ -82,7 +81,7 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
     wanted = freshness.usual(["likelihood", "tendency", *contrasts.METRICS])
     against = [queries.newest_run(study, metric, Variant.CORRECTED) for metric in contrasts.METRICS]
     runs = [one for one in against if one is not None]
-    others = contrasts.contrasts(runs, _COMPARED, group=group) if runs else []
+    others = contrasts.contrasts(runs, _CONTRAST_TEXTS, group=group) if runs else []
     return render(
         request,
         "metrics/depiction/identity.html",
@@ -95,7 +94,7 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
             "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
             "fresh_question": freshness.question(wanted),
             "contrasts": [
-                each for row in others for each in zip(_COMPARED.values(), row.numbers, strict=True)
+                each for row in others for each in zip(_CONTRAST_TEXTS.values(), row.numbers, strict=True)
             ],
             "history": score_history(
                 study,
@@ -110,8 +109,8 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
 
 
 def _variant(request: HttpRequest) -> str:
-    asked = request.GET.get("variant", Variant.CORRECTED)
-    return asked if asked in Variant.values else str(Variant.CORRECTED)
+    variant = request.GET.get("variant", Variant.CORRECTED)
+    return variant if variant in Variant.values else str(Variant.CORRECTED)
 
 
 def _variants(request: HttpRequest) -> list[tuple[str, str]]:

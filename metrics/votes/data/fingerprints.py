@@ -1,4 +1,4 @@
-"""What metrics of votes and ratings read besides the answers of the study."""
+"""Fingerprints of what metrics of votes and ratings read besides the answers of the study."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ def of_votes(study: Study, parameters: Mapping[str, str]) -> list[object]:
 
 
 def of_source_ratings(study: Study, parameters: Mapping[str, str]) -> list[object]:
-    """The same with its ratings of offensiveness."""
+    """The votes and the offensiveness ratings of the stereotype source."""
     return [votes_fingerprint(study, ratings=True)]
 
 
 def of_rated_offensiveness(study: Study, parameters: Mapping[str, str]) -> list[object]:
-    """The votes, and the regions of the groups that were rated."""
+    """The votes and the regions of the rated groups."""
     return [*of_votes(study, parameters), _regions_fingerprint(study, TaskKind.OFFENSIVENESS)]
 
 
 def of_prevalence(study: Study, parameters: Mapping[str, str]) -> list[object]:
-    """The regions of the groups that were judged, and the pools of who judged them."""
+    """The regions of the judged groups, and the pools of the annotators who judged them."""
     return [_regions_fingerprint(study, TaskKind.PREVALENCE), _pools_fingerprint(study)]
 
 
 def _regions_fingerprint(study: Study, task: str) -> list[list[object]]:
-    """What changes when a group that was judged moves to another region."""
+    """Changes when a judged group moves to another region."""
     answers = counted_responses(study, task).filter(unit__association__isnull=False).order_by()
     regions = answers.values_list(
         "unit__association__group_id", "unit__association__group__region"
@@ -39,11 +39,11 @@ def _regions_fingerprint(study: Study, task: str) -> list[list[object]]:
 
 
 def _pools_fingerprint(study: Study) -> list[list[object]]:
-    """What changes when somebody who answered tells something else of where they live or belong: the pools
-    of PROTOCOL §3 hang on it."""
+    """Changes when an annotator changes their residence or identity region, which decide the pools of
+    PROTOCOL §3."""
     answers = counted_responses(study, TaskKind.PREVALENCE).order_by()
-    said = ProfileAnswer.objects.filter(
+    profile_answers = ProfileAnswer.objects.filter(
         annotator__in=answers.values("annotator"),
         field__in=(ProfileField.RESIDENCE, ProfileField.IDENTITY_REGION),
     ).values_list("annotator_id", "field", "value")
-    return sorted(map(list, said.order_by()))
+    return sorted(map(list, profile_answers.order_by()))

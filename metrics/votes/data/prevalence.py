@@ -1,4 +1,4 @@
-"""A study's own answers to whether associations are known stereotypes (PROTOCOL §3)."""
+"""A study's own answers about which associations are known stereotypes (PROTOCOL §3)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ _POOLS = ("in-region", "out-region")
 @dataclass(frozen=True)
 class AssociationAnswers(AssociationVotes):
     """The votes with every answer behind them, in the order of units and slots within each pair, which is the
-    same in every database: `pair_of` (R,), a place in `pairs`; `columns` (R,), of the tables of in-region,
-    out-region and others side by side, 0 to 8; `annotators` (R,), a cluster each where nobody knows who."""
+    same in every database. `pair_of` (R,): index into `pairs`. `columns` (R,): 0 to 8, the column in the
+    tables of in-region, out-region and others side by side. `annotators` (R,): a cluster of its own for each
+    response if annotators are not identified."""
 
     pair_of: Ints
     columns: Ints
@@ -31,12 +32,12 @@ class AssociationAnswers(AssociationVotes):
 def read_prevalence(study: Study) -> AssociationAnswers:
     """The votes of the associations that were judged at least once. Two queries.
 
-    Pools are decided as for agreement (`ratings.grouping`); who is in neither, or did not say, is among
-    the `others`. An association that was asked more than once has the votes of all its units.
+    Pools are those of `annotator_groups.grouping`; annotators in neither pool, or without a statement, are
+    among the `others`. An association with several units has the votes of all of them.
     """
     pool_of = grouping(study, "pool")
     association = "response__unit__association"
-    found = (
+    judgements = (
         counted_judgements(study, TaskKind.PREVALENCE)
         .filter(response__unit__association__isnull=False)
         .order_by()
@@ -55,12 +56,12 @@ def read_prevalence(study: Study) -> AssociationAnswers:
         )
     )
     answers: dict[Pair, list[tuple[int, int, int, int, int]]] = {}
-    for *key, position, slot, response, annotator, stratum, value in found:
+    for *key, position, slot, response, annotator, stratum, value in judgements:
         pair = Pair(*key)
         pool = pool_of([annotator, stratum, pair.region])
         column = 3 * (_POOLS.index(pool) if pool in _POOLS else len(_POOLS)) + _COLUMN[value]
-        who = -response if annotator is None else annotator
-        answers.setdefault(pair, []).append((position, slot, response, column, who))
+        rater = -response if annotator is None else annotator
+        answers.setdefault(pair, []).append((position, slot, response, column, rater))
     pairs = sorted_pairs(answers)
     rows = np.array(
         [(place, *row[3:]) for place, pair in enumerate(pairs) for row in sorted(answers[pair])],

@@ -14,10 +14,10 @@ from metrics.votes.data.source import Pair, associations, sorted_pairs
 
 @dataclass(frozen=True)
 class RatingRows:
-    """One rating a row: `values` (R,) and `annotators` (R,), a cluster each where nobody knows who.
+    """One rating a row: `values` (R,) and `annotators` (R,), a cluster each if they are not identified.
 
-    `pairs`: what was rated. Of a rating of an attribute that names no group, `group_id` is 0.
-    `stereotypical` (R,): whether the pair is a stereotype by the study's rule.
+    `pairs`: what was rated; `group_id` is 0 for an attribute without a group. `stereotypical` (R,): whether
+    the pair is a stereotype by the study's rule.
     """
 
     pairs: tuple[Pair, ...]
@@ -28,11 +28,11 @@ class RatingRows:
 
 @dataclass(frozen=True)
 class OffensivenessRatings:
-    """`given`: every rating once. `of_groups`: what they say of groups: a rating of a pair stands for its
-    group, one of an attribute alone for each group that the study's source associates with it."""
+    """`ratings`: every rating once. `group_ratings`: the ratings by group. A rating of a pair counts for its
+    group, a rating of an attribute alone for each group that the study's source associates with it."""
 
-    given: RatingRows
-    of_groups: RatingRows
+    ratings: RatingRows
+    group_ratings: RatingRows
 
 
 def read_rated_offensiveness(study: Study) -> OffensivenessRatings:
@@ -53,22 +53,26 @@ def read_rated_offensiveness(study: Study) -> OffensivenessRatings:
     names = {
         pk: (name, region) for pk, name, region in IdentityGroup.objects.values_list("pk", "name", "region")
     }
-    known = set(stereotypes(study).values_list("group_id", "attribute_id"))
-    linked: dict[int, list[int]] = {}
+    stereotypical = set(stereotypes(study).values_list("group_id", "attribute_id"))
+    groups_of: dict[int, list[int]] = {}
     for group, attribute in associations(study).values_list("group_id", "attribute_id"):
-        linked.setdefault(attribute, []).append(group)
-    given: list[tuple[Pair, float, int]] = []
-    of_groups: list[tuple[Pair, float, int]] = []
+        groups_of.setdefault(attribute, []).append(group)
+    ratings: list[tuple[Pair, float, int]] = []
+    group_ratings: list[tuple[Pair, float, int]] = []
     for _, _, _, response, annotator, group, of_pair, alone, pair_text, text, value in sorted(
         found.order_by(), key=lambda row: row[:4]
     ):
-        who = -response if annotator is None else annotator
+        rater = -response if annotator is None else annotator
         attribute = of_pair or alone
-        said = _pair(group, attribute, pair_text or text, names)
-        given.append((said, value, who))
-        about = [said] if group else [_pair(one, attribute, text, names) for one in linked.get(attribute, ())]
-        of_groups.extend((pair, value, who) for pair in sorted_pairs(about))
-    return OffensivenessRatings(given=_rows(given, known), of_groups=_rows(of_groups, known))
+        rated = _pair(group, attribute, pair_text or text, names)
+        ratings.append((rated, value, rater))
+        pairs = (
+            [rated] if group else [_pair(one, attribute, text, names) for one in groups_of.get(attribute, ())]
+        )
+        group_ratings.extend((pair, value, rater) for pair in sorted_pairs(pairs))
+    return OffensivenessRatings(
+        ratings=_rows(ratings, stereotypical), group_ratings=_rows(group_ratings, stereotypical)
+    )
 
 
 def _pair(group: int | None, attribute: int, text: str, names: dict[int, tuple[str, str]]) -> Pair:
@@ -76,12 +80,12 @@ def _pair(group: int | None, attribute: int, text: str, names: dict[int, tuple[s
     return Pair(group or 0, name, region, attribute, text)
 
 
-def _rows(rows: list[tuple[Pair, float, int]], known: set[tuple[int, int]]) -> RatingRows:
+def _rows(rows: list[tuple[Pair, float, int]], stereotypical: set[tuple[int, int]]) -> RatingRows:
     return RatingRows(
         pairs=tuple(row[0] for row in rows),
         values=np.array([row[1] for row in rows], dtype=np.float64),
         annotators=np.array([row[2] for row in rows], dtype=np.int64),
         stereotypical=np.array(
-            [(row[0].group_id, row[0].attribute_id) in known for row in rows], dtype=np.bool_
+            [(row[0].group_id, row[0].attribute_id) in stereotypical for row in rows], dtype=np.bool_
         ),
     )

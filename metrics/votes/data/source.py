@@ -24,7 +24,7 @@ _VOTES = (
 
 @dataclass(frozen=True)
 class Pair:
-    """An identity group and an attribute. `region` is empty where it is not known."""
+    """An identity group and an attribute. `region` is empty if unknown."""
 
     group_id: int
     group: str
@@ -35,9 +35,9 @@ class Pair:
 
 @dataclass(frozen=True)
 class AssociationVotes:
-    """Votes for associations, sorted by group and attribute, so that a seeded draw gives the same in every
+    """Votes for associations, sorted by group and attribute so that a seeded draw is the same in every
     database. `in_region`, `out_region` and `others` (N, 3): how many annotators of the pool, or of neither,
-    said Stereotypical, Non-stereotypical and Unsure."""
+    answered Stereotypical, Non-stereotypical and Unsure."""
 
     pairs: tuple[Pair, ...]
     in_region: Ints
@@ -47,13 +47,13 @@ class AssociationVotes:
 
 @dataclass(frozen=True)
 class RatedAssociations:
-    """Offensiveness as the source has it: `printed` (N,), its own mean, and `single`, every rating. NaN and
-    an empty list where nobody rated. `stereotypical` (N,): by the study's rule."""
+    """Offensiveness in the source: `published_means` (N,), NaN without ratings, and `ratings`, all ratings of
+    each association. `stereotypical` (N,): by the study's rule."""
 
     votes: AssociationVotes
     stereotypical: Bools
-    printed: Floats
-    single: tuple[list[float], ...]
+    published_means: Floats
+    ratings: tuple[list[float], ...]
 
 
 def associations(study: Study) -> QuerySet[Association]:
@@ -65,25 +65,25 @@ def associations(study: Study) -> QuerySet[Association]:
 
 def read_votes(study: Study) -> AssociationVotes:
     """The votes of the study's stereotype source (PROTOCOL §3). One query."""
-    return _frame(_rows(study, *_VOTES))
+    return _association_votes(_rows(study, *_VOTES))
 
 
 def read_rated_associations(study: Study) -> RatedAssociations:
-    """The same with the ratings of offensiveness that stand beside them (PROTOCOL §4). One query."""
+    """The votes with the source's offensiveness ratings (PROTOCOL §4). One query."""
     rows = _rows(study, *_VOTES, "offensiveness_mean", "offensiveness")
-    frame = _frame(rows)
+    frame = _association_votes(rows)
     pool = frame.in_region if study.stereotype_pool == Pool.IN_REGION else frame.out_region
     return RatedAssociations(
         votes=frame,
         stereotypical=pool[:, 0] >= study.stereotype_threshold,
-        printed=np.array([said[-2] for _, said in rows], dtype=np.float64),  # None becomes NaN
-        single=tuple(said[-1] for _, said in rows),
+        published_means=np.array([fields[-2] for _, fields in rows], dtype=np.float64),  # None becomes NaN
+        ratings=tuple(fields[-1] for _, fields in rows),
     )
 
 
 def votes_fingerprint(study: Study, *, ratings: bool) -> list[object]:
-    """What changes when the votes do or, with `ratings`, the ratings, which are read one by one: they are
-    part of the catalogue and do not grow with the study."""
+    """Changes when the votes change or, with `ratings`, the ratings. Ratings are read one by one: they belong
+    to the catalogue and do not grow with the study."""
     rows = associations(study)
     sums = {
         name: Sum(weight)
@@ -92,7 +92,7 @@ def votes_fingerprint(study: Study, *, ratings: bool) -> list[object]:
     }
     found = rows.order_by().aggregate(number=Count("pk"), ids=Sum("pk"), **sums)
     groups = rows.order_by("group_id").values_list("group_id", "group__region").distinct()
-    # PostgreSQL sums whole numbers to decimal ones
+    # PostgreSQL returns sums of integers as decimals
     parts: list[object] = [
         [int(found[name] or 0) for name in sorted(found)],
         [list(group) for group in groups],
@@ -104,7 +104,7 @@ def votes_fingerprint(study: Study, *, ratings: bool) -> list[object]:
 
 
 def sorted_pairs(pairs: Iterable[Pair]) -> list[Pair]:
-    """In Python, since databases sort letters in different orders."""
+    """Sorted in Python, because databases sort letters in different orders."""
     return sorted(pairs, key=lambda pair: (pair.group, pair.group_id, pair.attribute))
 
 
@@ -116,9 +116,11 @@ def _rows(study: Study, *fields: str) -> list[tuple[Pair, tuple[Any, ...]]]:
     return [(pair, rows[pair]) for pair in sorted_pairs(rows)]
 
 
-def _frame(rows: list[tuple[Pair, tuple[Any, ...]]]) -> AssociationVotes:
-    # a file without out-region columns has null there: nobody voted
-    table = np.array([[vote or 0 for vote in said[:6]] for _, said in rows], dtype=np.int64).reshape(-1, 6)
+def _association_votes(rows: list[tuple[Pair, tuple[Any, ...]]]) -> AssociationVotes:
+    # a file without out-region columns has null there
+    table = np.array([[vote or 0 for vote in fields[:6]] for _, fields in rows], dtype=np.int64).reshape(
+        -1, 6
+    )
     return AssociationVotes(
         pairs=tuple(pair for pair, _ in rows),
         in_region=table[:, :3],

@@ -12,94 +12,98 @@ from metrics.score_runs.rows import Inputs, ScoreRow
 from metrics.votes import stats
 from metrics.votes.data.prevalence import read_prevalence
 from metrics.votes.data.source import AssociationVotes, read_votes
-from metrics.votes.scores.sections import Section, pool_part, sections
+from metrics.votes.scores.subsets import Subset, pool_part, subsets
 
 _POOLED = 6  # columns of the answers of both pools
 
-
-_Draw = Callable[[Section], Floats]
+_Resample = Callable[[Subset], Floats]
 
 
 def stereotypes_scores(inputs: Inputs) -> list[ScoreRow]:
-    """A source keeps how many voted, not who: associations alone are drawn."""
+    """Scores from the source's votes. Only associations are resampled: the source does not say who voted."""
     frame = read_votes(inputs.study)
-    found = stats.passing(frame.in_region, frame.out_region)
+    table = stats.stereotype_table(frame.in_region, frame.out_region)
 
-    def drawn(section: Section) -> Floats:
+    def resample(subset: Subset) -> Floats:
         return stats.resampled_shares(
-            found.passed[section.rows],
-            found.counted[section.rows],
+            table.passed[subset.rows],
+            table.counted[subset.rows],
             resamples=inputs.resamples,
-            rng=bootstrap.generator(inputs.seed, section.draws),
+            rng=bootstrap.generator(inputs.seed, subset.seed_name),
         )
 
-    return _thresholds(inputs, frame, found, drawn)
+    return _threshold_rows(inputs, frame, table, resample)
 
 
 def prevalence_scores(inputs: Inputs) -> list[ScoreRow]:
-    """Associations and annotators are drawn."""
+    """Scores from the study's answers. Associations and annotators are resampled."""
     frame = read_prevalence(inputs.study)
-    found = stats.passing(frame.in_region, frame.out_region)
-    # who is in neither pool counts in no threshold
+    table = stats.stereotype_table(frame.in_region, frame.out_region)
+    # annotators in neither pool count for no threshold
     pooled = frame.columns < _POOLED
 
-    def drawn(section: Section) -> Floats:
-        place = np.full(len(frame.pairs), -1)
-        place[section.rows] = np.arange(len(section.rows))
-        here = pooled & (place[frame.pair_of] >= 0)
+    def resample(subset: Subset) -> Floats:
+        position = np.full(len(frame.pairs), -1)
+        position[subset.rows] = np.arange(len(subset.rows))
+        here = pooled & (position[frame.pair_of] >= 0)
         return passing_shares.resampled_shares(
-            place[frame.pair_of[here]],
+            position[frame.pair_of[here]],
             frame.columns[here],
             frame.annotators[here],
-            items=np.arange(len(section.rows)),
+            items=np.arange(len(subset.rows)),
             number=_POOLED,
-            rule=_passing,
+            rule=_passed_and_counted,
             resamples=inputs.resamples,
-            rng=bootstrap.generator(inputs.seed, section.draws),
+            rng=bootstrap.generator(inputs.seed, subset.seed_name),
         )
 
-    return _thresholds(inputs, frame, found, drawn) + _said(frame)
+    return _threshold_rows(inputs, frame, table, resample) + _answer_rows(frame)
 
 
-def _passing(table: Ints) -> tuple[Bools, Bools]:
-    found = stats.passing(table[:, :3], table[:, 3:])
-    return found.passed, found.counted
+def _passed_and_counted(votes: Ints) -> tuple[Bools, Bools]:
+    table = stats.stereotype_table(votes[:, :3], votes[:, 3:])
+    return table.passed, table.counted
 
 
-def _thresholds(
-    inputs: Inputs, frame: AssociationVotes, found: stats.Passing, drawn: _Draw
+def _threshold_rows(
+    inputs: Inputs, frame: AssociationVotes, table: stats.StereotypeTable, resample: _Resample
 ) -> list[ScoreRow]:
-    """Number and share of stereotypes of the whole, each region and each group; `drawn`: the shares (B, 9)
-    of a section's resamples."""
+    """Number and share of stereotypes, overall, by region and by group; `resample` gives the shares (B, 9)
+    of a subset."""
     rows = []
-    for section in sections(frame.pairs):
-        passed, counted = found.passed[section.rows], found.counted[section.rows]
+    for subset in subsets(frame.pairs):
+        passed, counted = table.passed[subset.rows], table.counted[subset.rows]
         k, n = passed.sum(axis=0).tolist(), counted.sum(axis=0).tolist()
         shares = [number / of if of else float("nan") for number, of in zip(k, n, strict=True)]
         intervals: list[percentiles.Interval | None] = [None] * len(stats.CELLS)
         if inputs.resamples and any(n):
-            intervals = [*percentiles.percentile_intervals(drawn(section), shares)]
-        for place, (pool, threshold) in enumerate(stats.CELLS):
-            # A pool in which nobody voted has no number of stereotypes, which is not the number 0.
-            if n[place]:
-                part = section.part(pool_part(pool, threshold))
-                rows.append(section.row("stereotypes", k[place], n[place], k[place], part=part))
+            intervals = [*percentiles.percentile_intervals(resample(subset), shares)]
+        for position, (pool, threshold) in enumerate(stats.CELLS):
+            # A pool without votes has no number of stereotypes, which is not 0.
+            if n[position]:
+                part = subset.part(pool_part(pool, threshold))
+                rows.append(subset.score_row("stereotypes", k[position], n[position], k[position], part=part))
                 rows.append(
-                    section.row(
-                        "share", shares[place], n[place], k[place], part=part, interval=intervals[place]
+                    subset.score_row(
+                        "share",
+                        shares[position],
+                        n[position],
+                        k[position],
+                        part=part,
+                        interval=intervals[position],
                     )
                 )
     return rows
 
 
-def _said(frame: AssociationVotes) -> list[ScoreRow]:
-    """How many annotators of each pool said what of each association."""
+def _answer_rows(frame: AssociationVotes) -> list[ScoreRow]:
+    """How many annotators of each pool gave each answer about each association."""
     pools = (("in-region", frame.in_region), ("out-region", frame.out_region), ("neither", frame.others))
     return [
         ScoreRow(
             name=name,
             value=float(number),
-            n=sum(said),
+            n=sum(counts),
             k=number,
             group_id=pair.group_id,
             group=pair.group,
@@ -107,9 +111,9 @@ def _said(frame: AssociationVotes) -> list[ScoreRow]:
             attribute=pair.attribute,
             part=f"pool: {pool}",
         )
-        for place, pair in enumerate(frame.pairs)
-        for pool, table in pools
-        for said in [table[place].tolist()]
-        if any(said)
-        for name, number in zip(("stereotypical", "non_stereotypical", "unsure"), said, strict=True)
+        for position, pair in enumerate(frame.pairs)
+        for pool, votes in pools
+        for counts in [votes[position].tolist()]
+        if any(counts)
+        for name, number in zip(("stereotypical", "non_stereotypical", "unsure"), counts, strict=True)
     ]

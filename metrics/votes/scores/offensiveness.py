@@ -13,90 +13,90 @@ from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
 from metrics.votes import stats
 from metrics.votes.data.ratings import RatingRows, read_rated_offensiveness
 from metrics.votes.data.source import Pair, read_rated_associations
-from metrics.votes.scores.sections import Section, pool_part, sections
+from metrics.votes.scores.subsets import Subset, pool_part, subsets
 
 UNSURE = 0
-"""Unsure is the value 0 of the scale: it stays in every mean, and is counted."""
+"""Unsure is the value 0 of the scale: it is part of every mean and also counted."""
 
 
 def attribute_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
     frame = read_rated_associations(inputs.study)
     pairs = frame.votes.pairs
-    single = np.array([np.mean(ratings) if ratings else np.nan for ratings in frame.single])
-    values = frame.printed if inputs.variant == "published" else single
-    attributes = _attributes(pairs)
-    passed = stats.passing(frame.votes.in_region, frame.votes.out_region).passed
+    single = np.array([np.mean(ratings) if ratings else np.nan for ratings in frame.ratings])
+    values = frame.published_means if inputs.variant == "published" else single
+    attributes = _attribute_ids(pairs)
+    passed = stats.stereotype_table(frame.votes.in_region, frame.votes.out_region).passed
     columns = [("mean", ""), ("mean_stereotypes", "")]
     columns += [("mean", pool_part(pool, threshold)) for pool, threshold in stats.CELLS]
     chosen = np.column_stack([np.ones(len(pairs), dtype=np.bool_), frame.stereotypical, passed])
     rows = []
-    for section in sections(pairs):
-        of = section.rows
-        rows += _means(inputs, section, columns, values[of], chosen[of], attributes[of])
-        if not section.group:
-            each = _of_attributes(attributes[of], values[of])
-            rows += _means(
+    for subset in subsets(pairs):
+        index = subset.rows
+        rows += _mean_rows(inputs, subset, columns, values[index], chosen[index], attributes[index])
+        if not subset.group:
+            each = _attribute_means(attributes[index], values[index])
+            rows += _mean_rows(
                 inputs,
-                section,
+                subset,
                 [("mean_attribute", "")],
                 np.array([*each.values()]),
                 np.ones((len(each), 1), dtype=np.bool_),
                 np.array([*each]),
             )
-        ratings = [rating for place in of.tolist() for rating in frame.single[place]]
-        rows.append(_unsure(section, ratings))
-        unrated = int(np.isnan(values[of]).sum())
-        rows.append(section.row("unrated", unrated, len(of), unrated))
-    numbers = [len(ratings) for ratings in frame.single]
-    return rows + _each(pairs, values, numbers, frame.stereotypical)
+        ratings = [rating for position in index.tolist() for rating in frame.ratings[position]]
+        rows.append(_unsure_row(subset, ratings))
+        unrated = int(np.isnan(values[index]).sum())
+        rows.append(subset.score_row("unrated", unrated, len(index), unrated))
+    numbers = [len(ratings) for ratings in frame.ratings]
+    return rows + _detail_rows(pairs, values, numbers, frame.stereotypical)
 
 
 def rated_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
-    ratings = read_rated_offensiveness(inputs.study)
+    rated = read_rated_offensiveness(inputs.study)
     rows = []
-    given = ratings.given
-    if len(given.pairs):
-        whole = Section(np.arange(len(given.pairs)))
-        everything = np.ones((len(given.pairs), 1), dtype=np.bool_)
-        rows += _means(
+    ratings = rated.ratings
+    if len(ratings.pairs):
+        whole = Subset(np.arange(len(ratings.pairs)))
+        everything = np.ones((len(ratings.pairs), 1), dtype=np.bool_)
+        rows += _mean_rows(
             inputs,
             whole,
             [("mean_attribute", "")],
-            given.values,
+            ratings.values,
             everything,
-            _attributes(given.pairs),
-            given.annotators,
+            _attribute_ids(ratings.pairs),
+            ratings.annotators,
         )
-        rows.append(_unsure(whole, given.values))
-    of_groups = ratings.of_groups
-    attributes = _attributes(of_groups.pairs)
-    chosen = np.column_stack([np.ones(len(of_groups.pairs), dtype=np.bool_), of_groups.stereotypical])
-    for section in sections(of_groups.pairs):
-        of = section.rows
-        rows += _means(
+        rows.append(_unsure_row(whole, ratings.values))
+    group_ratings = rated.group_ratings
+    attributes = _attribute_ids(group_ratings.pairs)
+    chosen = np.column_stack([np.ones(len(group_ratings.pairs), dtype=np.bool_), group_ratings.stereotypical])
+    for subset in subsets(group_ratings.pairs):
+        index = subset.rows
+        rows += _mean_rows(
             inputs,
-            section,
+            subset,
             [("mean", ""), ("mean_stereotypes", "")],
-            of_groups.values[of],
-            chosen[of],
-            attributes[of],
-            of_groups.annotators[of],
+            group_ratings.values[index],
+            chosen[index],
+            attributes[index],
+            group_ratings.annotators[index],
         )
-        if section.group or section.region:
-            rows.append(_unsure(section, of_groups.values[of]))
-    return rows + _each_rated(inputs, given)
+        if subset.group or subset.region:
+            rows.append(_unsure_row(subset, group_ratings.values[index]))
+    return rows + _rated_detail_rows(inputs, ratings)
 
 
-def _means(
+def _mean_rows(
     inputs: Inputs,
-    section: Section,
+    subset: Subset,
     columns: Sequence[tuple[str, str]],
     values: Floats,
     chosen: Bools,
     items: ArrayLike,
     annotators: ArrayLike | None = None,
 ) -> list[ScoreRow]:
-    """A row for each of `columns`, (name, part), over the values that it chooses; none of nothing."""
+    """A row for each of `columns`, (name, part), over the values it chooses; no row without values."""
     found = means.means(values, chosen).tolist()
     numbers = (chosen & ~np.isnan(values)[:, None]).sum(axis=0).tolist()
     intervals: list[percentiles.Interval | None] = [None] * len(columns)
@@ -107,80 +107,82 @@ def _means(
             items,
             annotators,
             resamples=inputs.resamples,
-            rng=bootstrap.generator(inputs.seed, section.draws),
+            rng=bootstrap.generator(inputs.seed, subset.seed_name),
         )
         intervals = [*percentiles.percentile_intervals(drawn, found)]
     return [
-        section.row(name, value, n, part=section.part(part), interval=interval)
+        subset.score_row(name, value, n, part=subset.part(part), interval=interval)
         for (name, part), value, n, interval in zip(columns, found, numbers, intervals, strict=True)
         if n
     ]
 
 
-def _of_attributes(attributes: ArrayLike, values: Floats) -> dict[int, float]:
-    """Mean of each attribute's values, in the order in which they come; none for one that nobody rated."""
+def _attribute_means(attributes: ArrayLike, values: Floats) -> dict[int, float]:
+    """Mean of each rated attribute's values, in order of appearance."""
     known: dict[int, list[float]] = {}
     for attribute, value in zip(np.asarray(attributes).tolist(), values.tolist(), strict=True):
         if value == value:
             known.setdefault(attribute, []).append(value)
-    return {attribute: float(np.mean(said)) for attribute, said in known.items()}
+    return {attribute: float(np.mean(of_attribute)) for attribute, of_attribute in known.items()}
 
 
-def _each(
+def _detail_rows(
     pairs: Sequence[Pair], values: Floats, numbers: Sequence[int], stereotypical: Bools
 ) -> list[ScoreRow]:
-    """Each attribute's mean over its associations, and each association's own."""
+    """The mean of each attribute over its associations, and the mean of each association."""
     texts = {pair.attribute_id: pair.attribute for pair in pairs}
-    standing: dict[int, int] = {}
+    n_associations: dict[int, int] = {}
     for pair, value in zip(pairs, values.tolist(), strict=True):
         if value == value:
-            standing[pair.attribute_id] = standing.get(pair.attribute_id, 0) + 1
+            n_associations[pair.attribute_id] = n_associations.get(pair.attribute_id, 0) + 1
     rows = [
-        ScoreRow("attribute", value, standing[pk], attribute_id=pk, attribute=texts[pk])
+        ScoreRow("attribute", value, n_associations[pk], attribute_id=pk, attribute=texts[pk])
         for pk, value in sorted(
-            _of_attributes(_attributes(pairs), values).items(), key=lambda item: texts[item[0]]
+            _attribute_means(_attribute_ids(pairs), values).items(), key=lambda item: texts[item[0]]
         )
     ]
-    for place, pair in enumerate(pairs):
-        value = defined(values[place])
+    for position, pair in enumerate(pairs):
+        value = defined(values[position])
         if value is not None:
             rows.append(
-                _of_pair("association", pair, value, numbers[place], stereotypical=bool(stereotypical[place]))
+                _pair_row(
+                    "association", pair, value, numbers[position], stereotypical=bool(stereotypical[position])
+                )
             )
     return rows
 
 
-def _each_rated(inputs: Inputs, given: RatingRows) -> list[ScoreRow]:
-    """The same from a study's own ratings, with intervals: annotators are drawn, and there is one item."""
+def _rated_detail_rows(inputs: Inputs, ratings: RatingRows) -> list[ScoreRow]:
+    """The same from a study's own ratings, with intervals over the annotators of the one item."""
     of_attribute: dict[Pair, list[int]] = {}
     of_pair: dict[Pair, list[int]] = {}
-    for place, pair in enumerate(given.pairs):
+    for position, pair in enumerate(ratings.pairs):
         alone = Pair(0, "", "", pair.attribute_id, pair.attribute)
-        of_attribute.setdefault(alone, []).append(place)
+        of_attribute.setdefault(alone, []).append(position)
         if pair.group_id:
-            of_pair.setdefault(pair, []).append(place)
+            of_pair.setdefault(pair, []).append(position)
     rows = []
     for name, found in (("attribute", of_attribute), ("association", of_pair)):
         for pair, places in sorted(found.items(), key=lambda item: (item[0].group, item[0].attribute)):
-            values = given.values[places]
+            values = ratings.values[places]
             interval = None
             if inputs.resamples:
                 drawn = means.resampled_means(
                     values,
                     np.ones((len(places), 1), dtype=np.bool_),
                     np.zeros(len(places)),
-                    given.annotators[places],
+                    ratings.annotators[places],
                     resamples=inputs.resamples,
                     rng=bootstrap.generator(inputs.seed, f"{name} {pair.group} {pair.attribute}"),
                 )
                 interval = percentiles.percentile_intervals(drawn, [values.mean()])[0]
-            known = bool(given.stereotypical[places[0]]) if pair.group_id else None
+            known = bool(ratings.stereotypical[places[0]]) if pair.group_id else None
             value = float(values.mean())
-            rows.append(_of_pair(name, pair, value, len(places), stereotypical=known, interval=interval))
+            rows.append(_pair_row(name, pair, value, len(places), stereotypical=known, interval=interval))
     return rows
 
 
-def _of_pair(
+def _pair_row(
     name: str,
     pair: Pair,
     value: float,
@@ -202,10 +204,10 @@ def _of_pair(
     )
 
 
-def _unsure(section: Section, ratings: Sequence[float] | Floats) -> ScoreRow:
+def _unsure_row(subset: Subset, ratings: Sequence[float] | Floats) -> ScoreRow:
     unsure = int((np.asarray(ratings) == UNSURE).sum())
-    return section.row("unsure", unsure, len(ratings), unsure)
+    return subset.score_row("unsure", unsure, len(ratings), unsure)
 
 
-def _attributes(pairs: Sequence[Pair]) -> Ints:
+def _attribute_ids(pairs: Sequence[Pair]) -> Ints:
     return np.array([pair.attribute_id for pair in pairs], dtype=np.int64)

@@ -10,11 +10,11 @@ import pytest
 from django.core.management import call_command
 
 from benchmarks.coverage_few import VALUES, Groups, answers, compared, coverage, rated, two_groups
-from metrics.agreement.scores.differences import LEAST_PEOPLE
+from metrics.agreement.scores.differences import MIN_PEOPLE
 from metrics.agreement.scores.evaluation import evaluate_agreement
 from metrics.agreement.stats import rated_pairs
 from metrics.agreement.stats.coefficients import share_and_alpha, table_of, within
-from metrics.agreement.stats.differences import apart
+from metrics.agreement.stats.differences import agreement_difference
 from metrics.agreement.stats.rated_pairs import Cells, Ratings, paired_resampled, resampled
 from metrics.core.stats.bootstrap import cluster_weights, joint_weights
 from metrics.core.stats.checks import NOBODY
@@ -35,11 +35,11 @@ def found(first, second, *, level="nominal", resamples=200, seed=0):
 def test_bad_input_is_refused_with_its_numbers():
     cells = rated_pairs.within(rated([[0, 1], [1, 1]]))
     with pytest.raises(ValueError, match="sums has 18 columns; 3 values need 11"):
-        apart(cells, cells, (0, 1, 2), level="nominal")
+        agreement_difference(cells, cells, (0, 1, 2), level="nominal")
     with pytest.raises(ValueError, match="needs a random generator"):
-        apart(cells, cells, VALUES, level="nominal", resamples=10)
+        agreement_difference(cells, cells, VALUES, level="nominal", resamples=10)
     with pytest.raises(ValueError, match="level is 'ratio'"):
-        apart(cells, cells, VALUES, level="ratio")
+        agreement_difference(cells, cells, VALUES, level="ratio")
     none = rated_pairs.within(rated([[0, -1]]))
     with pytest.raises(ValueError, match="no pair to resample on one of the sides"):
         paired_resampled(cells, none, resamples=3, rng=np.random.default_rng(0))
@@ -193,7 +193,9 @@ def test_what_cannot_be_drawn_or_told_is_undefined():
     assert np.isnan(found(alike, several).alpha.p)
     assert found(alike, several).share.value == pytest.approx(4 / 9)
     nothing = Cells(np.zeros((0, 18)), *(np.zeros(0, dtype=int),) * 3)
-    empty = apart(nothing, nothing, VALUES, level="nominal", resamples=5, rng=np.random.default_rng(0))
+    empty = agreement_difference(
+        nothing, nothing, VALUES, level="nominal", resamples=5, rng=np.random.default_rng(0)
+    )
     assert np.isnan([empty.share.value, empty.alpha.value, empty.share.p]).all()
 
 
@@ -238,7 +240,7 @@ def test_where_no_groups_differ_few_families_have_any_discovery():
         p = []
         for place, first in enumerate(cells):
             for second in cells[:place]:
-                one = apart(first, second, VALUES, level="nominal", resamples=400, rng=rng)
+                one = agreement_difference(first, second, VALUES, level="nominal", resamples=400, rng=rng)
                 p += [one.share.p, one.alpha.p]
         discoveries += bool((false_discovery(p) < 0.05).any())
     assert discoveries <= 8  # a true 5 % gives more in one case of a hundred
@@ -309,10 +311,10 @@ def test_q_is_over_both_measures_of_all_pairs_of_a_task_and_level():
 
 @pytest.mark.django_db
 def test_too_few_people_have_no_difference_and_those_who_did_not_say_neither():
-    study = groups_of_annotators({"a": 0.9, "b": 0.7, "": 0.7}, people=LEAST_PEOPLE, words=10)
+    study = groups_of_annotators({"a": 0.9, "b": 0.7, "": 0.7}, people=MIN_PEOPLE, words=10)
     rows = [row for row in evaluate_agreement(study=study, by="gender") if row.scope == "difference"]
     assert {(row.group, row.other) for row in rows} == {("a", "b")}
-    fewer = groups_of_annotators({"c": 0.9, "d": 0.7}, people=LEAST_PEOPLE - 1, words=10, name="fewer")
+    fewer = groups_of_annotators({"c": 0.9, "d": 0.7}, people=MIN_PEOPLE - 1, words=10, name="fewer")
     assert {row.scope for row in evaluate_agreement(study=fewer, by="gender")} == {"all", "within", "between"}
 
 

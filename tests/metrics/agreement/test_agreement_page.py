@@ -66,7 +66,7 @@ def same(pairs) -> str:
 def test_everybody_together_comes_first_and_the_other_views_are_a_link_away(client, study):
     shown = page(client)
     assert "No scores yet" in shown
-    assert re.search(r'<a href="\?by=none" aria-current="true">everybody together</a>', shown)
+    assert re.search(r'<a href="\?by=none" aria-current="true">all annotators</a>', shown)
     assert '<a href="?by=gender">by gender</a>' in shown
     score(study, "none")
     assert list(rows_of(page(client), "Visual nature of an attribute, nominal")) == ["everybody"]
@@ -134,8 +134,8 @@ def differences_of(shown: str, heading: str) -> dict[str, list[str]]:
 def test_differences_between_groups_stand_below_them_with_interval_and_q(client, lead):
     run = score(planted(lead), "gender")
     rows = differences_of(page(client, by="gender"), "Visual nature of an attribute, nominal")
-    assert list(rows) == ["within “man” less within “woman”"], "three people are shown, not compared"
-    points, alpha = rows["within “man” less within “woman”"]
+    assert list(rows) == ["within “man” minus within “woman”"], "three people are shown, not compared"
+    points, alpha = rows["within “man” minus within “woman”"]
     part = "task: visual_nature; reading: nominal; difference: man and woman"
     stored = {one.name: one for one in Score.objects.filter(run=run, part=part)}
     for shown, name, digits, n in ((points, "percentage", 1, 240), (alpha, "alpha", 2, 12)):
@@ -180,7 +180,7 @@ def test_differences_of_people_whom_nobody_knows_are_said_to_be_theirs_alone(cli
     score(made, "origin")
     shown = page(client, by="origin")
     rows = differences_of(shown, "Visual nature of an attribute, nominal")
-    assert rows["within “Asia” less within “Europe”"][0].startswith("66.7 [")
+    assert rows["within “Asia” minus within “Europe”"][0].startswith("66.7 [")
     assert "It is not known who gave these answers" in shown
 
 

@@ -84,14 +84,14 @@ def one_rating_each(raters):
         (lambda: table_of([1, 2]), "2 are needed"),
         (lambda: table_of([[0.5]]), "it holds 0.5"),
         (lambda: between(table_of([[1, 0]]), [True] * 2, [0, 1], level="nominal"), "second has shape"),
-        (lambda: table_of([[1, 0]] * 2).of(slice(None, None, -1)), "in the order of clusters"),
+        (lambda: table_of([[1, 0]] * 2).of(slice(None, None, -1)), "must be sorted by cluster"),
         (lambda: Ratings(np.eye(2, dtype=int), *[np.zeros(1, dtype=int)] * 3), r"\(2,\) is needed"),
         (lambda: within(table_of([[1, 1]]), [0, 1], level="nominal", resamples=100), "give rng"),
         (lambda: between_groups([[1, 0]], [[1, 0]], [0, 1], level="some"), "it is one of"),
         (lambda: iou([[0, 0, 1]], [[0, 0, 1, 1]]), "x0, y0, x1, y1"),
         (lambda: iou([[2, 0, 1, 1]], [[0, 0, 1, 1]]), "x0 < x1"),
         (lambda: iou([[0, 0, 1, 1]] * 2, [[0, 0, 1, 1]]), "must be the same"),
-        (lambda: box_agreement([1], [1, 2], [[0, 0, 1, 1]]), "an item and who drew it"),
+        (lambda: box_agreement([1], [1, 2], [[0, 0, 1, 1]]), "an item and an annotator"),
     ],
 )
 def test_bad_input_is_refused_with_its_reason(call, message):

@@ -128,8 +128,8 @@ class TestAttributesAsWritten:
 
     def test_the_methods_say_what_becomes_of_lemmas_and_which_were_there_before(self):
         for metric in ("caption_findings", "salience", "caption_agreement"):
-            assert "Lemmas serve to find, and are never shown" in registry.get(metric).caveats
-        assert "authors of SeeGULL v2 made lemmas of many" in registry.get("salience_seegull").caveats
+            assert "Lemmas are used for matching only and never shown" in registry.get(metric).caveats
+        assert "authors of SeeGULL v2 lemmatised many of them" in registry.get("salience_seegull").caveats
 
 
 class TestSalience:
@@ -235,7 +235,7 @@ class TestAgreement:
             known = dict.fromkeys(one for group in groups for one in group.annotators.tolist())
             return {one: np.full(inputs.resamples, 3 * (place == 2)) for place, one in enumerate(known)}
 
-        monkeypatch.setattr(caption_agreement, "_people", only_the_third)
+        monkeypatch.setattr(caption_agreement, "_known_annotator_weights", only_the_third)
         rows = evaluated(captioned.captioned_study(), "caption_agreement", resamples=100).rows
         found = {row.group: row for row in rows if row.name == "agreement" and not row.part}
         assert (found[""].low, found[""].high) == (0.75, 0.75)

@@ -8,11 +8,11 @@ import simplemma
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metrics.captions.stats.term_finder import finder, lemmas
+from metrics.captions.stats.term_finder import lemmas, term_finder
 
 
 def found(attributes, text) -> list[str]:
-    return [attributes[number] for number in finder(attributes).find(text)]
+    return [attributes[number] for number in term_finder(attributes).find(text)]
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ def test_an_attribute_within_another_is_found_too_and_same_lemmas_all_are():
 
 def test_an_attribute_given_twice_is_refused():
     with pytest.raises(ValueError, match="'hat' is given twice"):
-        finder(["hat", "cap", "hat"])
+        term_finder(["hat", "cap", "hat"])
 
 
 def test_nothing_is_found_in_nothing_and_no_words_are_nowhere():
     assert found(["hat", "!?", ""], "") == []
     assert found(["!?", ""], "what!? a hat") == []
-    assert finder([]).find("a hat") == []
+    assert term_finder([]).find("a hat") == []
     assert lemmas(" - ' ") == ()
 
 
@@ -67,14 +67,14 @@ words = st.lists(st.sampled_from(["hat", "hats", "dark", "skin", "man", "men", "
 @given(words, words)
 def test_what_is_found_in_two_texts_is_found_in_both_put_together(first, second):
     """Apart from phrases that only the joint makes, which a word between them prevents."""
-    search = finder(["hat", "dark skin", "skin", "man"])
+    search = term_finder(["hat", "dark skin", "skin", "man"])
     one, two = " ".join(first), " ".join(second)
     assert search.find(f"{one} and {two}") == search.find(one) + search.find(two)
 
 
 @given(words)
 def test_case_and_marks_do_not_matter(text):
-    search = finder(["hat", "dark skin", "skin", "man"])
+    search = term_finder(["hat", "dark skin", "skin", "man"])
     plain = search.find(" ".join(text))
     assert search.find(", ".join(text).upper() + "!") == plain
 
@@ -124,7 +124,7 @@ def test_the_same_as_one_attribute_at_a_time():
         "red hat old",
         "smile",
     ]
-    search = finder(attributes)
+    search = term_finder(attributes)
     total = 0
     for _ in range(300):
         text = " ".join(rng.choice(known, size=12))

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.models import IdentityGroup, Study
 from generation.models import Run
-from metrics.captions.charts import Panel, Ranked, RankingTexts, ranking_chart
+from metrics.captions.charts import Panel, RankedBar, RankingTexts, ranking_chart
 from metrics.core.charts.figure import render_figure
 from metrics.core.figure_sources import NothingToDraw
 from metrics.dashboards.figures import draw_figure
@@ -85,7 +85,7 @@ class TestTopAttributes:
     def test_without_captions_it_shows_likelihood_alone_and_says_so(self):
         figure = draw_figure(cast.depiction_study(), "top-attributes")
         assert {measure for _, measure in bars(figure)} == {LIKELY}
-        assert figure.notes[-1] == "Likelihood alone, no captions: nothing was captioned yet."
+        assert figure.notes[-1] == "Only likelihood, no captions: nothing was captioned yet."
         assert figure.notes[-1] in figure.spec["title"]["subtitle"]
 
     def test_without_answers_it_shows_salience_alone_and_says_so(self):
@@ -95,7 +95,7 @@ class TestTopAttributes:
         captioned.of_study(study, {("Mexican", 1): ["a hat"]})
         figure = draw_figure(study, "top-attributes")
         assert bars(figure) == {("Mexican", SALIENT): ["hat"]}
-        assert "Salience alone: nobody has judged images yet." in figure.notes
+        assert "Only salience: nobody has judged images yet." in figure.notes
         assert "link" not in data(figure)[0]
 
     def test_without_either_there_is_nothing_to_draw(self):
@@ -258,8 +258,8 @@ class TestSalientStereotypes:
             draw_figure(factories.study("bare"), name)
 
 
-def ranked(value, **fields) -> Ranked:
-    return Ranked(fields.pop("attribute", "hat"), value, 1, 2, **fields)
+def ranked(value, **fields) -> RankedBar:
+    return RankedBar(fields.pop("attribute", "hat"), value, 1, 2, **fields)
 
 
 def drawn(*panels):

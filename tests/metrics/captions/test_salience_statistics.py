@@ -21,7 +21,7 @@ from metrics.captions.stats.salience import inverse_document_frequency, salience
         (lambda: term_frequency([1], absent=-1), "absent is -1"),
         (lambda: inverse_document_frequency([4], 3), "in 4 of 3 documents: more than there are"),
         (lambda: inverse_document_frequency([1], -3), "documents must be counts; it holds -3"),
-        (lambda: salience([1, 2], [1], 3), "matches has 2 columns and holding 1"),
+        (lambda: salience([1, 2], [1], 3), "matches has 2 columns and document_frequency 1"),
     ],
 )
 def test_what_cannot_be_counted_is_refused_by_name(call, message):

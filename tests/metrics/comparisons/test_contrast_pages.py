@@ -101,14 +101,14 @@ def test_regions_and_groups_stand_with_interval_and_q_the_largest_first(client, 
 
 def test_a_group_is_told_on_its_own_page_how_it_stands_against_the_others(client, study):
     mexican = factories.group("Mexican").pk
-    assert "Against the other groups" not in page(client, "identity", mexican)
+    assert "Compared with the other groups" not in page(client, "identity", mexican)
     run = score(study)
     shown = page(client, "identity", mexican)
     q = run.scores.get(group=mexican, name="l_stereo_q").value
     assert re.search(rf"<strong>0\.42</strong> <span[^>]*>\[[^\]]+\] n = 2</span>, q = {q:.3f}\.", shown)
     assert Q in shown
     assert f'href="{reverse("compare", args=["pictures"])}#others"' in shown
-    assert "Offensiveness of its depiction less the mean of all others: <strong>−1.79</strong>" in shown
+    assert "Offensiveness of its depiction minus the mean of all others: <strong>−1.79</strong>" in shown
     nepali = page(client, "identity", factories.group("Nepali").pk)
     assert "<strong>−0.42</strong>" in nepali
     assert "Offensiveness of its depiction less" not in nepali
@@ -120,7 +120,7 @@ def test_a_group_is_told_on_its_own_page_how_it_stands_against_the_others(client
 def test_a_single_group_has_no_others(client, lead):
     score(cast.depiction_study(name="pictures", leads=[lead]))
     assert "At least two groups must be reported" in page(client)
-    assert "Against the other groups" not in page(client, "identity", factories.group("Mexican").pk)
+    assert "Compared with the other groups" not in page(client, "identity", factories.group("Mexican").pk)
 
 
 def test_queries_do_not_grow_with_the_groups(client, study, django_assert_num_queries):

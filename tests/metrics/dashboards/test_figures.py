@@ -86,18 +86,18 @@ def test_the_picture_says_n_and_what_its_axis_means_and_stands_on_white(study):
     assert spec["title"]["subtitle"] == "Live study; n = 4 attributes"
     assert spec["background"] == "white"
     titles = [layer["encoding"]["x"]["title"] for layer in spec["layer"]]
-    assert set(titles) == {"attributes on which at least 2 annotators chose the label (%)"}
+    assert set(titles) == {"attributes for which at least 2 annotators chose the label (%)"}
 
 
 def test_pointing_at_a_bar_says_its_number_and_its_n(study):
     spec = draw_figure(study, "consensus").spec
-    said = [data["said"] for data in spec["layer"][0].get("data", spec.get("data"))["values"]]
-    assert said[0] == "2 of 4 attributes"
+    counted = [data["counted"] for data in spec["layer"][0].get("data", spec.get("data"))["values"]]
+    assert counted[0] == "2 of 4 attributes"
     assert [field["field"] for field in spec["layer"][0]["encoding"]["tooltip"]] == [
         "label",
         "percent",
         "interval",
-        "said",
+        "counted",
     ]
 
 
@@ -228,7 +228,7 @@ def test_the_list_says_what_the_study_can_show_and_why_not(study, capsys):
     assert lines.keys() >= set(FIGURES)
     assert lines["consensus"].endswith("yes")
     assert "ViSAGe, figure 6" in lines["consensus"]
-    assert "no: Study 'live' has no group with a score of offensiveness" in lines["map-offensiveness"]
+    assert "no: Study 'live' has no group with an offensiveness score" in lines["map-offensiveness"]
 
 
 def published(figure: str) -> set[tuple[str, int]]:

@@ -181,7 +181,7 @@ def test_the_page_shows_plot_numbers_and_rules(client, lead):
     study = cast.visual_study({"hat": [5, 5, 5], "kind": [1, 1, 2]}, name="live", leads=[lead])
     score(study)
     page = page_of(client, study, lead)
-    assert 'alt="Bar chart: attributes on which at least 2 annotators chose the same label' in page
+    assert 'alt="Bar chart: attributes for which at least 2 annotators chose the same label' in page
     assert reverse("figure", args=["live", "consensus", "svg"]) in page
     assert '<th scope="row">Strongly agree</th><td class="number">1</td>' in page
     assert re.search(r'<td class="number">50.0 <span class="interval">\[\d+\.\d, \d+\.\d\]</span>', page)

@@ -69,28 +69,31 @@ def test_it_begins_with_the_first_group(study):
 
 def test_each_image_has_everybodys_boxes_under_letters(study):
     first = gallery_page(study, Filters(group=mexican())).pictures[0]
-    assert [by.letter for by in first.people] == ["A", "B", "C"]
+    assert [annotator.letter for annotator in first.annotators] == ["A", "B", "C"]
     # said[("Mexican", 1)] in tests/metrics/cast.py
-    assert [(one.text, one.k, one.n, [by.letter for by in one.by]) for one in first.found] == [
+    assert [
+        (one.text, one.k, one.n, [annotator.letter for annotator in one.selected_by])
+        for one in first.attributes
+    ] == [
         ("hat", 2, 3, ["A", "B"]),
         ("sombrero", 1, 3, ["A"]),
         ("kind", 0, 3, []),
         ("poor", 0, 3, []),
     ]
-    assert [(shape.label, shape.found.text) for shape in first.shapes] == [
+    assert [(box.label, box.attribute.text) for box in first.boxes] == [
         ("1A", "hat"),
         ("2A", "sombrero"),
         ("1B", "hat"),
     ]
-    assert len({shape.label_x for shape in first.shapes if shape.found.text == "hat"}) == 2
-    assert first.found[0].differ == pytest.approx(100 / 3)
+    assert len({box.label_x for box in first.boxes if box.attribute.text == "hat"}) == 2
+    assert first.attributes[0].disagreement == pytest.approx(100 / 3)
 
 
 def test_annotators_whom_the_source_does_not_identify_are_places(study):
     Response.objects.update(annotator=None)
     first = gallery_page(study, Filters(group=mexican())).pictures[0]
-    assert [by.letter for by in first.people] == ["A", "B", "C"]
-    assert [by.letter for by in first.found[0].by] == ["A", "B"]
+    assert [annotator.letter for annotator in first.annotators] == ["A", "B", "C"]
+    assert [annotator.letter for annotator in first.attributes[0].selected_by] == ["A", "B"]
 
 
 def test_pseudonyms_are_not_in_the_page(client, study, lead):
@@ -101,7 +104,7 @@ def test_pseudonyms_are_not_in_the_page(client, study, lead):
 def test_only_answers_that_count_are_shown(study):
     Response.objects.filter(unit__image__index=1).update(withdrawn_at="2026-01-01T00:00Z")
     first = gallery_page(study, Filters(group=mexican())).pictures[0]
-    assert (first.people, first.found, first.shapes) == ([], [], [])
+    assert (first.annotators, first.attributes, first.boxes) == ([], [], [])
 
 
 @pytest.mark.parametrize(
@@ -126,13 +129,13 @@ def test_it_finds_what_is_looked_for(study, filters, found):
 
 def test_an_attribute_shows_its_own_boxes_alone(study):
     page = gallery_page(study, Filters(attribute="hat"))
-    assert {shape.found.text for one in page.pictures for shape in one.shapes} == {"hat"}
+    assert {box.attribute.text for one in page.pictures for box in one.boxes} == {"hat"}
 
 
 def test_what_is_not_an_attribute_is_said_to_be_none(client, study, lead):
     page = page_of(client, study, lead, attribute="<b>")
     assert "There is no attribute “&lt;b&gt;”" in page
-    assert "No image fits these filters" in page_of(client, study, lead, group=mexican().pk, differ=40)
+    assert "No image matches these filters" in page_of(client, study, lead, group=mexican().pk, differ=40)
 
 
 def test_groups_of_annotators_are_offered_from_three_people_on(study, client, lead):
@@ -157,7 +160,7 @@ def test_annotators_can_be_narrowed_to_a_pool(study):
     factories.response(unit, values=[1, 0, 0, 0, 0], who=outsider)
     page = gallery_page(study, Filters(group=mexican(), people="in-region"))
     assert page.people == ("in-region", "residence: Latin America")
-    assert [len(one.people) for one in page.pictures] == [3, 3, 0]
+    assert [len(one.annotators) for one in page.pictures] == [3, 3, 0]
 
 
 def test_images_stay_behind_their_permission_and_blurred_if_the_study_says_so(client, study, lead):

@@ -96,7 +96,7 @@ def test_who_selected_what_is_told_image_by_image(study):
         (1, "hat", 2, 3),
         (2, "sombrero", 1, 3),
     ]
-    assert [who.name for who in first.selected[0].who[1]] == names[:2]
+    assert [who.name for who in first.selected[0].annotators[1]] == names[:2]
     assert first.unselected == ["kind", "poor"]
     assert (first.none_k, first.none_n) == (1, 3)
     assert [one.text for one in second.selected] == ["hat", "poor"]
@@ -108,18 +108,18 @@ def test_an_attribute_shown_on_two_pages_is_told_page_by_page(study):
     factories.response(unit, values=[1, 0, 0])
     hat = identity_page(study, mexican(), run=None).images[0].selected[0]
     assert (hat.k, hat.n) == (3, 4)
-    assert {page: len(who) for page, who in hat.who.items()} == {1: 2, 2: 1}
+    assert {page: len(who) for page, who in hat.annotators.items()} == {1: 2, 2: 1}
 
 
 def test_annotators_whom_the_source_does_not_identify_are_numbered_within_the_page(study, client, lead):
     Response.objects.update(annotator=None)
     page = identity_page(study, mexican(), run=None)
     assert not page.identified
-    assert [who.name for who in page.images[0].selected[0].who[1]] == [
+    assert [who.name for who in page.images[0].selected[0].annotators[1]] == [
         "no.\N{NO-BREAK SPACE}1",
         "no.\N{NO-BREAK SPACE}2",
     ]
-    assert "does not say who its annotators are" in page_of(client, study, lead)
+    assert "does not identify its annotators" in page_of(client, study, lead)
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_past_runs_stand_beside_each_other(study, client, lead):
     assert all(one.comparable for one in past)
     ScoreRun.objects.filter(pk=past[1].run.pk).update(rule="another")
     page = page_of(client, study, lead)
-    assert "How the scores of this group moved" in page
-    assert page.count("another rule or version") == 1
+    assert "Earlier scores of this group" in page
+    assert page.count("different rule or version") == 1
 
 
 def test_accounts_of_annotators_are_not_in_the_page(study, client, lead):

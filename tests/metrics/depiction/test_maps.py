@@ -7,7 +7,7 @@ from annotation.models import IdentityGroup, Region
 from metrics.core.charts.figure import Figure, render_figure
 from metrics.core.figure_sources import NothingToDraw
 from metrics.dashboards.figures import draw_figure
-from metrics.depiction.charts.maps import MapTexts, Placed, world_map
+from metrics.depiction.charts.maps import MapGroup, MapTexts, world_map
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import cast
@@ -23,8 +23,8 @@ def study(db):
     return made
 
 
-def placed(group: str, country: str, value: float | None, **fields) -> Placed:
-    return Placed(group, country, value, shown=str(value), cells=(value,), **fields)
+def placed(group: str, country: str, value: float | None, **fields) -> MapGroup:
+    return MapGroup(group, country, value, shown=str(value), cells=(value,), **fields)
 
 
 def marks(figure: Figure) -> dict[str, dict]:
@@ -56,11 +56,11 @@ def test_no_score_is_not_zero_and_not_absent():
 
 def test_who_is_on_no_map_stands_beneath_it_and_in_the_table():
     figure = world_map([placed("Welsh", "United Kingdom", 4), placed("Thai", "Thailand", 1)], WORDS)
-    assert figure.notes[-1] == "On no map of countries: Welsh (4)."
+    assert figure.notes[-1] == "Not on the map: Welsh (4)."
     assert figure.notes[-1] in figure.alt
     assert ("Welsh", "United Kingdom", "", 4) in figure.rows
     assert ("Thai", "Thailand", "THA", 1) in figure.rows
-    assert b"On no map of countries: Welsh" in render_figure(figure, "svg")
+    assert b"Not on the map: Welsh" in render_figure(figure, "svg")
 
 
 def test_a_small_country_is_a_dot():

@@ -19,11 +19,11 @@ NAN = float("nan")
         (lambda: off.offensiveness(0.5, [-1], [1.0]), "negative"),
         (lambda: off.scaled([[1.0]]), "2 dimensions"),
         (lambda: off.scaled([float("inf")]), "is finite"),
-        (lambda: vis.agreeing([1, 2]), "1 dimensions; 2 are needed"),
+        (lambda: vis.agree_counts([1, 2]), "1 dimensions; 2 are needed"),
         (lambda: vis.is_visual([[1, 2, 3]]), "3 columns"),
         (lambda: vis.is_visual([[0] * 5], at_least=0), "at least 1 annotator"),
         (lambda: vis.consensus([[0] * 5], at_least=0), "at least 1 annotator"),
-        (lambda: vis.by_mean([[0] * 5], at_least=6), "scores go from 1 to 5"),
+        (lambda: vis.is_visual_by_mean([[0] * 5], at_least=6), "scores go from 1 to 5"),
         (lambda: vis.mean_scores([[0.5] * 5]), "it holds 0.5"),
     ],
 )
@@ -162,11 +162,11 @@ def random_ratings(units=200, seed=2):
 def test_the_rules_and_the_consensus_are_those_of_a_plain_pandas_program():
     scores, table = random_ratings()
     frame = pd.DataFrame(scores)
-    assert vis.agreeing(table).tolist() == (frame >= 4).sum(axis=1).tolist()
+    assert vis.agree_counts(table).tolist() == (frame >= 4).sum(axis=1).tolist()
     assert vis.is_visual(table).tolist() == (frame >= 4).all(axis=1).tolist()
     assert vis.is_visual(table, at_least=2).tolist() == ((frame >= 4).sum(axis=1) >= 2).tolist()
     np.testing.assert_allclose(vis.mean_scores(table), frame.mean(axis=1))
-    assert vis.by_mean(table, at_least=3.5).tolist() == (frame.mean(axis=1) >= 3.5).tolist()
+    assert vis.is_visual_by_mean(table, at_least=3.5).tolist() == (frame.mean(axis=1) >= 3.5).tolist()
     expected = [100 * ((frame == value).sum(axis=1) >= 2).mean() for value in vis.SCALE]
     np.testing.assert_allclose(vis.consensus(table).percent, expected)
 
@@ -178,11 +178,11 @@ def test_the_order_of_the_attributes_and_of_their_annotators_does_not_matter():
     others = rng.permuted(scores, axis=1)  # each attribute's annotators in another order
     turned = np.stack([(others[order] == value).sum(axis=1) for value in vis.SCALE], axis=1)
     for rule in (
-        vis.agreeing,
+        vis.agree_counts,
         vis.is_visual,
         lambda given: vis.is_visual(given, at_least=2),
         vis.mean_scores,
-        lambda given: vis.by_mean(given, at_least=3.5),
+        lambda given: vis.is_visual_by_mean(given, at_least=3.5),
     ):
         np.testing.assert_array_equal(rule(turned), rule(table)[order])
     assert vis.consensus(turned) == vis.consensus(table)
@@ -190,10 +190,12 @@ def test_the_order_of_the_attributes_and_of_their_annotators_does_not_matter():
 
 def test_twice_as_many_annotators_who_say_the_same_change_no_mean_and_no_rule_of_all():
     _, table = random_ratings()
-    np.testing.assert_array_equal(vis.agreeing(2 * table), 2 * vis.agreeing(table))
+    np.testing.assert_array_equal(vis.agree_counts(2 * table), 2 * vis.agree_counts(table))
     np.testing.assert_array_equal(vis.is_visual(2 * table), vis.is_visual(table))
     np.testing.assert_allclose(vis.mean_scores(2 * table), vis.mean_scores(table))
-    np.testing.assert_array_equal(vis.by_mean(2 * table, at_least=4), vis.by_mean(table, at_least=4))
+    np.testing.assert_array_equal(
+        vis.is_visual_by_mean(2 * table, at_least=4), vis.is_visual_by_mean(table, at_least=4)
+    )
     assert vis.consensus(2 * table, at_least=4) == vis.consensus(table, at_least=2)
 
 
@@ -207,7 +209,7 @@ def test_a_stricter_rule_never_finds_more():
     _, table = random_ratings()
     found = [set(np.flatnonzero(vis.is_visual(table, at_least=number))) for number in (1, 2, 3)]
     assert found[0] >= found[1] >= found[2]
-    by_mean = [set(np.flatnonzero(vis.by_mean(table, at_least=score))) for score in (2, 3, 4, 5)]
+    by_mean = [set(np.flatnonzero(vis.is_visual_by_mean(table, at_least=score))) for score in (2, 3, 4, 5)]
     assert by_mean[0] >= by_mean[1] >= by_mean[2] >= by_mean[3]
     assert set(np.flatnonzero(vis.is_visual(table))) == found[2]
 
@@ -228,9 +230,9 @@ def test_consensus_does_not_merge_agree_with_strongly_agree():
 
 def test_an_attribute_that_nobody_rated_is_not_visual_and_has_no_mean():
     nobody = [[0, 0, 0, 0, 0]]
-    assert vis.agreeing(nobody).tolist() == [0]
+    assert vis.agree_counts(nobody).tolist() == [0]
     assert not vis.is_visual(nobody)[0]
-    assert not vis.by_mean(nobody, at_least=1)[0]
+    assert not vis.is_visual_by_mean(nobody, at_least=1)[0]
     assert np.isnan(vis.mean_scores(nobody)[0])
     assert vis.consensus(nobody).units == 0
     assert np.isnan(vis.consensus(nobody).percent).all()

@@ -38,7 +38,7 @@ def score(study) -> None:
 
 
 def table(study, **choices):
-    return queries.attributes(
+    return queries.attribute_table(
         study, **{"search": "", "sort": "text", "descending": False, "page": "1", **choices}
     )
 
@@ -134,7 +134,7 @@ def test_scores_of_a_study_that_nobody_has_answered_are_not_said_to_be_on_their_
 
 def test_one_attribute_has_its_labels_its_groups_and_where_it_was_seen(study, client, lead):
     score(study)
-    page = queries.attribute(study, hat())
+    page = queries.attribute_page(study, hat())
     assert page.labels == (
         ("Strongly agree", 2),
         ("Agree", 1),
@@ -177,7 +177,7 @@ def test_a_study_without_images_has_attribute_pages_too(client, lead):
     score_runs.request(study=study, metric="visual_nature", variant="corrected")
     score_runs.compute_pending()
     shown = page_of(client, lead, "attribute", "words", hat().pk)
-    assert "There is no score of this attribute in images" in shown
+    assert "This attribute has no scores in images" in shown
     assert reverse("gallery", args=["words"]) not in shown
 
 

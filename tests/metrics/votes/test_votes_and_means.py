@@ -8,7 +8,7 @@ from scipy import stats as scipy_stats
 
 from metrics.core.stats.means import means, resampled_means
 from metrics.core.stats.percentiles import percentile_intervals
-from metrics.votes.stats import CELLS, passing, resampled_shares
+from metrics.votes.stats import CELLS, resampled_shares, stereotype_table
 
 NAN = float("nan")
 
@@ -39,9 +39,12 @@ def ratings(seed=2, items=40, people=9):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: passing([[1, 2]], [[1, 2, 0]]), "in_region has 2 columns; it needs 3"),
-        (lambda: passing([[1, 2, 0]], [[1, -2, 0]]), "-2, which is negative"),
-        (lambda: passing([[1, 2, 0]], [[0, 0, 0]] * 2), "in_region has 1 associations and out_region 2"),
+        (lambda: stereotype_table([[1, 2]], [[1, 2, 0]]), "in_region has 2 columns; it needs 3"),
+        (lambda: stereotype_table([[1, 2, 0]], [[1, -2, 0]]), "-2, which is negative"),
+        (
+            lambda: stereotype_table([[1, 2, 0]], [[0, 0, 0]] * 2),
+            "in_region has 1 associations and out_region 2",
+        ),
         (lambda: resampled_shares([True], [True], resamples=2, rng=rng()), "the same \\(N, M\\)"),
         (
             lambda: resampled_shares(np.ones((0, 2), bool), np.ones((0, 2), bool), resamples=2, rng=rng()),
@@ -70,7 +73,7 @@ def test_bad_input_is_refused_with_its_reason(call, message):
 def test_the_counts_are_those_of_a_plain_pandas_program():
     inside, outside = votes()
     table = pd.DataFrame({"in": inside[:, 0], "out": outside[:, 0], "voted": outside.sum(axis=1) > 0})
-    found = passing(inside, outside)
+    found = stereotype_table(inside, outside)
     for column, (pool, t) in enumerate(CELLS):
         asked = table if pool == "in-region" else table[table.voted]
         first, second = asked["in"] >= t, asked["out"] >= t
@@ -82,7 +85,7 @@ def test_the_counts_are_those_of_a_plain_pandas_program():
 def test_the_order_of_the_associations_does_not_matter_to_the_counts_or_to_the_draws():
     inside, outside = votes()
     order = rng(5).permutation(len(inside))
-    one, other = passing(inside, outside), passing(inside[order], outside[order])
+    one, other = stereotype_table(inside, outside), stereotype_table(inside[order], outside[order])
     assert (one.passed.sum(axis=0) == other.passed.sum(axis=0)).all()
     drawn = [resampled_shares(each.passed, each.counted, resamples=50, rng=rng(3)) for each in (one, other)]
     np.testing.assert_array_equal(*drawn)
@@ -90,13 +93,13 @@ def test_the_order_of_the_associations_does_not_matter_to_the_counts_or_to_the_d
 
 def test_the_pools_swap_with_their_votes_and_the_overlap_stays():
     inside, outside = votes()
-    one, other = passing(inside, outside).passed, passing(outside, inside).passed
+    one, other = stereotype_table(inside, outside).passed, stereotype_table(outside, inside).passed
     np.testing.assert_array_equal(one[:, :3], other[:, 3:6])
     np.testing.assert_array_equal(one[:, 6:], other[:, 6:])
 
 
 def test_a_higher_threshold_never_finds_more_and_the_overlap_is_in_both():
-    found = passing(*votes()).passed.reshape(-1, 3, 3)
+    found = stereotype_table(*votes()).passed.reshape(-1, 3, 3)
     assert (np.diff(found.astype(int), axis=2) <= 0).all()
     assert (found[:, 2] == (found[:, 0] & found[:, 1])).all()
 
@@ -148,20 +151,20 @@ def test_the_interval_of_a_mean_covers_the_truth_where_items_and_annotators_both
 
 def test_columns_are_drawn_together():
     """The overlap can never be larger than either pool in a resample: one draw serves all columns."""
-    found = passing(*votes(unvoted=0))
+    found = stereotype_table(*votes(unvoted=0))
     drawn = resampled_shares(found.passed, found.counted, resamples=200, rng=rng(9)).reshape(-1, 3, 3)
     assert (drawn[:, 2] <= drawn[:, 0] + 1e-12).all()
     assert (drawn[:, 2] <= drawn[:, 1] + 1e-12).all()
 
 
 def test_without_votes_there_is_no_stereotype_and_no_share():
-    found = passing([[0, 0, 0]], [[0, 3, 0]])
+    found = stereotype_table([[0, 0, 0]], [[0, 3, 0]])
     assert not found.passed.any()
     assert found.counted.sum(axis=0).tolist() == [0, 0, 0, 1, 1, 1, 0, 0, 0]
     drawn = resampled_shares(found.passed, found.counted, resamples=4, rng=rng())
     assert np.isnan(drawn[:, [0, 8]]).all()
     assert (drawn[:, 4] == 0).all()
-    assert passing(np.zeros((0, 3), int), np.zeros((0, 3), int)).passed.shape == (0, 9)
+    assert stereotype_table(np.zeros((0, 3), int), np.zeros((0, 3), int)).passed.shape == (0, 9)
 
 
 def test_means_are_those_of_pandas_with_missing_values_left_out():

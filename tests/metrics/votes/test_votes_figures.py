@@ -53,13 +53,13 @@ def test_a_regions_groups_lead_to_their_pages_and_shares_have_intervals():
     points = [point for point in data(figure) if point["row"] == "Mexican"]
     assert {point["link"] for point in points} == {reverse("identity", args=[study.name, mexican.pk])}
     assert all(point["low"] <= point["value"] <= point["high"] and point["n"] == 3 for point in points)
-    assert "lines: 95 % intervals, drawn over associations only, not over those who voted" in figure.notes
+    assert "lines: 95 % intervals, over associations only, not over the annotators who voted" in figure.notes
     assert "link" not in json.dumps(draw_figure(study, "pools").spec)
 
 
 def test_whoever_reads_ratings_of_a_source_sees_that_its_annotators_were_not_drawn():
     figure = draw_figure(votes_study(), "offensiveness-regions", {"of": "all"})
-    said = "lines: 95 % intervals, drawn over attributes only, not over those who rated"
+    said = "lines: 95 % intervals, over attributes only, not over the annotators who rated"
     assert said in figure.notes
     assert said in figure.spec["title"]["subtitle"]
 

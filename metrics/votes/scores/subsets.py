@@ -1,4 +1,4 @@
-"""The sections that associations are scored in: the whole, each region, and each group."""
+"""The subsets of associations that are scored: all, each region and each group."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from metrics.votes.data.source import Pair
 
 
 @dataclass(frozen=True)
-class Section:
-    """Some of the associations: those of a group, of a region, or (neither named) all. `rows`: which."""
+class Subset:
+    """The associations of a group, of a region, or (neither given) all. `rows`: their indices."""
 
     rows: Ints
     group_id: int | None = None
@@ -23,15 +23,15 @@ class Section:
     region: str = ""
 
     @property
-    def draws(self) -> str:
-        """What names the random draws of this section."""
+    def seed_name(self) -> str:
+        """The name that seeds the random draws of this subset."""
         return f"group {self.group}" if self.group else f"region {self.region}"
 
-    def part(self, further: str = "") -> str:
+    def part(self, detail: str = "") -> str:
         """The part of a score, as it is stored: `region: East Asia; pool: in-region, t=2`."""
-        return "; ".join(text for text in (self.region and f"region: {self.region}", further) if text)
+        return "; ".join(text for text in (self.region and f"region: {self.region}", detail) if text)
 
-    def row(
+    def score_row(
         self,
         name: str,
         value: float,
@@ -41,7 +41,7 @@ class Section:
         part: str | None = None,
         interval: Interval | None = None,
     ) -> ScoreRow:
-        """A score of this section."""
+        """A score of this subset."""
         return ScoreRow(
             name=name,
             value=defined(value),
@@ -54,21 +54,21 @@ class Section:
         )
 
 
-def sections(pairs: Sequence[Pair]) -> Iterator[Section]:
-    """The whole, the regions and the groups, each by name; nothing of no pairs.
+def subsets(pairs: Sequence[Pair]) -> Iterator[Subset]:
+    """All pairs, then the regions and the groups, each by name; nothing if there are no pairs.
 
-    A group whose region is not known is in no region; a pair that names no group is in the whole only.
+    A group with an unknown region is in no region; a pair without a group only counts overall.
     """
     if not pairs:
         return
-    yield Section(np.arange(len(pairs)))
+    yield Subset(np.arange(len(pairs)))
     regions = np.array([pair.region for pair in pairs])
     for region in sorted(set(regions.tolist()) - {""}):
-        yield Section(np.flatnonzero(regions == region), region=region)
+        yield Subset(np.flatnonzero(regions == region), region=region)
     groups = np.array([pair.group_id for pair in pairs])
     names = {pair.group_id: pair.group for pair in pairs if pair.group_id}
     for group, name in sorted(names.items(), key=lambda item: (item[1], item[0])):
-        yield Section(np.flatnonzero(groups == group), group_id=group, group=name)
+        yield Subset(np.flatnonzero(groups == group), group_id=group, group=name)
 
 
 def pool_part(pool: str, threshold: int) -> str:
