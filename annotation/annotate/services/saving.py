@@ -16,7 +16,7 @@ from django.db import DEFAULT_DB_ALIAS
 from annotation.annotate.services.answer_rules import Corners, ValidAnswer
 from annotation.assignment.services import slots
 from annotation.core.prepared import Param, Prepared, PreparedInsert, PreparedUpdate
-from annotation.core.prepared_together import KeyOf, Together
+from annotation.core.prepared_together import InsertedId, Together
 from annotation.models import (
     Box,
     Enrolment,
@@ -125,7 +125,7 @@ def _statements(judgements: int, *, fills: bool, counts: bool) -> Together:
 
 @cache
 def _judgements(number: int) -> PreparedInsert:
-    return PreparedInsert(Judgement, rows=number, response_id=KeyOf("response"))
+    return PreparedInsert(Judgement, rows=number, response_id=InsertedId("response"))
 
 
 def _corners(box: Corners) -> dict[str, float]:

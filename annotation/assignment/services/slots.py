@@ -22,7 +22,7 @@ from annotation.assignment.services import enrolment_lock, open_slots
 from annotation.assignment.services.open_slots import Candidate
 from annotation.core import strata
 from annotation.core.prepared import Param, Prepared, PreparedUpdate
-from annotation.core.prepared_together import Done, Together
+from annotation.core.prepared_together import Changed, Together
 from annotation.models import Annotator, Enrolment, EnrolmentStatus, Slot, SlotState, Study, StudyStatus
 
 # They get no slots, even if they were at work when their request came in.
@@ -68,7 +68,7 @@ FILL = PreparedUpdate(
     **_NO_LEASE,
 )
 _MOVE_ON = PreparedUpdate(
-    Enrolment.objects.filter(Done("claimed"), pk=Param("pk"), position__lt=Param("position")),
+    Enrolment.objects.filter(Changed("claimed"), pk=Param("pk"), position__lt=Param("position")),
     position=Param("position"),
 )
 _CLAIM_AND_MOVE_ON = Together(claimed=_CLAIM, moved=_MOVE_ON)

@@ -12,11 +12,7 @@ from django.db.models import F, Value
 from django.db.transaction import TransactionManagementError
 
 from annotation.core.prepared import Param, Prepared, PreparedInsert, PreparedUpdate
-<<<<<<< HEAD
-from annotation.core.prepared_together import Done, KeyOf, Together
-=======
 from annotation.core.prepared_together import Changed, InsertedId, Together
->>>>>>> words5
 from annotation.models import Enrolment, Judgement, Response, Slot, Study, Unit
 from tests import factories
 
@@ -82,11 +78,7 @@ def move_behind(slot: Slot, *, whose: Enrolment, state: str) -> dict:
             Slot.objects.filter(pk=Param("slot"), state=Param("state")), queue=F("queue") + 9
         ),
         moved=PreparedUpdate(
-<<<<<<< HEAD
-            Enrolment.objects.filter(Done("taken"), pk=Param("pk")), position=Param("position")
-=======
             Enrolment.objects.filter(Changed("taken"), pk=Param("pk")), position=Param("position")
->>>>>>> words5
         ),
     )
     return both.run(slot=slot.pk, state=state, pk=whose.pk, position=slot.queue)
