@@ -236,7 +236,7 @@ class AccountAdmin(AdminsOnly, UserAdmin):
         current_leads = set(Study.objects.filter(leads=user))
         changes = [
             lambda: accounts.set_active(user=user, on=requested["is_active"], by=by),
-            lambda: accounts.set_may_set_up(user=user, on=requested["may_set_up"], by=by),
+            lambda: accounts.set_may_create_studies(user=user, on=requested["may_set_up"], by=by),
             *(
                 lambda study=study: accounts.set_lead(user=user, study=study, on=study in leads, by=by)
                 for study in sorted(current_leads ^ leads, key=lambda study: study.pk)

@@ -32,7 +32,7 @@ class TokenForm(forms.Form):
         help_text=_("Only for your list, e.g. 'nightly figures'."),
     )
     days = forms.IntegerField(
-        label=_("Days until it expires"), min_value=1, max_value=tokens.MOST_DAYS, initial=tokens.DAYS
+        label=_("Days until it expires"), min_value=1, max_value=tokens.MAX_DAYS, initial=tokens.DAYS
     )
     scopes = forms.MultipleChoiceField(
         label=_("What it may do"),

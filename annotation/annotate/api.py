@@ -27,7 +27,7 @@ from annotation.annotate.serializers import (
 )
 from annotation.annotate.services import items, responses
 from annotation.annotate.services.answer_rules import AnswerRefused
-from annotation.api.errors import Conflict, NothingLeft, refusals
+from annotation.api.errors import Conflict, NoItemsLeft, refusals
 from annotation.assignment.queries import Membership
 from annotation.participation.enrolment_resource import (
     STATE_MESSAGES,
@@ -78,7 +78,7 @@ class Next(AnnotatorResource):
             raise consent_required(name)
         assigned = items.next_items(enrolment=membership.enrolment, wanted=body["wanted"])
         if assigned.state == "done":
-            raise NothingLeft(STATE_MESSAGES["done"])
+            raise NoItemsLeft(STATE_MESSAGES["done"])
         if assigned.state != "items":
             raise Conflict(STATE_MESSAGES[assigned.state], state=assigned.state)
         have: set[UUID] = set(body["have"])

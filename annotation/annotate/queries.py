@@ -15,7 +15,7 @@ from django.db.models import OuterRef, Subquery
 from django.urls import reverse
 
 from annotation.core.prepared import Param, Prepared
-from annotation.core.translation import looked_for, translation
+from annotation.core.translation import language_fallbacks, translation
 from annotation.models import (
     Box,
     Enrolment,
@@ -27,7 +27,7 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.studies.study_file.default_wordings import usual_wording
+from annotation.studies.study_file.default_wordings import translated_wording
 
 JSON = dict[str, Any]
 
@@ -167,8 +167,8 @@ def _wording(row: JSON, language: str) -> tuple[str, str]:
     if translated := translation(row["unit__task__translations"] or {}, "wording", language):
         return translated
     wording = row["unit__task__wording"]
-    for name in looked_for(language):
-        if usual := usual_wording(wording, name):
+    for name in language_fallbacks(language):
+        if usual := translated_wording(wording, name):
             return usual, name
     return wording, settings.LANGUAGE_CODE
 

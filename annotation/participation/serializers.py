@@ -6,9 +6,9 @@ from django.utils.translation import get_language
 from rest_framework import serializers
 
 from annotation.api.resource import Body
-from annotation.core.translation import Told, text_of
+from annotation.core.translation import LocalizedText, translated_text
 from annotation.models import Study, StudyStatus
-from annotation.studies.study_file.texts import TEXTS
+from annotation.studies.study_file.texts import TRANSLATABLE_TEXTS
 
 
 class OwnStudySerializer(serializers.Serializer):
@@ -38,7 +38,7 @@ class OwnStudySerializer(serializers.Serializer):
         return localized_text(study, "support_text").text
 
     def get_languages(self, study: Study) -> dict[str, str]:
-        return text_languages(study, *TEXTS)
+        return text_languages(study, *TRANSLATABLE_TEXTS)
 
 
 class ConsentTextSerializer(serializers.Serializer):
@@ -72,9 +72,9 @@ class AgreeBody(Body):
     )
 
 
-def localized_text(study: Study, field: str) -> Told:
+def localized_text(study: Study, field: str) -> LocalizedText:
     """A text of the study in the requested language, or as it was written if it is not translated."""
-    return text_of(study, field, get_language() or "")
+    return translated_text(study, field, get_language() or "")
 
 
 def text_languages(study: Study, *fields: str) -> dict[str, str]:

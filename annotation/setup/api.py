@@ -13,11 +13,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.conditional import check_match, etag_of
+from annotation.api.conditional import check_if_match, etag_of
 from annotation.api.errors import Conflict, Refused, refusals
-from annotation.api.pages import listing, page, page_of
-from annotation.api.resource import Body, JSONBody, Passed, Resource, whole_body
-from annotation.api.study_access import led_study
+from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.resource import Body, JSONBody, RawRenderer, Resource, read_body
+from annotation.api.study_access import study_for_lead
 from annotation.models import Study, StudyStatus
 from annotation.setup import services
 from annotation.setup.services import Document
@@ -40,12 +40,12 @@ class TOMLBody(parsers.BaseParser):
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Document:
         try:
-            return safe_toml.loads(whole_body(stream, parser_context))
+            return safe_toml.loads(read_body(stream, parser_context))
         except (ValueError, RecursionError) as error:
             raise exceptions.ParseError(f"The body is not TOML: {error}") from error
 
 
-class TOMLFile(Passed):
+class TOMLFile(RawRenderer):
     media_type = "application/toml"
     format = "toml"
 
@@ -69,7 +69,7 @@ _REFUSED = {
 }
 _BODY = {"application/json": _DOCUMENT, "application/toml": {"type": "string"}}
 
-StudiesQuery = listing(
+StudiesQuery = list_query(
     "Studies",
     orders={"name": "name", "title": "title", "created_at": "created_at"},
     default="name",
@@ -87,7 +87,7 @@ class Studies(Resource):
     @extend_schema(
         operation_id="studies_list",
         parameters=[StudiesQuery],
-        responses=page_of(StudySerializer),
+        responses=page_serializer(StudySerializer),
         tags=["studies"],
     )
     def get(self, request: Request) -> Response:
@@ -135,7 +135,7 @@ class Setup(Resource):
     )
     def get(self, request: Request, name: str) -> Response:
         """The content of the file of this study. It lists what was drawn at random."""
-        return Response(_content(led_study(request, name)))
+        return Response(_content(study_for_lead(request, name)))
 
     @extend_schema(
         operation_id="studies_setup_replace",
@@ -149,7 +149,7 @@ class Setup(Resource):
     )
     def put(self, request: Request, name: str) -> Response:
         """Update a draft from a changed file. With If-Match, only if nobody has changed it since."""
-        study = led_study(request, name)
+        study = study_for_lead(request, name)
         document = _document(request)
         if document.get("name", name) != name:
             raise Refused(f"name: this is the study '{name}', and a study keeps its name.")
@@ -158,7 +158,7 @@ class Setup(Resource):
         with transaction.atomic():
             # Another change at the same time waits here, and then sees this one.
             locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-            check_match(request, _content(locked))
+            check_if_match(request, _content(locked))
             made = _made(request, name, document)
         response = Response(MadeSerializer(made).data)
         response["ETag"] = etag_of(_content(made.study))
@@ -195,7 +195,7 @@ class SetupFile(Resource):
     )
     def get(self, request: Request, name: str) -> HttpResponse:
         """The study file as TOML, for `manage.py open_study` or for another installation."""
-        study = led_study(request, name)
+        study = study_for_lead(request, name)
         with refusals(StudyRefused, StudyFileError):
             text = services.to_toml(services.document_from_study(study))
         return Response(
@@ -258,9 +258,9 @@ class StudyState(Resource):
     def post(self, request: Request, name: str) -> Response:
         """Change the status of a study; it is no error if the study has that status already. Opening a draft
         freezes its questions."""
-        study = led_study(request, name)
+        study = study_for_lead(request, name)
         body = self.body(StatusBody)
-        check_match(request, StudySerializer(study).data)
+        check_if_match(request, StudySerializer(study).data)
         draft = study.status == StudyStatus.DRAFT
         if draft and not policies.may_set_up(request.user, study):
             raise exceptions.PermissionDenied("This account may not open studies. Ask an administrator.")

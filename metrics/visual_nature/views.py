@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from annotation.core.requests import without_page
+from annotation.core.requests import query_without_page
 from annotation.models import Attribute, Study, TaskKind
 from metrics.core.answers import holds_simulated
 from metrics.core.study_access import get_study_or_404
@@ -44,7 +44,7 @@ def attributes(request: HttpRequest, name: str) -> HttpResponse:
             "columns": headings(
                 request, pages.COLUMNS, sort=sort, descending=descending, words=_TEXT_COLUMNS
             ),
-            "pager": without_page(request),
+            "pager": query_without_page(request),
             **_fresh(request, study),
         },
     )

@@ -25,7 +25,7 @@ from annotation.accounts.serializers import (
 )
 from annotation.accounts.services import accounts
 from annotation.api.errors import Conflict, refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Resource
 from annotation.models import Annotator, EnrolmentStatus, Scope, Study
 
@@ -34,7 +34,7 @@ SCOPES: dict[str, Scope] = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE
 _KINDS = {"account": "u", "no_account": "a"}
 
 
-AccountsQuery = listing(
+AccountsQuery = list_query(
     "Accounts",
     orders={"id": "pk"},
     default="-id",
@@ -68,7 +68,7 @@ class Accounts(Resource):
     @extend_schema(
         operation_id="accounts_list",
         parameters=[AccountsQuery],
-        responses=page_of(PersonDetailsSerializer),
+        responses=page_serializer(PersonDetailsSerializer),
         tags=TAGS,
     )
     def get(self, request: Request) -> Response:
@@ -82,7 +82,7 @@ class Accounts(Resource):
             query=query,
             kind=AccountsQuery,
             row=PersonDetailsSerializer,
-            shown=lambda found: account_queries.persons(kind, found),
+            prepare=lambda found: account_queries.persons(kind, found),
         )
 
 

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from annotation.accounts.queries import tokens as token_queries
 from annotation.accounts.queries.tokens import TokenRow
 from annotation.api import tokens
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Resource
 from annotation.models import ApiToken, Scope
 
@@ -44,7 +44,7 @@ class OwnTokenSerializer(serializers.Serializer):
         return bool(row.token == self.context["request"].auth)
 
 
-TokensQuery = listing(
+TokensQuery = list_query(
     "OwnTokens",
     orders={"id": "pk"},
     default="-id",
@@ -60,7 +60,7 @@ class OwnTokens(Resource):
     @extend_schema(
         operation_id="tokens_list",
         parameters=[TokensQuery],
-        responses=page_of(OwnTokenSerializer),
+        responses=page_serializer(OwnTokenSerializer),
         tags=TAGS,
     )
     def get(self, request: Request) -> Response:
@@ -71,7 +71,7 @@ class OwnTokens(Resource):
             query=query,
             kind=TokensQuery,
             row=OwnTokenSerializer,
-            shown=token_queries.token_rows,
+            prepare=token_queries.token_rows,
         )
 
 

@@ -19,7 +19,7 @@ from annotation.accounts.services import accounts, erasure, merging, merging_pla
 from annotation.accounts.services.accounts import AccountRefused
 from annotation.accounts.services.erasure import ErasureRefused
 from annotation.accounts.services.merging_plan import MergeRefused
-from annotation.core.requests import LoggedIn, without_page
+from annotation.core.requests import LoggedIn, query_without_page
 from annotation.models import Study
 
 Refused = (AccountRefused, ErasureRefused, MergeRefused)
@@ -54,7 +54,7 @@ def people(request: LoggedIn) -> HttpResponse:
             "filters": filters,
             "roles": ROLES,
             "states": STATES,
-            "pager": without_page(request),
+            "pager": query_without_page(request),
         },
     )
 

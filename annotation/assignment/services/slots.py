@@ -151,7 +151,9 @@ def matching_strata(*, enrolment: Enrolment) -> list[str]:
         slot_strata.update(of_slots or of_task or [strata.ANY])
     profile = dict(enrolment.annotator.profile_answers.values_list("field", "value"))
     enrolment.strata = sorted(
-        text for text in slot_strata if not strata.by_group(text) and strata.parse(text).matches(profile)
+        text
+        for text in slot_strata
+        if not strata.depends_on_group(text) and strata.parse(text).matches(profile)
     )
     Enrolment.objects.filter(pk=enrolment.pk).update(strata=enrolment.strata)
     return list(enrolment.strata)

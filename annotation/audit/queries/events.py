@@ -12,7 +12,7 @@ from django.core.paginator import Paginator
 from django.db.models import QuerySet
 
 from annotation.audit.sentences import sentence
-from annotation.core.paging import Paged
+from annotation.core.paging import Page
 from annotation.models import AuditEvent, Study
 
 PER_PAGE = 100
@@ -50,7 +50,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Log(Paged):
+class Log(Page):
     """One page of the log, newest first."""
 
     entries: tuple[Entry, ...]

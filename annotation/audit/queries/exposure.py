@@ -16,7 +16,7 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
-from annotation.core.paging import Paged
+from annotation.core.paging import Page
 from annotation.models import Annotator, Enrolment, EnrolmentStatus, Purpose, Response, Skip, Study, TaskKind
 
 PER_PAGE = 50
@@ -61,7 +61,7 @@ class Hours:
 
 
 @dataclass(frozen=True)
-class Exposure(Paged):
+class Exposure(Page):
     """One page of annotators. `withdrawn`: the number of people who withdrew and are in no row."""
 
     rows: tuple[Hours, ...]

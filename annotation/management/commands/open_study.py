@@ -12,8 +12,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from annotation.management.commands._feasibility import feasibility_lines
 from annotation.models import StudyStatus
 from annotation.participation import profile_fields
+from annotation.studies.errors import StudyFileError, StudyRefused
 from annotation.studies.services import feasibility, studies
-from annotation.studies.study_file.reading import StudyFileError, read_study_file
+from annotation.studies.study_file.reading import read_study_file
 
 
 class Command(BaseCommand):
@@ -42,7 +43,7 @@ class Command(BaseCommand):
             row = bar.add_task("units", total=None)
             try:
                 with transaction.atomic():
-                    made = studies.from_file(
+                    made = studies.apply_file(
                         file=study_file, by="open_study", progress=lambda units: bar.advance(row, units)
                     )
                     opened = made.study.status == StudyStatus.DRAFT and not draft
@@ -58,7 +59,7 @@ class Command(BaseCommand):
                         )
                     if opened:
                         studies.change_status(study=made.study, to=StudyStatus.OPEN, by="open_study")
-            except studies.StudyRefused as error:
+            except StudyRefused as error:
                 raise CommandError(f"{file}: {error}") from error
         study = made.study
         outcomes = {

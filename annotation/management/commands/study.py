@@ -6,6 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
 from annotation.management.commands._lookups import get_study
+from annotation.studies.errors import StudyRefused
 from annotation.studies.services import studies
 
 
@@ -13,7 +14,7 @@ class Command(BaseCommand):
     help = "Open, pause or close studies: draft -> open <-> paused -> closed. All of them, or none."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("status", choices=[str(status) for status in studies.MOVES])
+        parser.add_argument("status", choices=[str(status) for status in studies.TRANSITIONS])
         parser.add_argument("names", nargs="+", metavar="NAME")
 
     def handle(self, *, status: str, names: list[str], **options: object) -> None:
@@ -23,6 +24,6 @@ class Command(BaseCommand):
                 for name in names:
                     changed = studies.change_status(study=get_study(name), to=status, by="study command")
                     lines.append(f"{name} is {status}" + ("." if changed else " already."))
-        except studies.StudyRefused as error:
+        except StudyRefused as error:
             raise CommandError(f"{error} Nothing was changed.") from error
         self.stdout.write("\n".join(lines))

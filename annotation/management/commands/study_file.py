@@ -7,8 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.management.commands._feasibility import feasibility_lines
 from annotation.management.commands._lookups import get_study
+from annotation.studies.errors import StudyRefused
 from annotation.studies.services import feasibility, study_files
-from annotation.studies.services.studies import StudyRefused
 
 
 class Command(BaseCommand):
@@ -50,5 +50,5 @@ class Command(BaseCommand):
                     f"{out} cannot be written ({error.strerror}). Name another file."
                 ) from error
             self.stdout.write(f"Wrote {out}.")
-        for line in study_files.misses(study=study):
+        for line in study_files.round_trip_problems(study=study):
             self.stderr.write(f"Warning: {line}.")

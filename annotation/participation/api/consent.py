@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import Conflict, refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.models import StudyStatus
 from annotation.participation.constants import ENDED_STATUSES
 from annotation.participation.enrolment_resource import TAGS, AnnotatorResource, find_membership
@@ -23,7 +23,7 @@ from annotation.participation.serializers import (
 )
 from annotation.participation.services import annotators
 
-OwnStudiesQuery = listing("OwnStudies", orders={"title": "title", "name": "name"}, default="title")
+OwnStudiesQuery = list_query("OwnStudies", orders={"title": "title", "name": "name"}, default="title")
 
 
 class OwnStudies(AnnotatorResource):
@@ -32,7 +32,7 @@ class OwnStudies(AnnotatorResource):
     @extend_schema(
         operation_id="own_studies_list",
         parameters=[OwnStudiesQuery],
-        responses=page_of(OwnStudySerializer),
+        responses=page_serializer(OwnStudySerializer),
         tags=TAGS,
     )
     def get(self, request: Request) -> Response:

@@ -13,9 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body, Resource
-from annotation.api.study_access import led_study
+from annotation.api.study_access import study_for_lead
 from annotation.models import Invitation
 from annotation.participation.queries import people
 from annotation.participation.services import invitations
@@ -62,7 +62,7 @@ class InvitationBody(Body):
     )
 
 
-InvitationsQuery = listing(
+InvitationsQuery = list_query(
     "Invitations", orders={"created_at": "created_at", "id": "pk", "uses": "uses"}, default="-created_at"
 )
 
@@ -73,18 +73,18 @@ class Invitations(Resource):
     @extend_schema(
         operation_id="invitations_list",
         parameters=[InvitationsQuery],
-        responses=page_of(InvitationSerializer),
+        responses=page_serializer(InvitationSerializer),
         tags=["invitations"],
     )
     def get(self, request: Request, name: str) -> Response:
         query = self.query(InvitationsQuery)
         return page(
             request,
-            led_study(request, name).invitations.all(),
+            study_for_lead(request, name).invitations.all(),
             query=query,
             kind=InvitationsQuery,
             row=InvitationSerializer,
-            shown=lambda found: _rows(request, found),
+            prepare=lambda found: _rows(request, found),
         )
 
     @extend_schema(
@@ -98,7 +98,7 @@ class Invitations(Resource):
     )
     def post(self, request: Request, name: str) -> Response:
         """Create a link. People who follow it still have to consent."""
-        study = led_study(request, name)
+        study = study_for_lead(request, name)
         body = self.body(InvitationBody)
         with refusals(invitations.InvitationRefused):
             invitation = invitations.create(study=study, by=request.user, **body)
@@ -125,7 +125,7 @@ class OneInvitation(Resource):
 
 
 def _invitation(request: Request, name: str, number: int) -> Invitation:
-    return get_object_or_404(led_study(request, name).invitations, pk=number)
+    return get_object_or_404(study_for_lead(request, name).invitations, pk=number)
 
 
 def _serialized(request: Request, invitation: Invitation) -> Any:

@@ -11,9 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Resource
-from annotation.api.study_access import led_study
+from annotation.api.study_access import study_for_lead
 from annotation.models import EnrolmentStatus
 from annotation.participation.queries import people
 from annotation.participation.services import enrolments
@@ -53,7 +53,7 @@ class ActionSerializer(serializers.Serializer):
     changed = serializers.BooleanField(help_text="false: nothing had to be done.")
 
 
-PeopleQuery = listing(
+PeopleQuery = list_query(
     "People",
     orders={"joined_at": "joined_at", "id": "pk", "answered": "answered"},
     default="-joined_at",
@@ -69,11 +69,11 @@ class People(Resource):
     @extend_schema(
         operation_id="people_list",
         parameters=[PeopleQuery],
-        responses=page_of(PersonSerializer),
+        responses=page_serializer(PersonSerializer),
         tags=["people"],
     )
     def get(self, request: Request, name: str) -> Response:
-        study = led_study(request, name)
+        study = study_for_lead(request, name)
         query = self.query(PeopleQuery)
         rows = people.current_enrolments(study)
         if "status" in query:
@@ -84,7 +84,7 @@ class People(Resource):
             query=query,
             kind=PeopleQuery,
             row=PersonSerializer,
-            shown=lambda found: people.person_rows(study, found),
+            prepare=lambda found: people.person_rows(study, found),
         )
 
 
@@ -132,7 +132,7 @@ def _act(request: Request, name: str, number: int, action: Callable[..., int]) -
 
 
 def _person(request: Request, name: str, number: int) -> people.Person:
-    person = people.person(led_study(request, name), pk=number)
+    person = people.person(study_for_lead(request, name), pk=number)
     if person is None:
         raise Http404
     return person

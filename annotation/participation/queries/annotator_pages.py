@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from annotation.core.translation import LANGUAGE, looked_for, part_of
+from annotation.core.translation import LANGUAGE, language_fallbacks, translated_field
 from annotation.models import (
     Annotator,
     ConsentText,
@@ -47,7 +47,7 @@ def in_language(texts: Iterable[ConsentText], language: str) -> ConsentText | No
     """The text in `language`, else in its base language ('pt-br': 'pt'), else in English, else the first
     one."""
     by_language = {text.language.lower(): text for text in texts}
-    for choice in (*looked_for(language.lower()), LANGUAGE):
+    for choice in (*language_fallbacks(language.lower()), LANGUAGE):
         if choice in by_language:
             return by_language[choice]
     return next(iter(by_language.values()), None)
@@ -58,8 +58,8 @@ def guides(*, tasks: Iterable[Task], language: str) -> list[Guide]:
     neither instructions nor examples is left out."""
     found = []
     for task in tasks:
-        instructions, instructions_language = part_of(task, "instructions", language)
-        examples, examples_language = part_of(task, "examples", language)
+        instructions, instructions_language = translated_field(task, "instructions", language)
+        examples, examples_language = translated_field(task, "examples", language)
         if instructions or examples:
             found.append(
                 Guide(

@@ -11,7 +11,7 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
-from annotation.core.paging import Paged
+from annotation.core.paging import Page
 from annotation.models import (
     Enrolment,
     EnrolmentStatus,
@@ -57,7 +57,7 @@ class Person:
 
 
 @dataclass(frozen=True)
-class People(Paged):
+class People(Page):
     """One page of a study's annotators. Those who withdrew are only counted."""
 
     rows: tuple[Person, ...]

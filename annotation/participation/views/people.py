@@ -18,6 +18,7 @@ from annotation.models import Invitation, Study, StudyStatus
 from annotation.participation.forms.lead import InvitationForm
 from annotation.participation.queries import people as people_queries
 from annotation.participation.services import enrolments, invitations
+from annotation.studies.errors import StudyRefused
 from annotation.studies.services import feasibility, studies
 
 ACTIONS = ("block", "unblock", "release")
@@ -90,7 +91,7 @@ def fill_rates(request: LoggedIn, name: str) -> HttpResponse:
             # A draft is opened on the setup pages.
             "moves": []
             if study.status == StudyStatus.DRAFT
-            else [to for to, allowed in studies.MOVES.items() if study.status in allowed],
+            else [to for to, allowed in studies.TRANSITIONS.items() if study.status in allowed],
         },
     )
 
@@ -102,11 +103,11 @@ def study_status(request: LoggedIn, name: str) -> HttpResponse:
     """Pause, open again or close a study."""
     study = led_study(request, name)
     to = request.POST.get("to", "")
-    if to not in studies.MOVES or study.status == StudyStatus.DRAFT:
+    if to not in studies.TRANSITIONS or study.status == StudyStatus.DRAFT:
         raise Http404
     try:
         studies.change_status(study=study, to=to, by=f"user {request.user.pk}")
-    except studies.StudyRefused as refused:
+    except StudyRefused as refused:
         messages.warning(request, str(refused))
     else:
         messages_by_status = {

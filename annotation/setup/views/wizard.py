@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import policies
-from annotation.core.requests import LoggedIn, takes_files
+from annotation.core.requests import LoggedIn, accepts_files
 from annotation.models import Study
 from annotation.setup import queries, services
 from annotation.setup.forms.base import Document, NewStudyForm, StepForm, UploadForm
@@ -34,7 +34,7 @@ def _max_upload_bytes(user: User | AnonymousUser) -> int:
     return services.LARGEST_BYTES if policies.may_create_studies(user) else 0
 
 
-@takes_files(_max_upload_bytes)
+@accepts_files(_max_upload_bytes)
 @login_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -10,9 +10,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Resource
-from annotation.api.study_access import led_study
+from annotation.api.study_access import study_for_lead
 from annotation.models import OptionRole, Purpose, Task, TaskKind, Unit
 from annotation.studies.queries import units
 
@@ -78,8 +78,8 @@ class UnitSerializer(serializers.Serializer):
     leased = serializers.IntegerField(help_text="Answers in progress.")
 
 
-TasksQuery = listing("Tasks", orders={"kind": "kind", "id": "pk"}, default="kind")
-UnitsQuery = listing(
+TasksQuery = list_query("Tasks", orders={"kind": "kind", "id": "pk"}, default="kind")
+UnitsQuery = list_query(
     "Units",
     orders={"id": "pk", "position": "position"},
     default="id",
@@ -96,11 +96,14 @@ class Tasks(Resource):
     """The tasks of a study."""
 
     @extend_schema(
-        operation_id="tasks_list", parameters=[TasksQuery], responses=page_of(TaskSerializer), tags=["tasks"]
+        operation_id="tasks_list",
+        parameters=[TasksQuery],
+        responses=page_serializer(TaskSerializer),
+        tags=["tasks"],
     )
     def get(self, request: Request, name: str) -> Response:
         query = self.query(TasksQuery)
-        rows = Task.objects.filter(study=led_study(request, name)).select_related("image_set")
+        rows = Task.objects.filter(study=study_for_lead(request, name)).select_related("image_set")
         return page(request, rows, query=query, kind=TasksQuery, row=TaskSerializer)
 
 
@@ -109,7 +112,7 @@ class OneTask(Resource):
 
     @extend_schema(operation_id="tasks_read", responses=TaskSerializer, tags=["tasks"])
     def get(self, request: Request, name: str, number: int) -> Response:
-        rows = Task.objects.filter(study=led_study(request, name)).select_related("image_set")
+        rows = Task.objects.filter(study=study_for_lead(request, name)).select_related("image_set")
         return Response(TaskSerializer(get_object_or_404(rows, pk=number)).data)
 
 
@@ -117,17 +120,20 @@ class Units(Resource):
     """The units of a study, including check and training items."""
 
     @extend_schema(
-        operation_id="units_list", parameters=[UnitsQuery], responses=page_of(UnitSerializer), tags=["tasks"]
+        operation_id="units_list",
+        parameters=[UnitsQuery],
+        responses=page_serializer(UnitSerializer),
+        tags=["tasks"],
     )
     def get(self, request: Request, name: str) -> Response:
-        study = led_study(request, name)
+        study = study_for_lead(request, name)
         query = self.query(UnitsQuery)
         rows = Unit.objects.filter(task__study=study)
         if "task" in query:
             rows = rows.filter(task__kind=query["task"])
         if "purpose" in query:
             rows = rows.filter(purpose=query["purpose"])
-        return page(request, rows, query=query, kind=UnitsQuery, row=UnitSerializer, shown=_with_options)
+        return page(request, rows, query=query, kind=UnitsQuery, row=UnitSerializer, prepare=_with_options)
 
 
 class OneUnit(Resource):
@@ -135,7 +141,7 @@ class OneUnit(Resource):
 
     @extend_schema(operation_id="units_read", responses=UnitSerializer, tags=["tasks"])
     def get(self, request: Request, name: str, number: int) -> Response:
-        unit = get_object_or_404(Unit, task__study=led_study(request, name), pk=number)
+        unit = get_object_or_404(Unit, task__study=study_for_lead(request, name), pk=number)
         return Response(UnitSerializer(_with_options([unit])[0]).data)
 
 

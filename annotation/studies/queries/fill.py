@@ -84,7 +84,7 @@ def fill_rates(*, study: Study) -> list[FillRate]:
 def unit_strata(*, task: Task) -> list[tuple[str, ...]]:
     """The distinct sets of strata of the units of a task: one, unless strata depend on the region of a unit's
     identity group."""
-    if not any(strata.by_group(text) for text in task.strata):
+    if not any(strata.depends_on_group(text) for text in task.strata):
         return [tuple(task.strata)]
     return [texts for texts, _number in units_by_strata(task=task)]
 
@@ -92,7 +92,7 @@ def unit_strata(*, task: Task) -> list[tuple[str, ...]]:
 def units_by_strata(*, task: Task) -> list[tuple[tuple[str, ...], int]]:
     """Each distinct set of strata of the units of a task, and its number of units."""
     units = Unit.objects.filter(task=task, purpose=Purpose.DATA).order_by()
-    if not any(strata.by_group(text) for text in task.strata):
+    if not any(strata.depends_on_group(text) for text in task.strata):
         return [(tuple(task.strata), units.count())]
     regions: Counter[str] = Counter()
     counts = units.values_list("association__group__region", "image__group__region").annotate(Count("pk"))

@@ -225,9 +225,9 @@ def _check_strata(task: TaskFile, *, file: StudyFile, key: str) -> None:
 def check_stratum(text: str, *, questions: Iterable[str], names_group: bool, key: str = "") -> None:
     """Raise StudyRefused if `text` is not a stratum. `questions`: fields of the study's own questions;
     `names_group`: whether the task has identity groups."""
-    if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.LONGEST:
+    if len(strata.resolve(text, region=max(Region.values, key=len))) > strata.MAX_LENGTH:
         raise StudyRefused(
-            f"'{text[:40]}...' is over {strata.LONGEST} characters, resolved.",
+            f"'{text[:40]}...' is over {strata.MAX_LENGTH} characters, resolved.",
             key=key,
             page_message=_("'%(text)s…' is longer than 120 characters."),
             text=text[:40],
@@ -240,7 +240,7 @@ def check_stratum(text: str, *, questions: Iterable[str], names_group: bool, key
             str(error),
             key=key,
             page_message=_("'%(text)s' needs identity groups, but this task has none.")
-            if strata.by_group(text) and not names_group
+            if strata.depends_on_group(text) and not names_group
             else _(
                 "'%(text)s' is not a quota. Write 'any', 'origin: Asia' or 'gender: not male', "
                 "with one of: %(fields)s."

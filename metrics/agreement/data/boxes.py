@@ -49,7 +49,7 @@ def read_boxes(study: Study) -> BoxFrame:
     rows = drawn.order_by().values_list(*fields.values(), *_CORNERS)
     kinds = [*((name, np.int64) for name in fields), *((name, np.float64) for name in _CORNERS)]
     # straight from the cursor: the ORM would convert each of millions of values
-    with connections[replica.alias()].chunked_cursor() as cursor:
+    with connections[replica.read_alias()].chunked_cursor() as cursor:
         cursor.execute(*rows.query.sql_with_params())
         pieces = iter(lambda: cursor.fetchmany(_AT_ONCE), [])
         found = np.fromiter(chain.from_iterable(pieces), dtype=kinds)

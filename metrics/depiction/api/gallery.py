@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Resource
 from annotation.models import IdentityGroup, Image
 from metrics.core.answers import holds_simulated
@@ -25,7 +25,7 @@ from metrics.depiction.queries.gallery import (
     search_images,
 )
 
-GalleryQuery = listing(
+GalleryQuery = list_query(
     "Gallery",
     orders={"id": "pk"},
     default="id",
@@ -105,7 +105,7 @@ class Gallery(Resource):
         operation_id="gallery_list",
         parameters=[GalleryQuery],
         responses={
-            200: page_of(JudgedImageSerializer, GallerySerializer),
+            200: page_serializer(JudgedImageSerializer, GallerySerializer),
             422: OpenApiResponse(description="Unknown group of annotators."),
         },
         tags=["progress"],
@@ -125,6 +125,6 @@ class Gallery(Resource):
             query=params,
             kind=GalleryQuery,
             row=JudgedImageSerializer,
-            shown=search.pictures,
-            beside={"simulated": holds_simulated(study), "people": search.people},
+            prepare=search.pictures,
+            extra={"simulated": holds_simulated(study), "people": search.people},
         )

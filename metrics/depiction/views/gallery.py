@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from annotation.core.requests import without_page
+from annotation.core.requests import query_without_page
 from annotation.models import IdentityGroup
 from metrics.core.answers import holds_simulated
 from metrics.core.request_parameters import whole_number
@@ -41,6 +41,6 @@ def gallery(request: HttpRequest, name: str) -> HttpResponse:
             "simulated": holds_simulated(study),
             "page": page,
             "differ": DISAGREEMENT_CHOICES,
-            "pager": without_page(request),
+            "pager": query_without_page(request),
         },
     )

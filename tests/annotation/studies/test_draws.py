@@ -18,6 +18,7 @@ from annotation.models import (
     Study,
     Unit,
 )
+from annotation.studies.errors import StudyRefused
 from annotation.studies.services import studies
 from annotation.studies.study_file.reading import read_study_text
 from annotation.studies.units import draws
@@ -219,7 +220,7 @@ FEW = {'"seen"': '["sombrero", "poncho", "short", "prayer flag", "poor"]'}
 
 
 def test_groups_of_which_too_few_random_attributes_can_be_drawn_are_refused_by_name(world):
-    with pytest.raises(studies.StudyRefused) as error:
+    with pytest.raises(StudyRefused) as error:
         depiction(replace=FEW)
     assert "tasks[1].attributes: too few visual attributes" in str(error.value)
     assert "as it has stereotypes: 'Nepali' (3 needed, 2 available)." in str(error.value)
@@ -240,9 +241,7 @@ def test_fewer_random_attributes_are_allowed_when_the_file_says_so_and_told(worl
 
 
 def test_no_group_with_a_visual_stereotype_is_refused(world):
-    with pytest.raises(
-        studies.StudyRefused, match="no group of the image set has a visual stereotype in 'votes'"
-    ):
+    with pytest.raises(StudyRefused, match="no group of the image set has a visual stereotype in 'votes'"):
         depiction(replace={'visual = "seen"': 'visual = ["hat"]'})
 
 
@@ -292,5 +291,5 @@ def test_two_groups_of_one_name_in_an_image_set_are_refused(world):
     picture = Image.objects.filter(group__name="French").first()
     picture.pk, picture.group = None, other
     picture.save()
-    with pytest.raises(studies.StudyRefused, match="'pictures' shows two groups named 'French'"):
+    with pytest.raises(StudyRefused, match="'pictures' shows two groups named 'French'"):
         depiction()

@@ -6,6 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Study, StudyStatus
+from annotation.studies.errors import StudyRefused
 from annotation.studies.services import studies
 from tests import factories
 
@@ -30,7 +31,7 @@ def test_only_the_allowed_moves_are_made(before, after):
     elif (before, after) in ALLOWED:
         assert studies.change_status(study=study, to=after, by="test") is True
     else:
-        with pytest.raises(studies.StudyRefused, match=f"is {before} and cannot become {after}"):
+        with pytest.raises(StudyRefused, match=f"is {before} and cannot become {after}"):
             studies.change_status(study=study, to=after, by="test")
 
     now = Study.objects.get(pk=study.pk)
@@ -54,12 +55,12 @@ def test_opening_freezes_the_tasks_once():
 
 def test_a_study_without_units_or_consent_text_does_not_open():
     empty = factories.study(status=StudyStatus.DRAFT)
-    with pytest.raises(studies.StudyRefused, match="has nothing to answer"):
+    with pytest.raises(StudyRefused, match="has nothing to answer"):
         studies.change_status(study=empty, to="open", by="test")
 
     silent = factories.study(status=StudyStatus.DRAFT)
     factories.attribute_unit(factories.task(silent))
-    with pytest.raises(studies.StudyRefused, match="has no consent text"):
+    with pytest.raises(StudyRefused, match="has no consent text"):
         studies.change_status(study=silent, to="open", by="test")
 
 
@@ -68,7 +69,7 @@ def test_a_study_whose_images_are_not_here_does_not_open():
     factories.consent_text(study)
     factories.page_unit(factories.task(study, kind="depiction"), picture=factories.image())
     with pytest.raises(
-        studies.StudyRefused,
+        StudyRefused,
         match="cannot show its images: 1 of them have no file, the first is Mexican 1",
     ):
         studies.change_status(study=study, to="open", by="test")
@@ -76,7 +77,7 @@ def test_a_study_whose_images_are_not_here_does_not_open():
 
 def test_a_study_that_asks_for_training_opens_only_with_training_items():
     study = factories.rating_study(status=StudyStatus.DRAFT, training_pass=0.5)
-    with pytest.raises(studies.StudyRefused, match="pass mark for training items, but no training items"):
+    with pytest.raises(StudyRefused, match="pass mark for training items, but no training items"):
         studies.change_status(study=study, to="open", by="test")
     study.tasks.get().units.filter(position=1).update(purpose="training")
     assert studies.change_status(study=study, to="open", by="test")

@@ -7,6 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import ConsentText, Option, OptionRole, Slot, Study, Task, Unit
+from annotation.studies.errors import StudyRefused
 from annotation.studies.services import studies, study_files
 from annotation.studies.study_file.reading import StudyFile, read_study_file, read_study_text
 from annotation.studies.study_file.writing import study_toml
@@ -193,7 +194,7 @@ def test_associations_of_two_sources_cannot_be_written(world):
     study = made(study_world.HEAD + study_world.PREVALENCE)
     other = factories.association(text="chic", from_source=factories.source("others"))
     study.tasks.get().units.filter(position=1).update(association=other)
-    with pytest.raises(studies.StudyRefused, match="this study uses several: others, votes"):
+    with pytest.raises(StudyRefused, match="this study uses several: others, votes"):
         study_files.to_toml(study=study)
 
 

@@ -4,6 +4,7 @@ import pytest
 from django.core.management import call_command
 
 from annotation.models import Association, IdentityGroup, OptionRole, Purpose, Slot, Study, Unit
+from annotation.studies.errors import StudyRefused
 from annotation.studies.services import studies
 from annotation.studies.study_file.reading import read_study_text
 from tests import factories
@@ -25,7 +26,7 @@ def made(*tasks: str) -> Study:
 
 
 def refusal(*tasks: str) -> str:
-    with pytest.raises(studies.StudyRefused) as error:
+    with pytest.raises(StudyRefused) as error:
         made(*tasks)
     assert not Study.objects.filter(name="whole").exists()
     return str(error.value)

@@ -8,6 +8,7 @@ from annotation import events as annotation_events
 from annotation.events import EVENTS
 from annotation.models import AuditEvent, Delivery, DeliveryState, StudyStatus, Webhook
 from annotation.participation.services import withdrawals
+from annotation.studies.errors import StudyRefused
 from annotation.studies.services import studies
 from annotation.webhooks.services import deliveries, subscriptions
 from tests import factories
@@ -197,7 +198,7 @@ def test_another_studys_webhooks_and_messages_are_not_there(client, lead, webhoo
 def test_opening_pausing_and_closing_are_announced_once_and_only_if_they_happened(study, webhook):
     for to in (StudyStatus.PAUSED, StudyStatus.PAUSED, StudyStatus.OPEN, StudyStatus.CLOSED):
         studies.change_status(study=study, to=to, by="a test")
-    with pytest.raises(studies.StudyRefused):
+    with pytest.raises(StudyRefused):
         studies.change_status(study=study, to=StudyStatus.OPEN, by="a test")
     said = Delivery.objects.order_by("pk").values_list("event", "payload")
     assert list(said) == [
