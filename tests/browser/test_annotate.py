@@ -232,7 +232,7 @@ def test_it_all_works_without_scripts(new_page, accessible, amal):
     page.get_by_role("button", name="Submit and continue").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("'kind'")
     page.get_by_role("button", name="Stop for now").click()
-    expect(page.get_by_text("Your answers are saved")).to_be_visible()
+    expect(page.get_by_text("Everything you rated is saved")).to_be_visible()
     assert Judgement.objects.get().justification == "hard to say"
     assert not Slot.objects.filter(state=SlotState.LEASED).exists()
 
