@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.core.requests import without_page
-from annotation.exports.formats.text import safe_cell
+from annotation.core.csv_text import safe_cell
 from annotation.models import Study
 from metrics.core.answers import holds_simulated
 from metrics.core.study_access import get_study_or_404

@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Study
-from annotation.releases.metadata import in_words
-from annotation.releases.request import ReleaseRefused, Wanted
+from annotation.releases.metadata import describe_level
+from annotation.releases.request import ReleaseRefused, ReleaseOptions
 from annotation.releases.services import bundle
 
 
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         except Study.DoesNotExist as error:
             names = ", ".join(Study.objects.order_by("name").values_list("name", flat=True)) or "none yet"
             raise CommandError(f"There is no study '{options['study']}'. Studies: {names}.") from error
-        wanted = Wanted(
+        wanted = ReleaseOptions(
             k=options["k"],
             with_text=options["with_text"],
             images=options["images"],
@@ -65,20 +65,20 @@ class Command(BaseCommand):
         )
         try:
             made = bundle.write(
-                study=study, path=options["out"], by=None, wanted=wanted, overwrite=options["force"]
+                study=study, path=options["out"], by=None, options=wanted, overwrite=options["force"]
             )
         except (ReleaseRefused, OSError) as error:
             raise CommandError(str(error)) from error
         for each in made.people.coarsened.report:
-            how = in_words(each.name, each.level, each.levels, each.told)
+            how = describe_level(each)
             self.stdout.write(
-                f"{each.name}: {how}; told of {each.told} people, own words {each.own_words}, "
+                f"{each.name}: {how}; told of {each.published} people, own words {each.own_words}, "
                 f"withheld so that nobody stands out {each.rare}, "
                 f"not permitted {made.people.unpermitted.get(each.name, 0)}"
             )
         if not made.people.coarsened.report:
             self.stdout.write("No profile field is told of anybody.")
-        if not made.people.strata_told:
+        if not made.people.strata_published:
             self.stdout.write("Strata are withheld: they would say more of people than their profiles.")
         if found := made.people.linkage.found:
             self.stdout.write(

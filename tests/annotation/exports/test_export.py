@@ -126,7 +126,7 @@ def test_every_column_is_explained_in_the_documentation():
     text = (ROOT / "docs" / "exports.md").read_text()
     formats, _, long_table = text.partition("## The long annotator-level table")
     explained = [line for line in long_table.splitlines() if line.startswith("| `")]
-    assert explained == [f"| `{name}` | {meaning} |" for name, _, meaning in table.DESCRIBED]
+    assert explained == [f"| `{name}` | {meaning} |" for name, _, meaning in table.COLUMN_SPECS]
     offered = [line.split("`")[1] for line in formats.splitlines() if line.startswith("| `")]
     assert offered[: len(FORMATS)] == list(FORMATS)
 
@@ -173,7 +173,7 @@ def test_an_export_that_fails_half_way_leaves_what_was_there(tmp_path, monkeypat
     ("arguments", "message"),
     [
         ({"study": "liv"}, "There is no study 'liv'. Studies: live."),
-        ({"study": "live", "format": "xlsx"}, "There is no export format 'xlsx'. There is: csv, "),
+        ({"study": "live", "format": "xlsx"}, "There is no export format 'xlsx'. Choose from: csv, "),
         ({"study": "live", "out": Path("/no/such/folder/x.csv")}, "There is no folder /no/such/folder"),
     ],
 )

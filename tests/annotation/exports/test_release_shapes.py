@@ -265,7 +265,7 @@ def test_a_sheet_keeps_every_character_that_xml_can_hold(tmp_path):
 
 
 def test_more_rows_than_a_sheet_holds_are_refused_and_nothing_is_left(released, tmp_path, monkeypatch):
-    monkeypatch.setattr("annotation.exports.packing.MOST_ROWS", 3)
+    monkeypatch.setattr("annotation.exports.packing.MAX_ROWS", 3)
     out = tmp_path / "out"
     out.mkdir()
     with pytest.raises(CommandError, match="more rows than an Excel sheet can hold"):

@@ -16,7 +16,7 @@ from django.core.management.base import CommandError
 
 from annotation.models import AuditEvent, ConsentText, Image, Judgement, Response, Study
 from annotation.releases import tables
-from annotation.releases.request import ReleaseRefused, Wanted
+from annotation.releases.request import ReleaseRefused, ReleaseOptions
 from annotation.releases.services import bundle
 from tests import factories
 from tests.annotation.exports.world import depiction, png
@@ -228,7 +228,7 @@ def test_it_appears_whole_or_not_at_all_and_is_noted_once(tmp_path, monkeypatch)
             released(study, tmp_path / "r")
     assert [each.name for each in tmp_path.iterdir() if each.name != "media"] == []
     assert not AuditEvent.objects.exists()
-    made = bundle.write(study=study, path=tmp_path / "r", by=None, wanted=Wanted(k=3))
+    made = bundle.write(study=study, path=tmp_path / "r", by=None, options=ReleaseOptions(k=3))
     event = AuditEvent.objects.get()
     assert (event.what, event.study) == ("release", study)
     assert event.details == {
@@ -252,13 +252,13 @@ def test_only_an_earlier_release_is_replaced(tmp_path):
     released(study, tmp_path / "r")
     with pytest.raises(FileExistsError, match="--force"):
         released(study, tmp_path / "r")
-    bundle.write(study=study, path=tmp_path / "r", by=None, wanted=Wanted(k=4), overwrite=True)
+    bundle.write(study=study, path=tmp_path / "r", by=None, options=ReleaseOptions(k=4), overwrite=True)
     assert about(tmp_path / "r")["k"] == 4
     other = tmp_path / "mine"
     other.mkdir()
     (other / "README.md").write_text("my notes")
     with pytest.raises(FileExistsError, match="not a release"):
-        bundle.write(study=study, path=other, by=None, wanted=Wanted(), overwrite=True)
+        bundle.write(study=study, path=other, by=None, options=ReleaseOptions(), overwrite=True)
     assert (other / "README.md").read_text() == "my notes"
 
 

@@ -27,7 +27,7 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.releases.request import Wanted
+from annotation.releases.request import ReleaseOptions
 from tests import factories
 from tests.annotation.exports.world import depiction
 from tests.annotation.releases.world import ASIAN_WOMAN, answered, people, released
@@ -284,4 +284,4 @@ def test_the_audit_trail_says_what_came_in(bundle):
     sums = hashlib.sha256((bundle / "checksums.sha256").read_bytes()).hexdigest()
     assert event.details == {"checksum": sums, "responses": 3}
     assert json.loads((bundle / "release.json").read_text())["study"]["name"] == "live"
-    assert Wanted().k == 5
+    assert ReleaseOptions().k == 5

@@ -122,7 +122,7 @@ def test_the_pauses_grow_and_the_last_try_is_the_last(webhook):
     message = announce(webhook)
     now = NOW
     pauses = []
-    for tried in range(deliveries.TRIES):
+    for tried in range(deliveries.MAX_ATTEMPTS):
         if tried:
             assert deliver(receiver, now=now - timedelta(seconds=1)) == 0, "not before its time"
         assert deliver(receiver, now=now) == 1
@@ -231,7 +231,7 @@ def test_a_message_that_kills_whoever_sends_it_is_parked(webhook):
         raise Killed
 
     now = NOW
-    for _ in range(deliveries.TRIES):
+    for _ in range(deliveries.MAX_ATTEMPTS):
         with pytest.raises(Killed):
             deliver(killed, now=now)
         now += deliveries.LEASE + timedelta(seconds=1)

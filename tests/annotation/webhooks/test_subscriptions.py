@@ -85,13 +85,13 @@ def test_the_service_refuses_what_no_form_has_looked_at(study, lead):
 def test_the_same_address_twice_and_more_than_enough_are_refused(study, lead, webhook):
     with pytest.raises(subscriptions.WebhookRefused, match="told already"):
         subscriptions.add(study=study, url=URL, events=["study.paused"], by=lead)
-    for number in range(subscriptions.MOST - 1):
+    for number in range(subscriptions.MAX_WEBHOOKS - 1):
         subscriptions.add(
             study=study, url=f"https://h{number}.example.org/", events=["study.paused"], by=lead
         )
     with pytest.raises(subscriptions.WebhookRefused, match="10 webhooks at most"):
         subscriptions.add(study=study, url="https://more.example.org/", events=["study.paused"], by=lead)
-    assert Webhook.objects.count() == AuditEvent.objects.count() == subscriptions.MOST
+    assert Webhook.objects.count() == AuditEvent.objects.count() == subscriptions.MAX_WEBHOOKS
 
 
 def test_a_laboratory_can_allow_more(study, lead, settings):

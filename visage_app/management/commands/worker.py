@@ -119,7 +119,7 @@ class Command(BaseCommand):
         if time.monotonic() - self._forgot >= FORGET_SECONDS:
             self._forgot = time.monotonic()
             deliveries.forget_old()
-        return events.find() + deliveries.deliver_pending()
+        return events.queue_messages() + deliveries.deliver_pending()
 
     def _export(self) -> int:
         return export_jobs.make_pending(limit=1, stopping=lambda: self._stopping)
@@ -131,14 +131,14 @@ class Command(BaseCommand):
             tasks.sweep()
             # scores first: an export takes longer, and one message of either keeps the other's away
             score_tasks.sweep()
-            export_tasks.sweep()
+            export_tasks.enqueue_waiting()
         return 0
 
     def _tidy(self) -> int:
         """Now and then, as above."""
         if time.monotonic() - self._tidied >= TIDY_SECONDS:
             self._tidied = time.monotonic()
-            services_files.tidy()
+            services_files.clean_up()
         return 0
 
 
