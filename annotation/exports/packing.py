@@ -100,16 +100,16 @@ class TemporaryText:
 
 def encoded_chunks(lines: Iterable[str]) -> Iterator[bytes]:
     """Texts as bytes, in pieces of about CHUNK_BYTES."""
-    held: list[str] = []
+    pieces: list[str] = []
     length = 0
     for line in lines:
-        held.append(line)
+        pieces.append(line)
         length += len(line)
         if length >= CHUNK_BYTES:
-            yield "".join(held).encode()
-            held.clear()
+            yield "".join(pieces).encode()
+            pieces.clear()
             length = 0
-    yield "".join(held).encode()
+    yield "".join(pieces).encode()
 
 
 MAX_ROWS = 1_048_576

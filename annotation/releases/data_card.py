@@ -175,12 +175,12 @@ def _sensitive(info: ReleaseInfo) -> Iterator[str]:
         yield "individual annotators."
         return
     yield "Annotators are identified by pseudonyms that were made for this release only. Their profiles hold"
-    yield "only fields that they permitted to publish. Values are coarsened until at least"
-    yield f"**{info.options.k}** people share every combination of values in `{columns.ANNOTATORS}`, for all"
-    yield "columns and for any subset of them; blank cells count as a value. Programs that stand in for"
-    yield "people are counted separately. The written files were checked for this. A blank cell can mean that"
-    yield "the person did not answer, did not permit publication, used their own words, had a rare"
-    yield "combination of values, or helps to hide somebody who had one."
+    yield "only fields that they permitted to publish. Values are coarsened: every combination of values in"
+    yield f"`{columns.ANNOTATORS}` is shared by at least **{info.options.k}** people, for all columns and for"
+    yield "any subset of them; blank cells count as a value. Programs that stand in for people are counted"
+    yield "separately. The written files were checked for this. A blank cell can mean that the person did not"
+    yield "answer, did not permit publication, used their own words, had a rare combination of values, or"
+    yield "helps to hide somebody who had one."
     yield ""
     yield from _linkage(info)
     if not info.people.coarsened.report:

@@ -13,8 +13,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.core.requests import without_page
 from annotation.core.csv_text import safe_cell
+from annotation.core.requests import without_page
 from annotation.models import Study
 from metrics.core.answers import holds_simulated
 from metrics.core.study_access import get_study_or_404

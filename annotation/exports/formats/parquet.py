@@ -33,15 +33,15 @@ def parquet_files(selection: Selection) -> Iterator[File]:
 def _groups(selection: Selection) -> Iterator[bytes]:
     buffer = StreamBuffer()
     with pq.ParquetWriter(buffer, SCHEMA) as writer:
-        held: list[pa.RecordBatch] = []
+        group: list[pa.RecordBatch] = []
         for batch in batches(selection):
-            held.append(batch)
-            if sum(batch.num_rows for batch in held) >= GROUP_ROWS:
-                writer.write_table(pa.Table.from_batches(held))
-                held.clear()
+            group.append(batch)
+            if sum(batch.num_rows for batch in group) >= GROUP_ROWS:
+                writer.write_table(pa.Table.from_batches(group))
+                group.clear()
                 yield buffer.take()
-        if held:
-            writer.write_table(pa.Table.from_batches(held))
+        if group:
+            writer.write_table(pa.Table.from_batches(group))
     yield buffer.take()
 
 

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Study
 from annotation.releases.metadata import describe_level
-from annotation.releases.request import ReleaseRefused, ReleaseOptions
+from annotation.releases.request import ReleaseOptions, ReleaseRefused
 from annotation.releases.services import bundle
 
 

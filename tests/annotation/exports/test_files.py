@@ -65,7 +65,7 @@ def test_what_the_columns_hold_travels_with_the_data(tmp_path, fmt):
     path = written(study, fmt, tmp_path / "out")
     beside = path / "README.md" if path.is_dir() else tmp_path / "out.columns.md"
     for text in (beside.read_text(), unpacked(study, fmt)["README.md"].decode()):
-        assert "| column | holds |" in text
+        assert "| column | meaning |" in text
         assert all(meaning in text for _, meaning in form.columns)
         assert "made by a program" in text
         assert "Filters: none" in text

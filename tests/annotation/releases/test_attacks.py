@@ -12,7 +12,7 @@ from annotation.models import Annotator, AuditEvent, Response
 from annotation.participation.services import withdrawals
 from annotation.releases import final_check
 from annotation.releases.coarsening import coarsen
-from annotation.releases.request import ReleaseRefused, ReleaseOptions
+from annotation.releases.request import ReleaseOptions, ReleaseRefused
 from annotation.releases.services import bundle
 from annotation.releases.services import bundle as release_bundle
 from tests import factories
@@ -160,7 +160,9 @@ def test_what_does_not_hold_in_the_written_files_is_not_published(tmp_path, monk
 
     def as_they_said(everybody, fields, *, k):
         made = coarsen(everybody, fields, k=1)
-        return replace(made, values=tuple(tuple(one.said.get(f) for f in made.fields) for one in everybody))
+        return replace(
+            made, values=tuple(tuple(one.answers.get(f) for f in made.fields) for one in everybody)
+        )
 
     monkeypatch.setattr("annotation.releases.annotators.coarsen", as_they_said)
     with pytest.raises(ReleaseRefused, match=r"annotators\.csv: 1 share the values.*fewer than 5"):
@@ -178,7 +180,7 @@ def test_a_stratum_that_says_more_than_the_profile_is_not_published(tmp_path, mo
     monkeypatch.setattr("annotation.releases.annotators.may_publish_strata", lambda *_: True)
     if file.endswith("parquet"):
         monkeypatch.setattr(final_check, "_from_csv", lambda path: [])
-    with pytest.raises(ReleaseRefused, match=rf"{file}: the stratum 'origin: Asia' says more"):
+    with pytest.raises(ReleaseRefused, match=rf"{file}: the stratum 'origin: Asia' discloses more"):
         released(study, tmp_path / "r", withhold=("origin",))
 
 

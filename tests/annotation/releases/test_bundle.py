@@ -16,7 +16,7 @@ from django.core.management.base import CommandError
 
 from annotation.models import AuditEvent, ConsentText, Image, Judgement, Response, Study
 from annotation.releases import tables
-from annotation.releases.request import ReleaseRefused, ReleaseOptions
+from annotation.releases.request import ReleaseOptions, ReleaseRefused
 from annotation.releases.services import bundle
 from tests import factories
 from tests.annotation.exports.world import depiction, png
@@ -266,7 +266,7 @@ def test_only_an_earlier_release_is_replaced(tmp_path):
     ("options", "said"),
     [
         (["nothing"], "There is no study 'nothing'. Studies: live."),
-        (["live", "--k", "1"], "k is 1: somebody could stand alone"),
+        (["live", "--k", "1"], "k is 1: a person could be unique"),
         (["live", "--withhold", "shoe_size"], "There is no profile field 'shoe_size'"),
     ],
 )
@@ -281,10 +281,7 @@ def test_the_command_says_what_was_coarsened(tmp_path, capsys):
     answered(people((ASIAN_WOMAN, 9), (EUROPEAN_MAN, 1)), units=1)
     call_command("release", "live", "--out", str(tmp_path / "r"), "--with-text")
     said = capsys.readouterr().out
-    assert (
-        "gender: as it was chosen; told of 5 people, own words 0, withheld so that nobody stands out 5"
-        in said
-    )
+    assert "gender: as chosen; told of 5 people, own words 0, withheld so that nobody stands out 5" in said
     assert "Read all of them before you publish" in said
 
 

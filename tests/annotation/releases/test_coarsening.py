@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from annotation.participation import profile_fields
 from annotation.releases.coarsening import Person, coarsen, make_field
 
-FIELDS = [make_field(name, [value for value, _ in choices]) for name, choices in profile_fields.CHOICES.items()]
+FIELDS = [
+    make_field(name, [value for value, _ in choices]) for name, choices in profile_fields.CHOICES.items()
+]
 QUESTION = make_field("diaspora", ["yes", "no"], own_question=True)
 BY_NAME = {field.name: field for field in [*FIELDS, QUESTION]}
 
@@ -47,7 +49,7 @@ def test_what_is_told_is_true_and_never_somebodys_own_words(crowd, k):
             if value is None:
                 continue
             field = BY_NAME[name]
-            chosen = field.offered(one.said[name])
+            chosen = field.match_choice(one.answers[name])
             assert chosen is not None
             assert value in {chosen, *(step[chosen] for step in field.steps)}
 

@@ -133,9 +133,9 @@ def test_the_report_the_card_and_the_page_say_so_and_the_cure_works(study, tmp_p
     report = program.get("studies/live/release-report").json()
     assert report["strata_worked_out"] == {"hidden": 12, "found": 12, "determined": True}
     page = client.get(reverse("release_page", args=["live"])).text
-    assert "can be worked out for all 12 people" in page
+    assert "infer the withheld strata for all 12 people" in page
     linked = released(study, tmp_path / "linked")
-    assert "**Who judged the same unit says more.**" in (linked / "README.md").read_text()
+    assert "**Who judged the same unit discloses more.**" in (linked / "README.md").read_text()
     assert about(linked)["strata_worked_out"] == {"hidden": 12, "found": 12, "determined": True}
     assert coloured(linked) == (3, 12)
 
@@ -144,9 +144,9 @@ def test_the_report_the_card_and_the_page_say_so_and_the_cure_works(study, tmp_p
     assert rows(cured, "annotators.csv") == []
     assert {(row["annotator"], row["stratum"]) for row in rows(cured, "annotations.csv")} == {("", "")}
     card = (cured / "README.md").read_text()
-    assert "Who judged the same unit says more" not in card
+    assert "Who judged the same unit discloses more" not in card
     assert "nobody can tell which answers" in card
-    assert "intervals that draw annotators" in card
+    assert "annotators, agreement within and between groups" in card
     asked = "studies/live/release-report?without_pseudonyms=yes"
     assert program.get(asked).json()["strata_worked_out"]["hidden"] == 0
 
