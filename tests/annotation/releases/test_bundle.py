@@ -117,7 +117,7 @@ def test_licence_and_citation_stand_where_they_belong(tmp_path):
     assert json.loads(cff["message"]) == 'Please cite: Noor "N" K: (2026)'
     assert json.loads(cff["license"]) == "CC-BY-4.0"
     without = released(study, tmp_path / "without")
-    assert "nobody may pass these data on" in (without / "LICENSE.txt").read_text()
+    assert "nobody may share these data" in (without / "LICENSE.txt").read_text()
 
 
 def test_the_studys_file_names_no_lead_and_no_completion_code(tmp_path):
