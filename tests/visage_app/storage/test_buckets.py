@@ -266,7 +266,7 @@ class TestExports:
         s3_world.use(settings, s3_world.buckets(s3_world.nobody()))
         client.force_login(admin)
         answer = client.get(reverse("export_file", args=[job.study.name, job.pk]), follow=True)
-        assert "does not answer at the moment" in answer.text
+        assert "The export storage is not responding" in answer.text
 
     def test_a_release_shape_reads_every_image_once(self, bucket):
         study = depiction(files=True)
