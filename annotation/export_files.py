@@ -1,4 +1,4 @@
-"""Files of finished exports: private, kept for some days, gone at once when they hold too much."""
+"""Files of finished exports: private, kept for some days, deleted at once when an annotator withdraws."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from django.utils import timezone
 
 from annotation.models import ExportJob, ExportState, Study
 
-OUTDATED = "Somebody withdrew from the study after this was made, so it was deleted. Make it again."
+DISCARDED = "Deleted because somebody withdrew from the study after this was made. Make it again."
 log = logging.getLogger(__name__)
 
 
-class Made(File):  # type: ignore[type-arg]
-    """A file on this disk that a storage on the same disk takes over instead of copying it."""
+class DiskFile(File):  # type: ignore[type-arg]
+    """A file on the local disk that a storage on the same disk moves instead of copying it."""
 
     def temporary_file_path(self) -> str:
         return str(self.name)
@@ -33,45 +33,44 @@ def storage() -> Storage:
     return storages["exports"]
 
 
-def workshop() -> Path:
-    """The folder in which files lie while they are made: here, also where they are then kept elsewhere. Not
-    that for temporary files, which in a container is memory."""
+def work_folder() -> Path:
+    """The local folder for unfinished files, even if finished ones are stored elsewhere. Not the system's
+    folder for temporary files: in a container that is memory."""
     folder = Path(settings.EXPORTS_UNFINISHED)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
 
 
-def name_of(job: ExportJob) -> str:
-    """What the file of this claim is called: no two workers ever write the same one."""
+def file_name(job: ExportJob) -> str:
+    """The name of the file of this claim: no two workers ever write the same one."""
     return f"{job.pk}-{job.claim}.zip"
 
 
-def outdate(*, study: Study) -> int:
-    """Delete what was exported of the study, since somebody withdrew: it must not go on offering their
-    answers. To be called in the transaction of the withdrawal, which has locked the study."""
+def discard_files(*, study: Study) -> int:
+    """Delete all export files of the study, since somebody withdrew and the files hold their answers.
+
+    Call it in the transaction of the withdrawal, which has locked the study.
+    """
     finished = ExportJob.objects.filter(study=study).exclude(file="")
     files = list(finished.values_list("file", flat=True))
-    finished.update(file="", error=OUTDATED)
-    delete_later(files)
+    finished.update(file="", error=DISCARDED)
+    delete_on_commit(files)
     return len(files)
 
 
-def tidy(*, now: datetime | None = None) -> int:
-    """Delete files that were kept long enough, and what nobody finished; returns how many.
-
-    A worker that is killed leaves a file behind which no row names and no claim stands for.
-    """
+def clean_up(*, now: datetime | None = None) -> int:
+    """Delete expired files and the leftovers of killed workers; returns how many."""
     now = now or timezone.now()
     old = ExportJob.objects.filter(finished_at__lt=now - timedelta(days=settings.EXPORT_KEEP_DAYS))
     with transaction.atomic():
         files = list(old.exclude(file="").select_for_update().values_list("file", flat=True))
         old.filter(file__in=files).update(file="")
     _delete(files)
-    return len(files) + _sweep()
+    return len(files) + _delete_orphans()
 
 
-def delete_later(files: Iterable[str]) -> None:
-    """Delete files once the transaction at hand has ended well."""
+def delete_on_commit(files: Iterable[str]) -> None:
+    """Delete files once the current transaction is committed."""
     names = list(files)
 
     def delete() -> None:  # not a partial: Django logs the name of a function that failed
@@ -80,31 +79,31 @@ def delete_later(files: Iterable[str]) -> None:
     transaction.on_commit(delete, robust=True)
 
 
-def _sweep() -> int:
-    # Listed first and asked for then: what is named or claimed by that time stays.
-    unfinished = list(workshop().glob("*.zip"))
+def _delete_orphans() -> int:
+    # List the files before querying the jobs: a file that is claimed or finished in between stays.
+    unfinished = list(work_folder().glob("*.zip"))
     try:
-        kept = storage().listdir("")[1]
-    except FileNotFoundError:  # a folder that nothing was ever kept in
-        kept = []
+        stored = storage().listdir("")[1]
+    except FileNotFoundError:  # nothing was ever stored
+        stored = []
     claims = set(ExportJob.objects.filter(state=ExportState.CLAIMED).values_list("claim", flat=True))
-    named = set(ExportJob.objects.exclude(file="").values_list("file", flat=True))
-    lost = [path for path in unfinished if _claim_of(path.name) not in claims]
-    for path in lost:
+    finished = set(ExportJob.objects.exclude(file="").values_list("file", flat=True))
+    orphans = [path for path in unfinished if _claim_of(path.name) not in claims]
+    for path in orphans:
         path.unlink(missing_ok=True)
-    left = [path for path in workshop().iterdir() if _is_left(path)]
-    for path in left:
+    folders = [path for path in work_folder().iterdir() if _is_abandoned(path)]
+    for path in folders:
         shutil.rmtree(path, ignore_errors=True)
-    nameless = [name for name in kept if name not in named and _claim_of(name) not in claims]
-    _delete(nameless)
-    return len(lost) + len(left) + len(nameless)
+    unreferenced = [name for name in stored if name not in finished and _claim_of(name) not in claims]
+    _delete(unreferenced)
+    return len(orphans) + len(folders) + len(unreferenced)
 
 
-def _is_left(path: Path) -> bool:
-    """Whether it is a folder that nobody is at any more: a process was killed at it."""
+def _is_abandoned(path: Path) -> bool:
+    """Whether this is a folder whose process was killed: untouched for a day."""
     try:
         return path.is_dir() and time.time() - path.stat().st_mtime > timedelta(days=1).total_seconds()
-    except FileNotFoundError:  # done with at this very moment
+    except FileNotFoundError:  # its process has just deleted it
         return False
 
 
@@ -118,15 +117,3 @@ def _claim_of(name: str) -> UUID | None:
 def _delete(files: Iterable[str]) -> None:
     for name in files:
         storage().delete(name)
-
-
-__all__ = [
-    "OUTDATED",
-    "Made",
-    "delete_later",
-    "name_of",
-    "outdate",
-    "storage",
-    "tidy",
-    "workshop",
-]

@@ -25,7 +25,11 @@ urlpatterns = [
     ),
     path("studies/<slug:name>/webhooks/", webhooks_views.webhook_list, name="webhooks"),
     path("studies/<slug:name>/webhooks/<int:pk>/", webhooks_views.webhook, name="webhook"),
-    path("studies/<slug:name>/webhooks/<int:pk>/<slug:action>/", webhooks_views.act, name="webhook_action"),
+    path(
+        "studies/<slug:name>/webhooks/<int:pk>/<slug:action>/",
+        webhooks_views.webhook_action,
+        name="webhook_action",
+    ),
     path(
         "studies/<slug:name>/webhooks/<int:pk>/messages/<int:delivery>/",
         webhooks_views.redeliver,

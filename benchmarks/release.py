@@ -31,14 +31,14 @@ def made(name: str) -> None:
 
     django.setup()
     from annotation.models import Study
-    from annotation.releases.request import Wanted
+    from annotation.releases.request import ReleaseOptions
     from annotation.releases.services import bundle
 
     study = Study.objects.get(name=name)
     started, busy = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "release")
-        counts = bundle.write(study=study, path=out, by=None, wanted=Wanted()).counts
+        counts = bundle.write(study=study, path=out, by=None, options=ReleaseOptions()).counts
         seconds, busy = time.perf_counter() - started, time.process_time() - busy
         size = sum(each.stat().st_size for each in out.rglob("*") if each.is_file())
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

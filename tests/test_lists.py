@@ -28,7 +28,7 @@ from annotation.models import (
     TaskKind,
     Webhook,
 )
-from annotation.releases.services.bundle import WHAT as RELEASE
+from annotation.releases.services.bundle import AUDIT_EVENT as RELEASE
 from annotation.setup import services as setup_services
 from generation.models import Caption, Job, Run, RunKind, Worker
 from generation.recipes.recipes import CaptionRecipe, as_json

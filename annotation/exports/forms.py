@@ -1,4 +1,4 @@
-"""The form of the export page: reading which answers are wanted. Rules stand in the services."""
+"""The form of the export page. The rules are in the services."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from annotation.exports.selection import COUNTED, SURPLUS, Filters
 from annotation.models import IdentityGroup, Pool, Study, TaskKind
 
 _POOLS = {
-    Pool.IN_REGION.value: _("reside in the region of the group they judge"),
-    Pool.OUT_REGION.value: _("identify with that region and reside in North America"),
+    Pool.IN_REGION.value: _("live in the region of the group they judge"),
+    Pool.OUT_REGION.value: _("identify with that region and live in North America"),
 }
 _STATUSES = {
-    COUNTED: _("counted: what scores use"),
-    SURPLUS: _("surplus: came when all wanted answers were there"),
+    COUNTED: _("counted: used by scores"),
+    SURPLUS: _("surplus: came after the target was reached"),
 }
 
 
 class ExportForm(forms.Form):
-    """A format and what to take. Days are UTC, as everywhere."""
+    """A format and filters. Days are UTC, as everywhere."""
 
     format = forms.ChoiceField(label=_("Format"), widget=forms.RadioSelect)
     task = forms.ChoiceField(label=_("Task"), required=False)
@@ -42,32 +42,31 @@ class ExportForm(forms.Form):
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         tasks = list(study.tasks.all())
-        asked = {task.kind for task in tasks}
+        kinds = {task.kind for task in tasks}
         strata = sorted({text for task in tasks for text in (*task.slot_strata, *task.strata)})
         shown = IdentityGroup.objects.filter(images__units__task__study=study)
         judged = IdentityGroup.objects.filter(associations__units__task__study=study)
         groups = sorted({*shown.values_list("name", flat=True), *judged.values_list("name", flat=True)})
-        self._offer("format", [(one.name, one.title) for one in FORMATS.values()])
+        self._set_choices("format", [(one.name, one.title) for one in FORMATS.values()])
         every = [("", pgettext_lazy("a filter that is left out", "all"))]
-        self._offer("task", every + [(kind, _(label)) for kind, label in TaskKind.choices if kind in asked])
-        self._offer("group", every + [(name, name) for name in groups])
-        self._offer("pool", every + list(_POOLS.items()))
-        self._offer("stratum", every + [(text, text) for text in strata])
-        self._offer("status", every + list(_STATUSES.items()))
+        self._set_choices(
+            "task", every + [(kind, _(label)) for kind, label in TaskKind.choices if kind in kinds]
+        )
+        self._set_choices("group", every + [(name, name) for name in groups])
+        self._set_choices("pool", every + list(_POOLS.items()))
+        self._set_choices("stratum", every + [(text, text) for text in strata])
+        self._set_choices("status", every + list(_STATUSES.items()))
 
-    def _offer(self, name: str, choices: list[tuple[str, Any]]) -> None:
+    def _set_choices(self, name: str, choices: list[tuple[str, Any]]) -> None:
         field = self.fields[name]
         assert isinstance(field, forms.ChoiceField)
         field.choices = choices
 
     def filters(self) -> Filters:
-        """What was asked for; the form must be valid."""
+        """The chosen filters; the form must be valid."""
         names = ("task", "since", "until", "group", "pool", "stratum", "status")
         return Filters(**{name: self.cleaned_data[name] for name in names})
 
-    def asked(self) -> str:
-        """The same as the question of a URL; the form must be valid."""
-        return urlencode({"format": self.cleaned_data["format"], **self.filters().said()})
-
-
-__all__ = ["ExportForm"]
+    def query_string(self) -> str:
+        """Format and filters as the query string of a URL; the form must be valid."""
+        return urlencode({"format": self.cleaned_data["format"], **self.filters().as_dict()})

@@ -1,4 +1,4 @@
-"""Answers about images, one image at a time: what every format that is about boxes starts from."""
+"""Answers about images, one image at a time: the source of every format with boxes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from django.core.files.storage import default_storage
 
-from annotation.exports.packing import ENOUGH, File
+from annotation.exports.packing import CHUNK_BYTES, File
 from annotation.exports.selection import COUNTED, Selection
 from annotation.exports.table import CHUNK, Corners, boxes_of, image_name
 from annotation.models import OptionRole, TaskKind
@@ -47,17 +47,16 @@ _FIELDS = (
 )
 _IMAGE_FIELDS, _KEY = 9, _FIELDS.index("pk")
 
-
-WHICH = ("image_set", "axis", "identity", "index")
-WHICH_MEANS = (
-    "image set, kind of the identity group, the group, and number of the image within set and group: "
-    "together they say which image this is, also where two have one name"
+IMAGE_KEYS = ("image_set", "axis", "identity", "index")
+IMAGE_KEYS_MEANING = (
+    "image set, kind of identity group, identity group, and number of the image within set and group; "
+    "together they identify the image, even if two images have the same name"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One option as it was shown and judged. `attribute` is empty for none of the above."""
+class ShownOption:
+    """One option as shown and judged. `attribute` is empty for none of the above."""
 
     attribute: str
     role: str
@@ -69,7 +68,8 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One annotator's answer to one page of an image. `annotator` is empty where the source names nobody."""
+    """One annotator's response to one page of an image. `annotator` is empty if the source does not identify
+    annotators."""
 
     response: int
     unit: int
@@ -80,7 +80,7 @@ class Review:
     language: str
     submitted_at: datetime | None
     active_ms: int | None
-    shown: list[Shown] = field(default_factory=list)
+    shown: list[ShownOption] = field(default_factory=list)
 
     @property
     def attributes(self) -> list[str]:
@@ -88,8 +88,8 @@ class Review:
         return [one.attribute for one in self.shown if one.attribute]
 
     @property
-    def chosen(self) -> list[Shown]:
-        """The attributes that were said to be depicted."""
+    def chosen(self) -> list[ShownOption]:
+        """The attributes judged as depicted."""
         return [one for one in self.shown if one.chosen and one.attribute]
 
     @property
@@ -98,10 +98,13 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True)
-class Reviewed:
-    """An image that somebody judged. `file_name` is its name, made safe for a folder and different from
-    every other in the export; `stored` is its file here, empty if it is kept outside. `which` says which
-    image it is, since names may be shared: the fields of WHICH."""
+class ReviewedImage:
+    """An image with its responses.
+
+    `file_name` is its name made safe for a folder and unique in the export. `stored` is its file in our
+    storage, empty if it is kept elsewhere. `keys` identifies the image, since names may be shared: the fields
+    of IMAGE_KEYS.
+    """
 
     key: int
     name: str
@@ -109,7 +112,7 @@ class Reviewed:
     stored: str
     width: int
     height: int
-    which: dict[str, str | int]
+    keys: dict[str, str | int]
     reviews: list[Review]
 
     @property
@@ -117,21 +120,21 @@ class Reviewed:
         return PurePosixPath(self.file_name).stem
 
 
-def reviewed(selection: Selection) -> Iterator[Reviewed]:
-    """Every image with all answers asked for, also those in which nothing was seen.
+def reviewed_images(selection: Selection) -> Iterator[ReviewedImage]:
+    """Every image with its selected responses, also images in which nothing was found.
 
-    One image is in memory at a time; of those before, only the names are kept, to tell them apart.
+    One image is in memory at a time. Of earlier ones only the names are kept, to make names unique.
     """
     taken: set[str] = set()
-    for about, rows in groupby(_rows(selection), key=itemgetter(slice(0, _IMAGE_FIELDS))):
-        key, reference, file, width, height, *which = about
-        answers: dict[int, Review] = {}
+    for image_fields, rows in groupby(_rows(selection), key=itemgetter(slice(0, _IMAGE_FIELDS))):
+        key, reference, file, width, height, *keys = image_fields
+        reviews: dict[int, Review] = {}
         for row in rows:
-            unit, page, response, *given, _pk = row[_IMAGE_FIELDS : _KEY + 1]
-            pseudonym, simulated, stratum, language, submitted_at, active_ms = given
-            review = answers.get(response)
+            unit, page, response, *response_fields, _pk = row[_IMAGE_FIELDS : _KEY + 1]
+            pseudonym, simulated, stratum, language, submitted_at, active_ms = response_fields
+            review = reviews.get(response)
             if review is None:
-                review = answers[response] = Review(
+                review = reviews[response] = Review(
                     response=response,
                     unit=unit,
                     page=page,
@@ -143,17 +146,17 @@ def reviewed(selection: Selection) -> Iterator[Reviewed]:
                     active_ms=active_ms,
                 )
             text, role, position, value, whole, boxes = row[_KEY + 1 :]
-            review.shown.append(Shown(text or "", role, position, bool(value), whole, boxes))
+            review.shown.append(ShownOption(text or "", role, position, bool(value), whole, boxes))
         name = image_name(reference, file)
-        yield Reviewed(
+        yield ReviewedImage(
             key=key,
             name=name,
             file_name=_file_name(name, key, taken),
             stored=file or "",
             width=width,
             height=height,
-            which=dict(zip(WHICH, which, strict=True)),
-            reviews=list(answers.values()),
+            keys=dict(zip(IMAGE_KEYS, keys, strict=True)),
+            reviews=list(reviews.values()),
         )
 
 
@@ -167,14 +170,14 @@ def _rows(selection: Selection) -> Iterator[tuple[Any, ...]]:
         .iterator(chunk_size=CHUNK)
     )
     while chunk := list(islice(judgements, CHUNK)):
-        drawn = boxes_of(row[_KEY] for row in chunk)
+        boxes = boxes_of(row[_KEY] for row in chunk)
         for row in chunk:
-            yield (*row, drawn.get(row[_KEY], []))
-        selection.read(len(chunk))
+            yield (*row, boxes.get(row[_KEY], []))
+        selection.count_rows(len(chunk))
 
 
 def _file_name(name: str, key: int, taken: set[str]) -> str:
-    """`name` as a file's name; with the image's number before it where another image had it already."""
+    """`name` as a file name, prefixed with the image's number if another image has that name already."""
     plain = re.sub(r"[^\w .()+-]", "_", PurePosixPath(name).name).lstrip(". ") or "image"
     stem = PurePosixPath(plain).stem.lower()
     if stem in taken or re.match(r"\d+-", plain):
@@ -184,8 +187,8 @@ def _file_name(name: str, key: int, taken: set[str]) -> str:
     return plain
 
 
-class Numbers(dict[str, int]):
-    """Attributes and their numbers; one that an answer brings meanwhile gets the next."""
+class CategoryNumbers(dict[str, int]):
+    """Attributes and their numbers. An attribute that a new response adds meanwhile gets the next number."""
 
     def __init__(self, texts: list[str], *, first: int) -> None:
         super().__init__((text, number) for number, text in enumerate(texts, first))
@@ -196,7 +199,7 @@ class Numbers(dict[str, int]):
         return self[text]
 
 
-def categories(selection: Selection, *, first: int = 1) -> Numbers:
+def category_numbers(selection: Selection, *, first: int = 1) -> CategoryNumbers:
     """Every attribute that was shown, in alphabetical order, numbered from `first`."""
     texts = (
         selection.judgements(status=COUNTED, tasks=[TaskKind.DEPICTION])
@@ -205,33 +208,19 @@ def categories(selection: Selection, *, first: int = 1) -> Numbers:
         .values_list("option__attribute__text", flat=True)
         .distinct()
     )
-    return Numbers(sorted(texts), first=first)
+    return CategoryNumbers(sorted(texts), first=first)
 
 
-def is_here(image: Reviewed) -> bool:
-    """Whether the image's file is in this program's storage."""
+def has_file(image: ReviewedImage) -> bool:
+    """Whether the image's file is in our storage."""
     return bool(image.stored) and default_storage.exists(image.stored)
 
 
-def picture(image: Reviewed, path: str) -> File:
-    """The image's own file, as `path` of an export."""
+def image_file(image: ReviewedImage, path: str) -> File:
+    """The image's own file, as `path` in the export."""
     return File(path, _bytes(image.stored))
 
 
 def _bytes(stored: str) -> Iterator[bytes]:
     with default_storage.open(stored) as file:
-        yield from file.chunks(ENOUGH)
-
-
-__all__ = [
-    "WHICH",
-    "WHICH_MEANS",
-    "Numbers",
-    "Review",
-    "Reviewed",
-    "Shown",
-    "categories",
-    "is_here",
-    "picture",
-    "reviewed",
-]
+        yield from file.chunks(CHUNK_BYTES)

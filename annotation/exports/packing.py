@@ -1,4 +1,4 @@
-"""Bytes as they come: zip archives and sheets that are written without ever being whole in memory."""
+"""Zip archives and Excel sheets as streams of bytes, never whole in memory."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from typing import IO
 
 import xlsxwriter
 
-from annotation.export_files import workshop
+from annotation.export_files import work_folder
 
-ENOUGH = 1 << 18
-"""Bytes that are handed on at once."""
+CHUNK_BYTES = 1 << 18
+"""Size of a piece of a stream, in bytes."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
 class File:
-    """One file of an export. Its bytes are made while they are read: read them before asking for the next."""
+    """A file of an export. Its content is produced while it is read: read it before taking the next file."""
 
     name: str
     content: Iterable[bytes]
 
 
-class Drain(io.RawIOBase):
-    """A file to write to, of which what was written is taken away again and again."""
+class StreamBuffer(io.RawIOBase):
+    """A writable file whose content so far can be taken out again and again."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -56,7 +56,7 @@ class Drain(io.RawIOBase):
 
     @property
     def full(self) -> bool:
-        return self._held >= ENOUGH
+        return self._held >= CHUNK_BYTES
 
     def take(self) -> bytes:
         taken = b"".join(self._parts)
@@ -65,73 +65,73 @@ class Drain(io.RawIOBase):
         return taken
 
 
-def zipped(files: Iterable[File]) -> Iterator[bytes]:
-    """A zip archive of `files`. Its table of contents comes last: what broke off does not open."""
-    drain = Drain()
-    with zipfile.ZipFile(drain, "w", zipfile.ZIP_DEFLATED) as archive:
+def zip_stream(files: Iterable[File]) -> Iterator[bytes]:
+    """A zip archive of `files`. Its table of contents comes last, so a truncated archive does not open."""
+    buffer = StreamBuffer()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in files:
-            about = zipfile.ZipInfo(file.name)
-            about.compress_type = zipfile.ZIP_DEFLATED
-            with archive.open(about, "w", force_zip64=True) as entry:
+            header = zipfile.ZipInfo(file.name)
+            header.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(header, "w", force_zip64=True) as entry:
                 for piece in file.content:
                     entry.write(piece)
-                    if drain.full:
-                        yield drain.take()
-    yield drain.take()
+                    if buffer.full:
+                        yield buffer.take()
+    yield buffer.take()
 
 
-class Aside:
-    """A part of an export that is written while another is read, and read afterwards: kept on the disk."""
+class TemporaryText:
+    """Text on disk that is written while another part of the export is produced, and read afterwards."""
 
     def __init__(self) -> None:
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=workshop())  # noqa: SIM115
-        weakref.finalize(self, self._file.close)  # also where an export breaks off
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=work_folder())  # noqa: SIM115
+        weakref.finalize(self, self._file.close)  # also if the export is aborted
 
     def write(self, text: str) -> None:
         self._file.write(text.encode())
 
     def content(self) -> Iterator[bytes]:
-        """All that was written, once; the file is gone then."""
+        """All that was written. Works once: the file is deleted afterwards."""
         with self._file as file:
             file.seek(0)
-            while piece := file.read(ENOUGH):
+            while piece := file.read(CHUNK_BYTES):
                 yield piece
 
 
-def gathered(lines: Iterable[str]) -> Iterator[bytes]:
-    """Texts as bytes, a good many at a time."""
-    held: list[str] = []
+def encoded_chunks(lines: Iterable[str]) -> Iterator[bytes]:
+    """Texts as bytes, in pieces of about CHUNK_BYTES."""
+    pieces: list[str] = []
     length = 0
     for line in lines:
-        held.append(line)
+        pieces.append(line)
         length += len(line)
-        if length >= ENOUGH:
-            yield "".join(held).encode()
-            held.clear()
+        if length >= CHUNK_BYTES:
+            yield "".join(pieces).encode()
+            pieces.clear()
             length = 0
-    yield "".join(held).encode()
+    yield "".join(pieces).encode()
 
 
-MOST_ROWS = 1_048_576
-"""Rows of a sheet, as spreadsheets have it."""
+MAX_ROWS = 1_048_576
+"""The most rows that a sheet can hold."""
 
 
-def sheet(
+def xlsx_sheet(
     name: str, rows: Iterable[tuple[object, ...]], *, too_long: Callable[[], Exception]
 ) -> Iterator[bytes]:
-    """An Excel file with one sheet; numbers are numbers, everything else is text and never a formula.
+    """An Excel file with one sheet. Numbers are numbers; everything else is text, never a formula.
 
-    It is written to the disk row by row and read from there. Raises `too_long()` where a sheet cannot hold
-    as many rows.
+    It is written to disk row by row and read from there. Raises `too_long()` if there are more than MAX_ROWS
+    rows.
     """
-    with tempfile.TemporaryDirectory(dir=workshop(), prefix="sheet-") as folder:
+    with tempfile.TemporaryDirectory(dir=work_folder(), prefix="sheet-") as folder:
         path = Path(folder, "sheet.xlsx")
         with xlsxwriter.Workbook(path, {"constant_memory": True, "tmpdir": folder}) as book:
-            # The same bytes for the same data: otherwise the file says when it was written.
+            # The same bytes for the same data: by default the file holds the time of writing.
             book.set_properties({"created": datetime(1980, 1, 1)})
             page = book.add_worksheet(name)
             for number, row in enumerate(rows):
-                if number >= MOST_ROWS:
+                if number >= MAX_ROWS:
                     raise too_long()
                 for column, value in enumerate(row):
                     if isinstance(value, int | float):
@@ -139,8 +139,5 @@ def sheet(
                     else:
                         page.write_string(number, column, _NOT_XML.sub("", str(value)))
         with path.open("rb") as file:
-            while piece := file.read(ENOUGH):
+            while piece := file.read(CHUNK_BYTES):
                 yield piece
-
-
-__all__ = ["ENOUGH", "Aside", "Drain", "File", "gathered", "sheet", "zipped"]

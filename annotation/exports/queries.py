@@ -1,4 +1,4 @@
-"""What the export page shows: whether a study is large, and the exports that somebody asked for."""
+"""Queries of the export page and the API: whether a study is large, and a user's background exports."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
+from annotation import policies
 from annotation.models import ExportJob, ExportState, Judgement, Study
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 LARGE = 100_000
-"""Judgements above which the page offers to make an export in the background: some seconds' work."""
-SHOWN = 30
+"""Number of judgements above which the page offers background exports: some seconds' work."""
+MAX_LISTED = 30
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One export that somebody asked for. `share` is in per cent, None while it is not known."""
+class ListedExport:
+    """One background export. `share` is its progress in per cent, None while unknown."""
 
     job: ExportJob
     expires_at: datetime | None
@@ -31,31 +32,34 @@ class Asked:
         return self.job.state in (ExportState.PENDING, ExportState.CLAIMED)
 
     @property
-    def again(self) -> bool:
-        """Whether it can be made again: it failed, or its file is gone."""
+    def can_retry(self) -> bool:
+        """Whether it can be made again: it failed, or its file was deleted."""
         return not self.waiting and not self.job.file
 
 
 def is_large(study: Study) -> bool:
-    """Whether the study has more than LARGE judgements; counted up to there and no further."""
-    held = Judgement.objects.filter(
+    """Whether the study has more than LARGE judgements. The count stops there."""
+    judgements = Judgement.objects.filter(
         response__unit__task__study=study, response__withdrawn_at__isnull=True
     ).order_by()
-    return held[: LARGE + 1].count() > LARGE
+    return judgements[: LARGE + 1].count() > LARGE
 
 
-def asked_by(user: User, study: Study) -> list[Asked]:
-    """The exports of `study` that `user` asked for, newest first."""
-    jobs = ExportJob.objects.filter(study=study, by=user)[:SHOWN]
+def export_job(user: User, study: Study, *, pk: int) -> ExportJob | None:
+    """One background export of `study`; None unless `user` requested it and may still fetch it."""
+    job = ExportJob.objects.select_related("study").filter(study=study, pk=pk).first()
+    return job if job is not None and policies.may_fetch_export(user, job) else None
+
+
+def exports_of(user: User, study: Study) -> list[ListedExport]:
+    """The background exports of `study` that `user` requested, newest first."""
+    jobs = ExportJob.objects.filter(study=study, by=user)[:MAX_LISTED]
     keep = timedelta(days=settings.EXPORT_KEEP_DAYS)
     return [
-        Asked(
+        ListedExport(
             job=job,
             expires_at=job.finished_at + keep if job.file and job.finished_at else None,
             share=min(100, job.rows * 100 // job.total) if job.total else None,
         )
         for job in jobs
     ]
-
-
-__all__ = ["LARGE", "Asked", "asked_by", "is_large"]

@@ -1,4 +1,4 @@
-"""One state of a study for an export however long it takes, and nobody in it who left meanwhile."""
+"""One consistent state of a study for an export, without anybody who withdraws in the meantime."""
 
 from __future__ import annotations
 
@@ -9,42 +9,39 @@ from django.db import connection
 
 from annotation.core.snapshots import snapshot
 from annotation.exports.selection import ExportRefused, Selection
-from annotation.models import Response
+from annotation.models import Response, Study
 
 
-class WithdrawnMeanwhile(ExportRefused):
-    """Somebody took their answers back while they were being written: what was written is thrown away."""
+class WithdrawnDuringExport(ExportRefused):
+    """Somebody withdrew while their answers were being written: what was written is discarded."""
 
     def __init__(self) -> None:
         super().__init__("Somebody withdrew from the study while it was exported. Export it again.")
 
 
 @contextmanager
-def consistent(selection: Selection) -> Iterator[None]:
-    """Reads inside see the database as it was at the first of them, also while answers come in.
+def consistent_read(selection: Selection) -> Iterator[None]:
+    """All reads inside see the database as it was at the first of them, while others go on writing.
 
-    Nothing may be written inside. Raises WithdrawnMeanwhile at the end, when it is so.
+    Nothing may be written inside. Raises WithdrawnDuringExport at the end if somebody withdrew meanwhile.
     """
     ours = not connection.in_atomic_block
     with snapshot():
         if ours and connection.vendor == "postgresql":
             with connection.cursor() as cursor:
-                # Compiling the query takes longer than it saves.
+                # Compiling the query takes longer than it saves
                 cursor.execute("SET LOCAL jit = off")
-        selection.withdrawn = _withdrawn(selection)
+        selection.withdrawn = count_withdrawn(selection.study)
         yield
     check_withdrawals(selection)
 
 
 def check_withdrawals(selection: Selection) -> None:
-    """Raises WithdrawnMeanwhile where answers were taken back since they were read."""
-    if _withdrawn(selection) != selection.withdrawn:
-        raise WithdrawnMeanwhile
+    """Raises WithdrawnDuringExport if responses were withdrawn since the snapshot was taken."""
+    if count_withdrawn(selection.study) != selection.withdrawn:
+        raise WithdrawnDuringExport
 
 
-def _withdrawn(selection: Selection) -> int:
-    of_study = Response.objects.filter(unit__task__study=selection.study)
-    return of_study.filter(withdrawn_at__isnull=False).count()
-
-
-__all__ = ["WithdrawnMeanwhile", "check_withdrawals", "consistent"]
+def count_withdrawn(study: Study) -> int:
+    """How many responses were ever withdrawn. The number only grows: if it changed, somebody withdrew."""
+    return Response.objects.filter(unit__task__study=study, withdrawn_at__isnull=False).count()

@@ -1,6 +1,6 @@
 """The long table: one row for each annotator, unit and option shown (DESIGN §8; Prabhakaran et al. 2021).
 
-Memory does not grow with the study: one query, read a chunk at a time, and one query for the boxes of each.
+Memory does not grow with the study: one query is read in chunks, and each chunk's boxes are one more query.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from annotation.models import Box, Judgement, OptionRole, Purpose
 Row = tuple[Any, ...]
 Corners = tuple[float, float, float, float]
 
-# name, type, what it holds. Types are those of the Parquet file.
-DESCRIBED: tuple[tuple[str, str, str], ...] = (
+# Name, type, content. The types are those of the Parquet file.
+COLUMN_SPECS: tuple[tuple[str, str, str], ...] = (
     ("study", "text", "name of the study"),
     ("task", "text", "kind of the task: `visual_nature`, `prevalence`, `offensiveness`, `depiction`"),
     ("task_version", "number", "version of the task that was answered"),
@@ -46,40 +46,44 @@ DESCRIBED: tuple[tuple[str, str, str], ...] = (
     (
         "image",
         "text",
-        "name of the image: its outside reference, or its file's name. Two images can have one name: "
-        "`image_set`, `image_index`, `axis` and `identity` together tell them apart",
+        "name of the image: its external reference, or its file name. Two images can have the same name: "
+        "`image_set`, `image_index`, `axis` and `identity` together identify an image",
     ),
     ("image_set", "text", "name of the set that the image belongs to"),
     ("image_index", "number", "number of the image within its set and identity group, from 1"),
     (
         "axis",
         "text",
-        "kind of the identity group: `nationality`, `us_state` ...; groups of two kinds can have one name",
+        "kind of identity group: `nationality`, `us_state` ...; groups of two kinds can have the same name",
     ),
     ("identity", "text", "identity group of the image or association"),
     ("attribute", "text", "the attribute of the option; empty for none of the above"),
     (
         "role",
         "text",
-        "why the option was there: `stimulus`, `stereotypical`, `random`, `none_of_above`, or `unassigned` "
-        "where the source does not say; scores resolve it by the study's rule",
+        "why the option was shown: `stimulus`, `stereotypical`, `random`, `none_of_above`, or `unassigned` "
+        "if the source does not say; scores resolve it by the study's rule",
     ),
     (
         "response",
         "number",
-        "number of the response: rows with the same number were given together by one annotator",
+        "number of the response: rows with the same number were submitted together by one annotator",
     ),
-    ("annotator", "text", "pseudonym; empty where the source does not identify annotators (all of ViSAGe)"),
+    ("annotator", "text", "pseudonym; empty if the source does not identify annotators (all of ViSAGe)"),
     ("simulated", "yes/no", "`yes` if a program made the answer"),
-    ("stratum", "text", "whom the slot was reserved for, e.g. `origin: Asia`; empty for a surplus"),
+    (
+        "stratum",
+        "text",
+        "the stratum that the slot was reserved for, e.g. `origin: Asia`; empty for a surplus",
+    ),
     ("value", "number", "the value on the task's scale"),
     ("label", "text", "the value in words"),
-    ("shown_position", "number", "where the option stood when it was shown, from 1"),
+    ("shown_position", "number", "position of the option as it was shown, from 1"),
     ("justification", "text", "what the annotator wrote"),
     ("boxes", "boxes", "JSON list of `[x0, y0, x1, y1]` in pixels of the image"),
-    ("whole_image", "yes/no", "`yes` if the attribute was said to be visible in the image as a whole"),
+    ("whole_image", "yes/no", "`yes` if the attribute was judged visible in the image as a whole"),
     ("started_at", "time", "when the unit was shown (ISO 8601, UTC); empty if not known"),
-    ("submitted_at", "time", "when the answer came; empty if not known"),
+    ("submitted_at", "time", "when the answer was submitted; empty if not known"),
     ("active_ms", "number", "milliseconds of activity; empty if not known"),
     ("idle_ms", "number", "milliseconds without activity; empty if not known"),
     ("language", "text", "language in which the wording was shown; empty if not recorded"),
@@ -88,13 +92,13 @@ DESCRIBED: tuple[tuple[str, str, str], ...] = (
     (
         "surplus",
         "yes/no",
-        "`yes` if it came when the unit already had all answers it wanted; scores leave it out",
+        "`yes` if it came after the unit had reached its target; scores leave it out",
     ),
 )
-COLUMNS = tuple(name for name, _, _ in DESCRIBED)
+COLUMNS = tuple(name for name, _, _ in COLUMN_SPECS)
 
 CHUNK = 2000
-"""Rows held in memory at a time: the boxes of one chunk are one query."""
+"""Rows in memory at a time. The boxes of one chunk are one query."""
 
 _FIELDS = (
     "pk",
@@ -139,22 +143,22 @@ _FIELDS = (
 def chunks(selection: Selection, *, status: str = "") -> Iterator[list[Row]]:
     """The rows in the order of COLUMNS: by task, unit, response, shown position.
 
-    None stands for what is not known, texts are as they were written, boxes are lists of corners.
+    Unknown values are None, texts are unchanged, boxes are lists of corners.
     """
-    judgements = asked(selection, status=status).iterator(chunk_size=CHUNK)
+    judgements = rows_query(selection, status=status).iterator(chunk_size=CHUNK)
     labels = {(kind, one.value): one.name for kind, scale in scales.SCALES.items() for one in scale}
     while chunk := list(islice(judgements, CHUNK)):
-        drawn = boxes_of(row[0] for row in chunk)
-        yield [_row(selection, labels, row, drawn.get(row[0], [])) for row in chunk]
-        selection.read(len(chunk))
+        boxes = boxes_of(row[0] for row in chunk)
+        yield [_row(selection, labels, row, boxes.get(row[0], [])) for row in chunk]
+        selection.count_rows(len(chunk))
 
 
-def asked(selection: Selection, *, status: str = "") -> QuerySet[Any]:
-    """The one query of the table, but for the boxes."""
-    return ordered(selection, status=status).values_list(*_FIELDS)
+def rows_query(selection: Selection, *, status: str = "") -> QuerySet[Any]:
+    """The query of the table, without the boxes."""
+    return ordered_judgements(selection, status=status).values_list(*_FIELDS)
 
 
-def ordered(selection: Selection, *, status: str = "") -> QuerySet[Judgement]:
+def ordered_judgements(selection: Selection, *, status: str = "") -> QuerySet[Judgement]:
     """The judgements in the order of the table."""
     return selection.judgements(status=status).order_by(
         "response__unit__task_id", "response__unit__position", "response_id", "position"
@@ -163,15 +167,15 @@ def ordered(selection: Selection, *, status: str = "") -> QuerySet[Judgement]:
 
 def boxes_of(judgements: Iterable[int]) -> dict[int, list[Corners]]:
     """The boxes of each judgement that has any, in the order in which they were drawn."""
-    found: dict[int, list[Corners]] = defaultdict(list)
-    drawn = Box.objects.filter(judgement__in=list(judgements)).order_by("pk")
-    for judgement, x0, y0, x1, y1 in drawn.values_list("judgement", "x0", "y0", "x1", "y1"):
-        found[judgement].append((x0, y0, x1, y1))
-    return found
+    boxes: dict[int, list[Corners]] = defaultdict(list)
+    rows = Box.objects.filter(judgement__in=list(judgements)).order_by("pk")
+    for judgement, x0, y0, x1, y1 in rows.values_list("judgement", "x0", "y0", "x1", "y1"):
+        boxes[judgement].append((x0, y0, x1, y1))
+    return boxes
 
 
 def image_name(reference: str | None, file: str | None) -> str:
-    """What an image is called: its outside reference, or its file's name."""
+    """The name of an image: its external reference, or its file name."""
     return reference or PurePath(file or "").name
 
 
@@ -202,11 +206,11 @@ def _row(selection: Selection, labels: dict[tuple[str, int], str], row: Row, box
         unit_name,
         purpose,
         page,
-        attribute_asked,
-        associated_axis,
-        associated_group,
-        associated,
-        shows_image,
+        unit_attribute,
+        association_axis,
+        association_group,
+        association_attribute,
+        image_id,
         reference,
         file,
         image_set,
@@ -215,13 +219,13 @@ def _row(selection: Selection, labels: dict[tuple[str, int], str], row: Row, box
         image_group,
     ) = row
     image = image_name(reference, file)
-    identity = image_group or associated_group or ""
-    if shows_image:
+    identity = image_group or association_group or ""
+    if image_id:
         stimulus = image
     elif identity:
-        stimulus = f"{identity}: {associated}"
+        stimulus = f"{identity}: {association_attribute}"
     else:
-        stimulus = attribute_asked
+        stimulus = unit_attribute
     return (
         selection.study.name,
         kind,
@@ -230,11 +234,11 @@ def _row(selection: Selection, labels: dict[tuple[str, int], str], row: Row, box
         unit_name,
         stimulus,
         purpose,
-        page if shows_image else None,
+        page if image_id else None,
         image,
         image_set or "",
         image_index,
-        image_axis or associated_axis or "",
+        image_axis or association_axis or "",
         identity,
         "" if role == OptionRole.NONE_OF_ABOVE else attribute or "",
         role,

@@ -1,4 +1,4 @@
-"""Celery's door to exports: a message rings, the row decides."""
+"""Celery task for exports. The message only wakes a worker; the database row decides what is done."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _stopping = threading.Event()
 
 @worker_shutting_down.connect
 def _stop(**_: Any) -> None:
-    """A worker that is asked to end gives back what it has not finished."""
+    """A worker that shuts down returns its unfinished export."""
     _stopping.set()
 
 
@@ -32,22 +32,20 @@ def make_export(job_id: int) -> None:
         make_export.delay(job_id)
 
 
-def ring(job: ExportJob) -> None:
-    """Tell a worker of a waiting export, once it is committed. Without a broker there is nobody to tell: the
-    embedded worker looks for waiting rows by itself. If the broker is away, `sweep` rings later."""
+def enqueue(job: ExportJob) -> None:
+    """Send a message for a pending export, once it is committed.
 
-    def tell() -> None:
+    Without a broker no message is needed: the embedded worker polls for pending rows. If the broker is down,
+    `enqueue_waiting` sends the message later.
+    """
+
+    def send() -> None:
         make_export.delay(job.pk)
 
     if settings.CELERY_BROKER_URL and job.state == ExportState.PENDING:
-        transaction.on_commit(tell, robust=True)
+        transaction.on_commit(send, robust=True)
 
 
-def sweep() -> int:
-    """Ring for the exports that wait, if no message does any more; returns how many were rung for."""
-    return broker.resend_messages(
-        make_export, export_jobs.waiting().values_list("pk", flat=True), queue=QUEUE
-    )
-
-
-__all__ = ["make_export", "ring", "sweep"]
+def enqueue_waiting() -> int:
+    """Send messages for pending exports if the queue has none left; returns how many."""
+    return broker.ring_again(make_export, export_jobs.claimable().values_list("pk", flat=True), queue=QUEUE)

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 def exported_study(request: LoggedIn, name: str) -> Study:
-    """The study, if the account may take its data out; 404 otherwise, as if there were none."""
+    """The study, if the account may export its data; 404 otherwise, as if it did not exist."""
     study = get_object_or_404(Study, name=name)
     if not policies.may_export(request.user, study):
         raise Http404
@@ -38,7 +38,7 @@ def exported_study(request: LoggedIn, name: str) -> Study:
 @never_cache
 @require_safe
 def export_page(request: LoggedIn, name: str) -> HttpResponse:
-    """The formats with what each is for, and what to take."""
+    """The formats with their uses, and the filters."""
     study = exported_study(request, name)
     return _page(request, study, ExportForm(study, initial={"format": "csv"}))
 
@@ -47,7 +47,7 @@ def export_page(request: LoggedIn, name: str) -> HttpResponse:
 @require_GET
 @never_cache
 def export_download(request: LoggedIn, name: str) -> HttpResponse | StreamingHttpResponse:
-    """The export that the page asks for, as a zip archive with what its columns mean."""
+    """The chosen export as a zip archive, with a description of its columns."""
     study = exported_study(request, name)
     form = ExportForm(study, request.GET)
     if not form.is_valid():
@@ -69,7 +69,7 @@ def export_download(request: LoggedIn, name: str) -> HttpResponse | StreamingHtt
 @require_GET
 @never_cache
 def export_annotations(request: LoggedIn, name: str) -> StreamingHttpResponse:
-    """The long table of the whole study as plain CSV; where what its columns hold is told, a header says."""
+    """The long table of the whole study as plain CSV. A header links to the description of its columns."""
     study = exported_study(request, name)
     return StreamingHttpResponse(
         writing.stream_csv(study=study, by=request.user),
@@ -85,7 +85,7 @@ def export_annotations(request: LoggedIn, name: str) -> StreamingHttpResponse:
 @require_safe
 @never_cache
 def export_columns(request: LoggedIn, name: str) -> HttpResponse:
-    """What the columns of the plain CSV hold: Markdown, sent as text so that a browser shows it."""
+    """The description of the plain CSV's columns: Markdown, sent as text so that a browser shows it."""
     study = exported_study(request, name)
     return HttpResponse(writing.csv_columns(study=study), content_type="text/plain; charset=utf-8")
 
@@ -94,18 +94,18 @@ def export_columns(request: LoggedIn, name: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def export_list(request: LoggedIn, name: str) -> HttpResponse:
-    """POST asks for an export, now or in the background; GET says how those in the background stand."""
+    """POST requests an export, now or in the background; GET shows the progress of background exports."""
     study = exported_study(request, name)
     if request.method != "POST":
-        # A page that polls; whoever comes without one sees the whole page.
+        # The page polls this address; anything else is sent to the whole page.
         if not request.htmx:
             return redirect("export_page", name=name)
-        return render(request, "annotation/exports/_exports.html", _asked(request, study))
+        return render(request, "annotation/exports/_exports.html", _listed_exports(request, study))
     form = ExportForm(study, request.POST)
     if not form.is_valid():
         return _page(request, study, form, status=422)
     if request.POST.get("when") == "now":
-        return redirect(f"{reverse('export_download', args=[name])}?{form.asked()}")
+        return redirect(f"{reverse('export_download', args=[name])}?{form.query_string()}")
     try:
         job = export_jobs.request(
             study=study, fmt=form.cleaned_data["format"], filters=form.filters(), by=request.user
@@ -113,7 +113,7 @@ def export_list(request: LoggedIn, name: str) -> HttpResponse:
     except ExportRefused as refused:
         form.add_error(None, str(refused))
         return _page(request, study, form, status=422)
-    tasks.ring(job)
+    tasks.enqueue(job)
     return redirect(f"{reverse('export_page', args=[name])}#exports")
 
 
@@ -125,7 +125,7 @@ def export_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpRes
     if action == "retry":
         if export_jobs.retry(job=job):
             job.refresh_from_db()
-            tasks.ring(job)
+            tasks.enqueue(job)
     elif action == "delete":
         export_jobs.delete(job=job)
     else:
@@ -140,15 +140,13 @@ def export_file(request: LoggedIn, name: str, pk: int) -> HttpResponse | FileRes
     """The file of an export that was made in the background."""
     job = _job(request, name, pk)
     try:
-        file = export_jobs.fetch(job=job, by=request.user)
+        file = export_jobs.open_file(job=job, by=request.user)
     except export_jobs.ExportGone:
-        messages.warning(request, _("There is no file of this export any more. Make it again."))
+        messages.warning(request, _("The file of this export was deleted. Make it again."))
         return redirect("export_page", name=name)
     except OSError:
         log.exception("export %s cannot be read", job.pk)
-        messages.error(
-            request, _("Where exports are kept does not answer at the moment. Try again in a minute.")
-        )
+        messages.error(request, _("The export storage is not responding. Try again in a minute."))
         return redirect("export_page", name=name)
     return FileResponse(
         file,
@@ -159,22 +157,20 @@ def export_file(request: LoggedIn, name: str, pk: int) -> HttpResponse | FileRes
 
 
 def _job(request: LoggedIn, name: str, pk: int) -> ExportJob:
-    """The export, if the account asked for it and may still have it; 404 otherwise."""
-    study = exported_study(request, name)
-    job = get_object_or_404(ExportJob.objects.select_related("study"), study=study, pk=pk)
-    if not policies.may_fetch_export(request.user, job):
+    job = queries.export_job(request.user, exported_study(request, name), pk=pk)
+    if job is None:
         raise Http404
     return job
 
 
-def _asked(request: LoggedIn, study: Study) -> dict[str, object]:
-    asked = queries.asked_by(request.user, study)
-    return {"study": study, "asked": asked, "waiting": any(one.waiting for one in asked)}
+def _listed_exports(request: LoggedIn, study: Study) -> dict[str, object]:
+    exports = queries.exports_of(request.user, study)
+    return {"study": study, "exports": exports, "waiting": any(one.waiting for one in exports)}
 
 
 def _page(request: LoggedIn, study: Study, form: ExportForm, *, status: int = 200) -> HttpResponse:
     context = {
-        **_asked(request, study),
+        **_listed_exports(request, study),
         "form": form,
         "formats": FORMATS.values(),
         "chosen": form["format"].value(),

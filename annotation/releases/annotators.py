@@ -1,4 +1,4 @@
-"""Who is in a release: pseudonyms that mean nothing elsewhere, and what may be told of each."""
+"""Who is in a release: pseudonyms that are valid only there, and the coarsened profiles."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from django.db.models import Exists, OuterRef
 
 from annotation.models import Annotator, ProfileAnswer, Study
 from annotation.participation import profile_fields
-from annotation.releases.coarsening import Coarsened, Field, Person, coarsen, field_of
+from annotation.releases.coarsening import Coarsened, Field, Person, coarsen, make_field
 from annotation.releases.linkage import Linkage
-from annotation.releases.request import ReleaseRefused, Wanted, responses
-from annotation.releases.strata_disclosure import linkage_of, strata_told
+from annotation.releases.request import ReleaseOptions, ReleaseRefused, responses
+from annotation.releases.strata_disclosure import find_linkage, may_publish_strata
 
-_MARK = "question:"  # how a study's own question may be stored
+_PREFIX = "question:"  # of the stored name of a study's own question, in some cases
 
 
-class Key:
-    """A random key that is made for one release and dies with it: nobody can make its pseudonyms again."""
+class PseudonymKey:
+    """A random key for one release that is never stored: nobody can recreate its pseudonyms."""
 
     def __init__(self) -> None:
         self._secret = secrets.token_bytes(32)
@@ -30,7 +30,7 @@ class Key:
         return f"A{self._mac('annotator', annotator)[:20]}"
 
     def order(self, response: int) -> str:
-        """Where a response stands among those of its unit: nothing but chance decides it."""
+        """A sort key that puts the responses of a unit in random order."""
         return self._mac("response", response)
 
     def _mac(self, what: str, number: int) -> str:
@@ -39,85 +39,88 @@ class Key:
 
 @dataclass(frozen=True)
 class People:
-    """The annotators of a release. `keys` are their rows in the database, in the order of `coarsened.values`;
-    `named`: whether they have pseudonyms; `strata_told`: whether it can be told for whom a place was reserved
-    without telling what is withheld; `linkage`: what follows nevertheless from who judged the same unit."""
+    """The annotators of a release.
+
+    `keys` are their database ids, in the order of `coarsened.values`. `strata_published`: whether strata can
+    be published without disclosing what is withheld; `linkage`: what readers can infer about withheld strata.
+    `unpermitted`: field -> number of people who do not permit its publication.
+    """
 
     keys: tuple[int, ...]
     simulated: tuple[bool, ...]
-    named: bool
+    has_pseudonyms: bool
     coarsened: Coarsened
-    strata_told: bool
+    strata_published: bool
     linkage: Linkage
     unpermitted: Mapping[str, int]
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def smallest(self) -> int | None:
-        """How few people share a combination of values, blanks among them; None where nothing is told."""
+    def smallest_group(self) -> int | None:
+        """The size of the smallest group that shares a combination of values, counting blanks as values; None
+        if nothing is published."""
         cells = Counter(zip(self.simulated, self.coarsened.values, strict=True))
-        told_of = {simulated for simulated, values in cells if any(values)}
-        return min((number for cell, number in cells.items() if cell[0] in told_of), default=None)
+        published = {simulated for simulated, values in cells if any(values)}
+        return min((number for cell, number in cells.items() if cell[0] in published), default=None)
 
 
-def people(study: Study, wanted: Wanted) -> People:
-    """Raises ReleaseRefused where nobody answered, and for a field to withhold that there is not."""
+def people(study: Study, options: ReleaseOptions) -> People:
+    """Raises ReleaseRefused if the study has no answers, and for an unknown field in `withhold`."""
     answered = responses(study).filter(annotator=OuterRef("pk")).order_by()
     rows = list(Annotator.objects.filter(Exists(answered)).order_by("pk").values_list("pk", "simulated"))
     if not rows and not responses(study).exists():
         raise ReleaseRefused(f"The study '{study.name}' holds no answers, so there is nothing to release.")
     fields = _fields(study)
-    unknown = set(wanted.withhold) - {field.name for field in fields} - set(profile_fields.CHOICES)
+    unknown = set(options.withhold) - {field.name for field in fields} - set(profile_fields.CHOICES)
     if unknown:
-        there = ", ".join(field.name for field in fields)
-        raise ReleaseRefused(f"There is no profile field '{min(unknown)}' to withhold. There is: {there}.")
-    profiles_of: dict[int, dict[str, str]] = defaultdict(dict)
+        known = ", ".join(field.name for field in fields)
+        raise ReleaseRefused(f"There is no profile field '{min(unknown)}' to withhold. Choose from: {known}.")
+    profiles: dict[int, dict[str, str]] = defaultdict(dict)
     permitted: dict[int, dict[str, str]] = defaultdict(dict)
     unpermitted: Counter[str] = Counter()
     names = {field.name for field in fields}
-    said = ProfileAnswer.objects.filter(annotator__in=[key for key, _ in rows])
-    for key, name, value, own, may in said.values_list(
+    answers = ProfileAnswer.objects.filter(annotator__in=[key for key, _ in rows])
+    for key, name, value, own_words, may_publish in answers.values_list(
         "annotator_id", "field", "value", "self_described", "may_publish"
     ):
-        profiles_of[key][name] = value
-        name = name.removeprefix(_MARK)
-        if name not in names or name in wanted.withhold or wanted.without_pseudonyms:
+        profiles[key][name] = value
+        name = name.removeprefix(_PREFIX)
+        if name not in names or name in options.withhold or options.without_pseudonyms:
             continue
-        if not may:
+        if not may_publish:
             unpermitted[name] += 1
             continue
-        # a free text that happens to spell a choice is still somebody's own words
-        permitted[key][name] = f"{value}\0" if own else value
-    everybody = [Person(simulated=simulated, said=permitted[key]) for key, simulated in rows]
-    stated = {name for person in everybody for name in person.said}
-    coarsened = coarsen(everybody, [field for field in fields if field.name in stated], k=wanted.k)
+        # Free text that happens to equal a choice is still the person's own words
+        permitted[key][name] = f"{value}\0" if own_words else value
+    everybody = [Person(simulated=simulated, answers=permitted[key]) for key, simulated in rows]
+    answered_fields = {name for person in everybody for name in person.answers}
+    coarsened = coarsen(everybody, [field for field in fields if field.name in answered_fields], k=options.k)
     keys = tuple(key for key, _ in rows)
-    told = {key: coarsened.exactly(place) for place, key in enumerate(keys)}
-    is_told = strata_told(study, told)
-    hidden = not (is_told or wanted.without_pseudonyms)
+    published = {key: coarsened.exact_values(index) for index, key in enumerate(keys)}
+    strata_published = may_publish_strata(study, published)
+    withheld = not (strata_published or options.without_pseudonyms)
     return People(
         keys=keys,
         simulated=tuple(simulated for _, simulated in rows),
-        named=not wanted.without_pseudonyms,
+        has_pseudonyms=not options.without_pseudonyms,
         coarsened=coarsened,
-        strata_told=is_told,
-        linkage=linkage_of(study, profiles_of, told) if hidden else Linkage(),
+        strata_published=strata_published,
+        linkage=find_linkage(study, profiles, published) if withheld else Linkage(),
         unpermitted=unpermitted,
     )
 
 
 def _fields(study: Study) -> list[Field]:
-    """What a profile of this study's annotators can hold, and the values that its forms offer."""
+    """The profile fields of this study's annotators, with the choices of their forms."""
     own = [
-        field_of(str(each["field"]), [str(choice) for choice in each.get("choices") or ()], own_question=True)
+        make_field(
+            str(each["field"]), [str(choice) for choice in each.get("choices") or ()], own_question=True
+        )
         for each in study.questions
         if str(each["field"]) not in profile_fields.CHOICES
     ]
     known = [
-        field_of(name, [value for value, _ in offered]) for name, offered in profile_fields.CHOICES.items()
+        make_field(name, [value for value, _ in choices]) for name, choices in profile_fields.CHOICES.items()
     ]
     return known + own
-
-
-__all__ = ["Key", "People", "people"]

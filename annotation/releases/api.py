@@ -1,5 +1,4 @@
-"""Publishing a study's data: what a release would tell of people, the bundle, and what was released before.
-For admins (docs/releases.md)."""
+"""Publishing a study's data, for admins: the preview, the release and earlier releases (docs/releases.md)."""
 
 from __future__ import annotations
 
@@ -19,28 +18,30 @@ from annotation.api.errors import refusals
 from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body, FileResource, Query, Resource, file_of
 from annotation.models import AuditEvent, Study
-from annotation.releases.request import LEAST_K, ReleaseRefused, Wanted
+from annotation.releases.request import MIN_K, ReleaseOptions, ReleaseRefused
 from annotation.releases.services import bundle
-from annotation.releases.services.bundle import WHAT
+from annotation.releases.services.bundle import AUDIT_EVENT
 
 TAGS = ["releases"]
-_MOST_K = 10_000
-_REFUSED = {422: OpenApiResponse(description="It cannot be made as asked: detail says why and what to do.")}
+_MAX_K = 10_000
+_REFUSED = {
+    422: OpenApiResponse(description="It cannot be made as requested: detail says why and what to do.")
+}
 
 
 def _k() -> serializers.Field:
     return serializers.IntegerField(
-        min_value=LEAST_K,
-        max_value=_MOST_K,
+        min_value=MIN_K,
+        max_value=_MAX_K,
         default=5,
-        help_text="How many people each combination of profile values needs.",
+        help_text="The least number of people who share each combination of profile values.",
     )
 
 
 def _without_pseudonyms() -> serializers.Field:
     return serializers.BooleanField(
         default=False,
-        help_text="Nobody can tell which answers are of one person, and nothing is told of people.",
+        help_text="Nobody can tell which answers are by the same person, and no profiles are published.",
     )
 
 
@@ -50,27 +51,27 @@ class ReportQuery(Query):
     withhold = serializers.CharField(
         required=False,
         max_length=2000,
-        help_text="Fields of the profile that are told of nobody, parted by commas.",
+        help_text="Profile fields that are published for nobody, separated by commas.",
     )
 
 
 class ReleaseBody(Body):
-    """What a release is to hold."""
+    """The options of a release."""
 
     k = _k()
     withhold = serializers.ListField(
         child=serializers.CharField(max_length=80),
         default=list,
         max_length=100,
-        help_text="Fields of the profile that are told of nobody.",
+        help_text="Profile fields that are published for nobody.",
     )
     without_pseudonyms = _without_pseudonyms()
     with_text = serializers.BooleanField(
-        default=False, help_text="With what people wrote, screened. Read the texts all the same."
+        default=False, help_text="Include what annotators wrote, screened. Still read the texts."
     )
-    images = serializers.BooleanField(default=False, help_text="With the files of the images.")
+    images = serializers.BooleanField(default=False, help_text="Include the image files.")
     licence = serializers.CharField(
-        max_length=200, default="", allow_blank=True, help_text="SPDX identifier, or any words."
+        max_length=200, default="", allow_blank=True, help_text="SPDX identifier, or free text."
     )
     citation = serializers.CharField(
         max_length=500, default="", allow_blank=True, help_text="How the data are to be cited."
@@ -78,56 +79,58 @@ class ReleaseBody(Body):
 
 
 class FieldReportSerializer(serializers.Serializer):
-    """What becomes of one field of the profile."""
+    """How one profile field is published."""
 
     name = serializers.CharField()
     level = serializers.IntegerField(
-        help_text="At which everybody's value is told: 0 as it was chosen, each wider than the one before."
+        help_text="Level at which values are published: 0 is as chosen, each higher level is wider."
     )
-    levels = serializers.IntegerField(help_text="The last of them.")
-    told = serializers.IntegerField(help_text="Of how many people it is told.")
-    own_words = serializers.IntegerField(help_text="How many said it in their own words, never told.")
-    rare = serializers.IntegerField(help_text="Of how many it is withheld so that nobody stands out.")
+    levels = serializers.IntegerField(help_text="The last level.")
+    told = serializers.IntegerField(source="published", help_text="For how many people it is published.")
+    own_words = serializers.IntegerField(
+        help_text="How many used their own words, which are never published."
+    )
+    rare = serializers.IntegerField(help_text="For how many it is withheld because it could identify people.")
     withheld = serializers.BooleanField()
 
 
 class LinkageSerializer(serializers.Serializer):
-    """What follows of withheld strata from who judged the same unit."""
+    """What readers can infer about withheld strata from who judged the same unit."""
 
     hidden = serializers.IntegerField(
-        help_text="People who judged units with reserved places without all of that being told of them."
+        help_text="People who judged units with strata that are not all published for them."
     )
-    found = serializers.IntegerField(help_text="Of how many of them, at least, it can be worked out.")
+    found = serializers.IntegerField(help_text="For how many of them, at least, strata can be inferred.")
     determined = serializers.BooleanField(
-        help_text="Whether, of units of one design, it can be worked out of all who judged them."
+        help_text="Whether strata can be inferred for all people who judged units of some design."
     )
 
 
 class ReportSerializer(serializers.Serializer):
-    """What a release would tell of people."""
+    """What a release would disclose about people."""
 
     people = serializers.IntegerField()
     responses = serializers.IntegerField()
     profile = FieldReportSerializer(many=True)
     unpermitted = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Field -> people who do not let it be published."
+        child=serializers.IntegerField(), help_text="Field -> people who do not permit its publication."
     )
-    strata_told = serializers.BooleanField(help_text="Whether it is told for whom places were reserved.")
+    strata_told = serializers.BooleanField(help_text="Whether the strata of slots are published.")
     smallest = serializers.IntegerField(
         allow_null=True,
-        help_text="People of the smallest combination of values, blanks among them; null: nothing is told.",
+        help_text="Size of the smallest group with equal values, counting blanks; null: none is published.",
     )
     strata_worked_out = LinkageSerializer()
     earlier = serializers.IntegerField(help_text="How often the study was released before.")
 
 
 class ReleasedSerializer(serializers.Serializer):
-    """A release that was made. Its file is not kept here: a bundle can be made once, by its own key."""
+    """A release that was made. Neither its file nor its key is stored, so it cannot be made again."""
 
     id = serializers.IntegerField()
     at = serializers.DateTimeField()
     by = serializers.CharField(
-        source="by.username", allow_null=True, default=None, help_text="Whose account; null: a command."
+        source="by.username", allow_null=True, default=None, help_text="The account; null: a command."
     )
     k = serializers.IntegerField(source="details.k")
     texts = serializers.BooleanField(source="details.texts")
@@ -137,7 +140,7 @@ class ReleasedSerializer(serializers.Serializer):
     responses = serializers.IntegerField(source="details.responses")
     judgements = serializers.IntegerField(source="details.judgements")
     checksum = serializers.CharField(
-        source="details.checksum", help_text="SHA-256 of the bundle's file of checksums."
+        source="details.checksum", help_text="SHA-256 of the release's file of checksums."
     )
 
 
@@ -156,13 +159,13 @@ class Releases(Resource):
         tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:
-        made = AuditEvent.objects.filter(study=_study(request, name), what=WHAT).select_related("by")
+        made = AuditEvent.objects.filter(study=_study(request, name), what=AUDIT_EVENT).select_related("by")
         query = self.query(ReleasesQuery)
         return page(request, made, query=query, kind=ReleasesQuery, row=ReleasedSerializer)
 
 
 class Report(Resource):
-    """What a release would tell of people. Nothing is taken out."""
+    """What a release would disclose about people. Nothing is released."""
 
     scopes: ClassVar = EXPORT_SCOPES
 
@@ -174,26 +177,26 @@ class Report(Resource):
     )
     def get(self, request: Request, name: str) -> Response:
         study = _study(request, name)
-        asked = self.query(ReportQuery)
-        named = (each.strip() for each in asked.get("withhold", "").split(","))
-        wanted = Wanted(
-            k=asked["k"],
-            withhold=tuple(each for each in named if each),
-            without_pseudonyms=asked["without_pseudonyms"],
+        params = self.query(ReportQuery)
+        withhold = (each.strip() for each in params.get("withhold", "").split(","))
+        options = ReleaseOptions(
+            k=params["k"],
+            withhold=tuple(each for each in withhold if each),
+            without_pseudonyms=params["without_pseudonyms"],
         )
         with refusals(ReleaseRefused, status=422):
-            found = bundle.preview(study=study, wanted=wanted)
-        said = {
-            "people": len(found.people),
-            "responses": found.responses,
-            "profile": found.people.coarsened.report,
-            "unpermitted": found.people.unpermitted,
-            "strata_told": found.people.strata_told,
-            "smallest": found.people.smallest(),
-            "strata_worked_out": found.people.linkage,
-            "earlier": found.earlier,
+            preview = bundle.preview(study=study, options=options)
+        report = {
+            "people": len(preview.people),
+            "responses": preview.responses,
+            "profile": preview.people.coarsened.report,
+            "unpermitted": preview.people.unpermitted,
+            "strata_told": preview.people.strata_published,
+            "smallest": preview.people.smallest_group(),
+            "strata_worked_out": preview.people.linkage,
+            "earlier": preview.earlier,
         }
-        return Response(ReportSerializer(said).data)
+        return Response(ReportSerializer(report).data)
 
 
 class Release(FileResource):
@@ -208,13 +211,13 @@ class Release(FileResource):
         tags=TAGS,
     )
     def post(self, request: Request, name: str) -> StreamingHttpResponse:
-        """Make a release: a zip archive with the data, their card and checksums. It is noted in the audit
-        trail. No two are alike: each has pseudonyms of its own."""
+        """Make a release: a zip archive with the data, a data card and checksums. It is recorded in the audit
+        trail. Each release has its own pseudonyms."""
         study = _study(request, name)
-        asked: Mapping[str, Any] = self.body(ReleaseBody)
-        wanted = Wanted(**{**asked, "withhold": tuple(asked["withhold"])})
+        body: Mapping[str, Any] = self.body(ReleaseBody)
+        options = ReleaseOptions(**{**body, "withhold": tuple(body["withhold"])})
         with refusals(ReleaseRefused, status=422):
-            archive = bundle.stream_zip(study=study, by=request.user, wanted=wanted)
+            archive = bundle.stream_zip(study=study, by=request.user, options=options)
         return StreamingHttpResponse(
             archive,
             content_type="application/zip",

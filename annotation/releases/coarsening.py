@@ -1,8 +1,9 @@
-"""Profile fields made coarser until nobody stands out (k-anonymity; Samarati and Sweeney 1998). Pure.
+"""Coarsening of profiles for k-anonymity (Samarati and Sweeney 1998). Pure.
 
-Global recoding first: a field is told in fewer, wider values for everybody (region -> Global South or North
--> withheld; age bands merged). Of all recodings that one is taken which, after local suppression of what is
-still rare, tells most. Own words are never told: only values that a form offers.
+Global recoding comes first: a field is published in fewer, wider values for everybody (region -> Global South
+or North -> withheld; age bands merged). Rare combinations are then suppressed locally. Of all recodings, the
+one that publishes most after suppression is taken. Only values that a form offers are published, never
+people's own words.
 """
 
 from __future__ import annotations
@@ -24,114 +25,114 @@ _AGES = {
 }
 GEOGRAPHIC = frozenset({"origin", "residence", "identity_region"})
 WIDER = frozenset({NORTH, SOUTH}.union(*_AGES.values()))
-"""Values that stand for several of those that a form offers."""
+"""Values that each stand for several choices of a form."""
 
 Values = tuple[str | None, ...]
 Cell = tuple[bool, Values]
-"""Whether it is of programs, which nobody could take for people, and a value for each field."""
+"""Whether it is of programs (which are recognisable, so they cannot hide people), and a value per field."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field with the values that its form offers. `steps`: each a wider way to say them, value for value.
+    """A field with the choices of its form. `steps`: mappings from the choices to ever wider values.
 
-    `whole`: whether withholding it for everybody is tried as the last step.
+    `may_withhold`: whether withholding the field for everybody is tried as the last step.
     """
 
     name: str
     choices: tuple[str, ...]
     steps: tuple[Mapping[str, str], ...] = ()
-    whole: bool = True
+    may_withhold: bool = True
 
-    def offered(self, value: str) -> str | None:
-        """`value` as the form spells it; None for somebody's own words."""
+    def match_choice(self, value: str) -> str | None:
+        """`value` as the form spells it; None for a person's own words."""
         known = {choice.casefold(): choice for choice in self.choices}
         return known.get(value.strip().casefold())
 
-    def at(self, level: int, value: str | None) -> str | None:
-        """`value` at a level: 0 as it was chosen, each step wider, at last withheld."""
+    def value_at(self, level: int, value: str | None) -> str | None:
+        """`value` at a level: 0 is as chosen, each step is wider, the last is withheld."""
         if value is None or level > len(self.steps):
             return None
         return self.steps[level - 1][value] if level else value
 
 
-def field_of(name: str, choices: Sequence[str], *, own_question: bool = False) -> Field:
-    """The field with the steps that are known for it. A question of a study's own has none, and is
-    withheld for single people only: there may be any number of them, and trying all ways takes 2 ** n."""
-    offered = tuple(choices)
+def make_field(name: str, choices: Sequence[str], *, own_question: bool = False) -> Field:
+    """The field with its known steps. A study's own question has none and is withheld only for individual
+    people: there may be n of them, and trying all combinations would take 2 ** n recodings."""
+    values = tuple(choices)
     if name in GEOGRAPHIC:
-        return Field(name, offered, ({each: NORTH if each in _NORTHERN else SOUTH for each in offered},))
+        return Field(name, values, ({each: NORTH if each in _NORTHERN else SOUTH for each in values},))
     if name == "age_band":
-        return Field(name, offered, tuple({each: _AGES[each][step] for each in offered} for step in (0, 1)))
-    return Field(name, offered, whole=not own_question)
+        return Field(name, values, tuple({each: _AGES[each][step] for each in values} for step in (0, 1)))
+    return Field(name, values, may_withhold=not own_question)
 
 
 @dataclass(frozen=True)
 class Person:
-    """What somebody lets be published of themselves, as they said it."""
+    """The profile answers that a person permits to publish, as they entered them."""
 
     simulated: bool
-    said: Mapping[str, str]
+    answers: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class FieldReport:
-    """What became of one field: at which level everybody's value is told, of `levels` + 1, and of how many
-    people it is told, was in their own words, or was too rare."""
+    """The result for one field: the level at which values are published, out of 0 to `levels`, and the number
+    of people whose value is published, was in their own words, or was too rare."""
 
     name: str
     level: int
     levels: int
-    told: int
+    published: int
     own_words: int
     rare: int
 
     @property
     def withheld(self) -> bool:
-        return self.told == 0
+        return self.published == 0
 
 
 @dataclass(frozen=True)
 class Coarsened:
-    """`values`: for each person, in the order given, a value for each of `fields`; None is withheld."""
+    """`values`: for each person, in the given order, a value for each of `fields`; None if withheld."""
 
     fields: tuple[str, ...]
     values: tuple[Values, ...]
     report: tuple[FieldReport, ...]
 
-    def exactly(self, place: int) -> dict[str, str]:
-        """Of the person at `place`, what is told as they said it, and not in wider words."""
-        told = zip(self.fields, self.values[place], strict=True)
-        return {name: value for name, value in told if value is not None and value not in WIDER}
+    def exact_values(self, index: int) -> dict[str, str]:
+        """The published values of the person at `index` that were not widened."""
+        published = zip(self.fields, self.values[index], strict=True)
+        return {name: value for name, value in published if value is not None and value not in WIDER}
 
 
 def coarsen(people: Sequence[Person], fields: Sequence[Field], *, k: int) -> Coarsened:
-    """Of people, and apart from them of programs, nothing is told or each combination is that of at least
-    `k`. A blank counts as a value: those of whom nothing is told are nobody, or at least `k`, too.
+    """Coarsen profiles until at least `k` people share each combination of values, or nothing is published.
 
-    What holds for all fields holds for any of them, since the people of a combination of some fields are
-    those of several combinations of all. Raises ValueError for a `k` below 1.
+    Blanks count as values, so the people without any published value are none or at least `k`, too. Programs
+    are treated the same way, separately. What holds for all fields holds for any subset of them: each
+    combination of some fields is a union of combinations of all. Raises ValueError for a `k` below 1.
     """
     if k < 1:
         raise ValueError(f"k is {k}. It is a number of people, from 1.")
-    asked = [[person.said.get(field.name) for person in people] for field in fields]
-    offered = [
-        [field.offered(value) if value else None for value in said]
-        for field, said in zip(fields, asked, strict=True)
+    answers = [[person.answers.get(field.name) for person in people] for field in fields]
+    choices = [
+        [field.match_choice(value) if value else None for value in values]
+        for field, values in zip(fields, answers, strict=True)
     ]
-    rows = list(zip(*offered, strict=True)) if fields else [()] * len(people)
+    rows = list(zip(*choices, strict=True)) if fields else [()] * len(people)
     cells = Counter((person.simulated, row) for person, row in zip(people, rows, strict=True))
-    ways = [range(len(field.steps) + (2 if field.whole else 1)) for field in fields]
+    level_ranges = [range(len(field.steps) + (2 if field.may_withhold else 1)) for field in fields]
     best: tuple[float, tuple[int, ...], dict[Cell, Cell], Counter[Cell]] | None = None
-    # Levels come in ascending order: of two ways that tell as much, the finer one is kept.
-    for levels in product(*ways):
+    # Levels come in ascending order: of two recodings that publish as much, the finer one is kept
+    for levels in product(*level_ranges):
         weights = [_weight(field, level) for field, level in zip(fields, levels, strict=True)]
-        final = _told(cells, fields, levels, k)
+        final = _recode(cells, fields, levels, k)
         sizes = _sizes(cells, final)
-        hidden = _hidden_too(sizes, weights, k)
-        tells = sum((number - hidden[cell]) * _tells(cell, weights) for cell, number in sizes.items())
-        if best is None or tells > best[0]:
-            best = (tells, levels, final, hidden)
+        hidden = _fill_blanks(sizes, weights, k)
+        utility = sum((number - hidden[cell]) * _utility(cell, weights) for cell, number in sizes.items())
+        if best is None or utility > best[0]:
+            best = (utility, levels, final, hidden)
     assert best is not None
     _, levels, final, hidden = best
     values = tuple(
@@ -141,14 +142,14 @@ def coarsen(people: Sequence[Person], fields: Sequence[Field], *, k: int) -> Coa
         fields=tuple(field.name for field in fields),
         values=values,
         report=tuple(
-            _report(field, levels[place], asked[place], offered[place], [row[place] for row in values])
-            for place, field in enumerate(fields)
+            _report(field, levels[index], answers[index], choices[index], [row[index] for row in values])
+            for index, field in enumerate(fields)
         ),
     )
 
 
 def _values(cell: Cell, hidden: Counter[Cell]) -> Values:
-    """What is told of the next person of a cell: nothing, while there are some of it to hide."""
+    """The published values of the next person of a cell: blanks as long as `hidden` counts some of it."""
     if hidden[cell]:
         hidden[cell] -= 1
         return (None,) * len(cell[1])
@@ -159,67 +160,69 @@ def _weight(field: Field, level: int) -> float:
     return 1 - level / (len(field.steps) + 1)
 
 
-def _tells(cell: Cell, weights: Sequence[float]) -> float:
-    """How much is told of each person of a cell."""
+def _utility(cell: Cell, weights: Sequence[float]) -> float:
+    """How much is published of each person of a cell."""
     return sum(weight for weight, value in zip(weights, cell[1], strict=True) if value is not None)
 
 
-def _sizes(cells: Mapping[Cell, int], now: Mapping[Cell, Cell]) -> Counter[Cell]:
+def _sizes(cells: Mapping[Cell, int], recoded: Mapping[Cell, Cell]) -> Counter[Cell]:
     sizes: Counter[Cell] = Counter()
     for cell, number in cells.items():
-        sizes[now[cell]] += number
+        sizes[recoded[cell]] += number
     return sizes
 
 
-def _told(
+def _recode(
     cells: Mapping[Cell, int], fields: Sequence[Field], levels: Sequence[int], k: int
 ) -> dict[Cell, Cell]:
-    """Each cell as it is told at these levels, after local suppression."""
-    now = {
+    """Each cell as published at these levels, after local suppression."""
+    recoded = {
         (simulated, row): (
             simulated,
-            tuple(field.at(level, value) for field, level, value in zip(fields, levels, row, strict=True)),
+            tuple(
+                field.value_at(level, value) for field, level, value in zip(fields, levels, row, strict=True)
+            ),
         )
         for simulated, row in cells
     }
     while True:
-        sizes = _sizes(cells, now)
+        sizes = _sizes(cells, recoded)
         small = [cell for cell, size in sizes.items() if size < k and any(cell[1])]
         if not small:
-            return now
-        moves = _one_value_less(small, sizes)
-        now = {cell: moves.get(told, told) for cell, told in now.items()}
+            return recoded
+        moves = _drop_one_value(small, sizes)
+        recoded = {cell: moves.get(target, target) for cell, target in recoded.items()}
 
 
-def _hidden_too(sizes: Mapping[Cell, int], weights: Sequence[float], k: int) -> Counter[Cell]:
-    """Of how many more people of each cell nothing is told, so that those who said nothing, or whose values
-    were all too rare, are not fewer than `k`. Taken where it costs least: people whom their cell can spare,
-    or one cell as a whole."""
+def _fill_blanks(sizes: Mapping[Cell, int], weights: Sequence[float], k: int) -> Counter[Cell]:
+    """How many more people of each cell get only blanks, so that the people with only blanks are not fewer
+    than `k`. The cheapest choice is taken: people whom their cells can spare, or one whole cell."""
     hidden: Counter[Cell] = Counter()
     for simulated in (False, True):
-        told = sorted(
+        published = sorted(
             ((cell, size) for cell, size in sizes.items() if cell[0] == simulated and any(cell[1])),
-            key=lambda each: _tells(each[0], weights),
+            key=lambda each: _utility(each[0], weights),
         )
         missing = k - sizes.get((simulated, (None,) * len(weights)), 0)
-        if missing in range(1, k) and told:
+        if missing in range(1, k) and published:
             spared: Counter[Cell] = Counter()
-            for cell, size in told:
+            for cell, size in published:
                 spared[cell] = min(size - k, missing - spared.total())
-            whole = min(told, key=lambda each: each[1] * _tells(each[0], weights))
-            ways = [Counter({whole[0]: whole[1]})]
+            whole = min(published, key=lambda each: each[1] * _utility(each[0], weights))
+            candidates = [Counter({whole[0]: whole[1]})]
             if spared.total() == missing:
-                ways.append(spared)
+                candidates.append(spared)
             hidden += min(
-                ways, key=lambda way: sum(number * _tells(cell, weights) for cell, number in way.items())
+                candidates,
+                key=lambda counts: sum(number * _utility(cell, weights) for cell, number in counts.items()),
             )
     return hidden
 
 
-def _one_value_less(small: Sequence[Cell], sizes: Mapping[Cell, int]) -> dict[Cell, Cell]:
-    """For each small cell the one next to it, one value fewer, where most people would then be.
+def _drop_one_value(small: Sequence[Cell], sizes: Mapping[Cell, int]) -> dict[Cell, Cell]:
+    """For each small cell, the cell with one value fewer that would then have most people.
 
-    All of a cell move together and no other cell loses anybody, so it ends.
+    All people of a cell move together and no other cell loses anybody, so the suppression ends.
     """
     arriving: Counter[Cell] = Counter()
     for cell in small:
@@ -234,8 +237,8 @@ def _one_value_less(small: Sequence[Cell], sizes: Mapping[Cell, int]) -> dict[Ce
 def _without_one(cell: Cell) -> list[Cell]:
     simulated, row = cell
     return [
-        (simulated, (*row[:place], None, *row[place + 1 :]))
-        for place, value in enumerate(row)
+        (simulated, (*row[:index], None, *row[index + 1 :]))
+        for index, value in enumerate(row)
         if value is not None
     ]
 
@@ -243,18 +246,19 @@ def _without_one(cell: Cell) -> list[Cell]:
 def _report(
     field: Field,
     level: int,
-    asked: Sequence[str | None],
-    offered: Sequence[str | None],
-    told: Sequence[str | None],
+    answers: Sequence[str | None],
+    choices: Sequence[str | None],
+    published: Sequence[str | None],
 ) -> FieldReport:
     return FieldReport(
         name=field.name,
         level=level,
         levels=len(field.steps) + 1,
-        told=sum(value is not None for value in told),
-        own_words=sum(bool(said) and choice is None for said, choice in zip(asked, offered, strict=True)),
-        rare=sum(choice is not None and value is None for choice, value in zip(offered, told, strict=True)),
+        published=sum(value is not None for value in published),
+        own_words=sum(
+            bool(answer) and choice is None for answer, choice in zip(answers, choices, strict=True)
+        ),
+        rare=sum(
+            choice is not None and value is None for choice, value in zip(choices, published, strict=True)
+        ),
     )
-
-
-__all__ = ["Coarsened", "Field", "FieldReport", "Person", "coarsen", "field_of"]

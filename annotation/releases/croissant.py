@@ -9,9 +9,9 @@ from typing import Any
 
 from annotation.models import TaskKind
 from annotation.releases import columns
-from annotation.releases.data_card import SIMULATED, WARNING, blank
-from annotation.releases.licence import licence_address
-from annotation.releases.metadata import About, in_words
+from annotation.releases.data_card import SIMULATED, WARNING, placeholder
+from annotation.releases.licence import licence_url
+from annotation.releases.metadata import ReleaseInfo, describe_level
 
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -51,44 +51,42 @@ _CONTEXT: dict[str, Any] = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
-# Empty cells and yes/no are texts in CSV: no number is said to be there where a cell can be empty.
-_TYPES = {"text": "sc:Text", "boxes": "sc:Text", "ratings": "sc:Text", "yes/no": "sc:Text"}
-_ALWAYS = frozenset(
+# Columns that can be empty, and yes/no, are text in CSV; only columns that are never empty are integers.
+_INTEGERS = frozenset(
     {"task_version", "unit", "option", "response", "value", "shown_position", "page", "repeat", "index"}
     | {"width", "height", "in_stereotypical", "in_nonstereotypical", "in_unsure"}
 )
 
 
-def croissant(about: About, folder: Path) -> str:
-    """The text of croissant.json; the tables must stand in `folder` already."""
-    study, wanted = about.study, about.wanted
-    described = " ".join(
-        part for part in (SIMULATED if about.simulated else "", WARNING, study.description) if part
+def croissant(info: ReleaseInfo, folder: Path) -> str:
+    """The text of croissant.json. The tables must already be in `folder`."""
+    study, options = info.study, info.options
+    description = " ".join(
+        part for part in (SIMULATED if info.simulated else "", WARNING, study.description) if part
     )
-    whole = {
+    dataset = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"],
-        "name": f"{study.name}-simulated" if about.simulated else study.name,
-        "description": described.replace("**", ""),
+        "name": f"{study.name}-simulated" if info.simulated else study.name,
+        "description": _plain(description),
         "version": "1.0.0",
-        "datePublished": about.made_on.isoformat(),
-        "license": licence_address(wanted.licence) or wanted.licence or _said(blank("licence")),
-        "citeAs": wanted.citation or _said(blank("how to cite")),
-        "creator": {"@type": "sc:Organization", "name": _said(blank("who made the data"))},
-        "url": _said("https://example.org/to-be-filled-in"),
+        "datePublished": info.made_on.isoformat(),
+        "license": licence_url(options.licence) or options.licence or _plain(placeholder("licence")),
+        "citeAs": options.citation or _plain(placeholder("how to cite")),
+        "creator": {"@type": "sc:Organization", "name": _plain(placeholder("who created the data"))},
+        "url": "https://example.org/to-be-filled-in",
         "distribution": [_file(folder, file) for file in (*columns.COLUMNS, columns.PARQUET)],
         "recordSet": [
-            _records(about, file)
-            for file in columns.COLUMNS
-            if file == columns.ANNOTATIONS or about.rows[file]
+            _records(info, file) for file in columns.COLUMNS if file == columns.ANNOTATIONS or info.rows[file]
         ],
-        **_rai(about),
+        **_rai(info),
     }
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(dataset, indent=2, ensure_ascii=False) + "\n"
 
 
-def _said(text: str) -> str:
+def _plain(text: str) -> str:
+    """Markdown without its bold marks."""
     return text.replace("**", "")
 
 
@@ -107,7 +105,7 @@ def _file(folder: Path, file: str) -> dict[str, Any]:
     }
 
 
-def _records(about: About, file: str) -> dict[str, Any]:
+def _records(info: ReleaseInfo, file: str) -> dict[str, Any]:
     name = file.removesuffix(".csv")
     return {
         "@type": "cr:RecordSet",
@@ -119,75 +117,70 @@ def _records(about: About, file: str) -> dict[str, Any]:
                 "@id": f"{name}/{column}",
                 "name": column,
                 "description": meaning.replace("`", ""),
-                "dataType": "sc:Integer" if column in _ALWAYS else _TYPES.get(kind, "sc:Text"),
+                "dataType": "sc:Integer" if column in _INTEGERS else "sc:Text",
                 "source": {"fileObject": {"@id": file}, "extract": {"column": column}},
             }
-            for column, kind, meaning in about.described(file)
+            for column, _, meaning in info.column_specs(file)
         ],
     }
 
 
-def _rai(about: About) -> dict[str, Any]:
-    asked = [str(TaskKind(task.kind).label) for task in about.tasks]
-    told = [
-        f"{each.name}: {in_words(each.name, each.level, each.levels, each.told)}"
-        for each in about.people.coarsened.report
-    ]
-    overlaps = ", ".join(f"{task.overlap} ({task.kind})" for task in about.tasks)
-    made_up = "The answers are SIMULATED: a program made them." if about.simulated else ""
+def _rai(info: ReleaseInfo) -> dict[str, Any]:
+    tasks = [str(TaskKind(task.kind).label) for task in info.tasks]
+    profile = [f"{each.name}: {describe_level(each)}" for each in info.people.coarsened.report]
+    overlaps = ", ".join(f"{task.overlap} ({task.kind})" for task in info.tasks)
+    simulated = "The answers are SIMULATED: a program made them." if info.simulated else ""
     return {
         "rai:dataCollection": " ".join(
             part
             for part in (
-                made_up,
+                simulated,
                 "Answers given in a browser to tasks about attributes, associations and images.",
-                _said(blank("who was recruited, where, how, and for what pay")),
+                _plain(placeholder("who was recruited, where, how, and at what pay")),
             )
             if part
         ),
-        "rai:dataCollectionType": ["Simulation"] if about.simulated else ["Manual Human Curation", "Survey"],
+        "rai:dataCollectionType": ["Simulation"] if info.simulated else ["Manual Human Curation", "Survey"],
         "rai:dataCollectionMissingData": (
-            "Answers of people who withdrew are left out, as are those to practice items and checks."
+            "Answers of people who withdrew and answers to practice items and checks are left out."
         ),
         "rai:dataAnnotationProtocol": [
-            f"{TaskKind(task.kind).label}: {' '.join(task.wording.split())}" for task in about.tasks
+            f"{TaskKind(task.kind).label}: {' '.join(task.wording.split())}" for task in info.tasks
         ],
         "rai:dataAnnotationPlatform": ["visage-studies"],
         "rai:dataAnnotationAnalysis": [
-            "Labels of single annotators are kept; nothing is merged or voted away. Agreement is computed by "
+            "Labels of individual annotators are kept, without aggregation. Agreement is computed by "
             "manage.py agreement (Krippendorff's alpha, Fleiss' kappa, IoU of boxes)."
         ],
         "rai:annotationsPerItem": overlaps,
-        "rai:annotatorDemographics": told or ["No profile field is told of anybody."],
-        "rai:machineAnnotationTools": ["a program that stands in for people"] if about.simulated else [],
+        "rai:annotatorDemographics": profile or ["No profile field is published for anybody."],
+        "rai:machineAnnotationTools": ["a program that stands in for people"] if info.simulated else [],
         "rai:dataPreprocessingProtocol": [
-            f"Profiles are coarsened: each combination, blanks too, is of {about.wanted.k} people or more."
-            if about.people.named
+            f"Profiles are coarsened: at least {info.options.k} people share each combination of values, "
+            "including blanks."
+            if info.people.has_pseudonyms
             else "Annotators' pseudonyms and profiles are left out.",
-            f"Times are left out; durations are in steps of {columns.STEP_SECONDS} s up to "
-            f"{columns.LONGEST_SECONDS} s.",
-            "What people wrote was screened for addresses, links, numbers, account names and ids."
-            if about.screen
-            else "What people wrote is left out.",
+            f"Times are left out; durations are rounded up to steps of {columns.STEP_SECONDS} s and capped "
+            f"at {columns.LONGEST_SECONDS} s.",
+            "Justifications were screened for e-mail addresses, links, numbers, account names and ids."
+            if info.screen
+            else "Justifications are left out.",
         ],
         "rai:dataUseCases": [
-            f"Research on stereotypes ({', '.join(asked)}), on images, and on annotators' disagreement."
+            f"Research on stereotypes ({', '.join(tasks)}), on images, and on annotators' disagreement."
         ],
         "rai:dataLimitations": [
-            "Not for finding out who an annotator is, nor for decisions about people.",
-            _said(blank("what the data cannot show")),
+            "Not for identifying annotators, nor for decisions about people.",
+            _plain(placeholder("what the data cannot show")),
         ],
-        "rai:dataBiases": [_said(blank("who is missing among the annotators"))],
+        "rai:dataBiases": [_plain(placeholder("who is missing among the annotators"))],
         "rai:dataSocialImpact": (
-            "Holds stereotypes, some offensive; meant to measure and reduce them, and fit to spread them. "
-            + _said(blank("what was weighed"))
+            "Contains stereotypes, some of them offensive; meant to measure and reduce them, but could also "
+            "be used to spread them. " + _plain(placeholder("how benefits and risks were weighed"))
         ),
         "rai:personalSensitiveInformation": [
-            "Annotators' self-described profile under pseudonyms of this release, coarsened: "
-            + (", ".join(told) or "nothing is told"),
+            "Annotators' self-described profiles under pseudonyms of this release, coarsened: "
+            + (", ".join(profile) or "nothing is published"),
         ],
-        "rai:dataReleaseMaintenancePlan": _said(blank("who maintains the data, and for how long")),
+        "rai:dataReleaseMaintenancePlan": _plain(placeholder("who maintains the data, and for how long")),
     }
-
-
-__all__ = ["croissant"]

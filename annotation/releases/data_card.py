@@ -1,5 +1,5 @@
 """The data card of a release (README.md), after Pushkarna, Zaldivar and Kjartansson (2022): Data Cards,
-FAccT. What the study itself knows is filled in; what only people know is a marked blank."""
+FAccT. What the database knows is filled in; the rest are marked placeholders."""
 
 from __future__ import annotations
 
@@ -8,89 +8,89 @@ from collections.abc import Iterator
 from annotation.core.translation import LANGUAGE
 from annotation.models import ImageSet, TaskKind
 from annotation.releases import columns
-from annotation.releases.metadata import About, in_words, left_out, told
+from annotation.releases.metadata import ReleaseInfo, count_left_out, describe_level, field_label
 from annotation.studies.services.study_plan import current_consent
 
-MARK = "A release of the study "
-"""What a release's README says, so that a folder can be told to be one."""
+README_MARK = "A release of the study "
+"""Identifies the README.md of a release."""
 WARNING = (
-    "**Content warning.** These data hold stereotypes of groups of people, some of them offensive. That "
-    "something stands here does not make it true."
+    "**Content warning.** These data contain stereotypes of groups of people, some of them offensive. Their "
+    "presence here does not make them true."
 )
 SIMULATED = (
     "**SIMULATED: these answers were made by a program, not by people. They say nothing about anybody.**"
 )
 
 
-def blank(what: str) -> str:
-    """A place that only people can fill in."""
-    return f"**[to be filled in: {what}]**"
+def placeholder(content: str) -> str:
+    """A marked blank for the publishers to fill in."""
+    return f"**[to be filled in: {content}]**"
 
 
-def card(about: About) -> str:
-    return "\n".join(line.rstrip() for line in _lines(about)) + "\n"
+def data_card(info: ReleaseInfo) -> str:
+    return "\n".join(line.rstrip() for line in _lines(info)) + "\n"
 
 
-def _lines(about: About) -> Iterator[str]:
-    study, wanted, counts = about.study, about.wanted, about.counts
-    yield f"# Data card: {about.title}"
+def _lines(info: ReleaseInfo) -> Iterator[str]:
+    study, options, counts = info.study, info.options, info.counts
+    yield f"# Data card: {info.title}"
     yield ""
-    if about.simulated:
+    if info.simulated:
         yield SIMULATED
         yield ""
     yield WARNING
     yield ""
-    yield f"{MARK}`{study.name}`, made on {about.made_on.isoformat()}. {study.description}"
+    yield f"{README_MARK}`{study.name}`, made on {info.made_on.isoformat()}. {study.description}"
     yield from _section("Authorship")
     yield from _table(
-        ("Publishers", blank("who publishes the data, and how to reach them")),
-        ("Authors", blank("who made the data")),
-        ("Contact of the study", study.contact or blank("contact")),
-        ("Funding", blank("who paid for it")),
-        ("Ethics review", blank("which board reviewed the study, and its decision")),
+        ("Publishers", placeholder("who publishes the data, and how to reach them")),
+        ("Authors", placeholder("who created the data")),
+        ("Contact of the study", study.contact or placeholder("contact")),
+        ("Funding", placeholder("who funded the study")),
+        ("Ethics review", placeholder("which board reviewed the study, and its decision")),
     )
     yield from _section("Overview")
     yield from _table(
-        ("Subject", "what people say of stereotypes, and of what images show of identity groups"),
-        ("Tasks", ", ".join(str(TaskKind(task.kind).label) for task in about.tasks)),
-        ("Annotators", _annotators(about)),
-        ("Responses", f"{counts.responses:,} (one annotator, one unit)"),
-        ("Judgements", f"{counts.judgements:,} (one option of a response)"),
+        ("Subject", "people's judgements of stereotypes, and of how images depict identity groups"),
+        ("Tasks", ", ".join(str(TaskKind(task.kind).label) for task in info.tasks)),
+        ("Annotators", _annotators(info)),
+        ("Responses", f"{counts.responses:,} (one per annotator and unit)"),
+        ("Judgements", f"{counts.judgements:,} (one per option of a response)"),
         ("Boxes", f"{counts.boxes:,}"),
-        ("Images", f"{len(about.pictures.images):,}"),
-        ("Associations with votes", f"{about.rows[columns.ASSOCIATIONS]:,}"),
-        ("Left out", _left_out(about)),
+        ("Images", f"{len(info.images.images):,}"),
+        ("Associations with votes", f"{info.rows[columns.ASSOCIATIONS]:,}"),
+        ("Left out", _left_out(info)),
     )
-    yield from _section("What each file holds")
-    yield from _files(about)
+    yield from _section("Files and columns")
+    yield from _files(info)
     yield from _section("Sensitive attributes of people")
-    yield from _sensitive(about)
+    yield from _sensitive(info)
     yield from _section("Motivation and use")
     yield from _table(
-        ("Why it was made", blank("purpose of the study")),
+        ("Purpose", placeholder("purpose of the study")),
         (
-            "Suitable",
+            "Suitable uses",
             "research on stereotypes in text-to-image models, on disagreement between annotators, and on "
-            "labels of several perspectives (Prabhakaran et al. 2021)",
+            "labels from several perspectives (Prabhakaran et al. 2021)",
         ),
         (
-            "Unsuitable",
-            "finding out who an annotator is; deciding anything about a person; filtering people; training "
-            "models to produce stereotypes",
+            "Unsuitable uses",
+            "identifying annotators; decisions about people; filtering people; training models to produce "
+            "stereotypes",
         ),
-        ("Known uses", blank("papers and products that use the data")),
+        ("Known uses", placeholder("papers and products that use the data")),
     )
-    yield from _section("Provenance: how it was collected")
+    yield from _section("Provenance: how the data were collected")
     yield from _table(
-        ("Platform", "Visual stereotype studies (visage-studies), annotators in a browser"),
-        ("Recruitment", blank("who was asked, where and how")),
-        ("Payment", blank("how much annotators were paid, by the hour")),
-        ("Time frame", blank("when it was collected; the data themselves hold no times")),
-        ("Consent", _consent(about)),
-        ("Sources", _sources(about)),
-        ("Images", _images(about)),
+        ("Platform", "Visual stereotype studies (visage-studies), in the annotators' browsers"),
+        ("Recruitment", placeholder("who was recruited, where and how")),
+        ("Payment", placeholder("how much annotators were paid per hour")),
+        ("Time frame", placeholder("when the data were collected; the files hold no times")),
+        ("Consent", _consent(info)),
+        ("Sources", _sources(info)),
+        ("Images", _images(info)),
     )
-    for task in about.tasks:
+    for task in info.tasks:
         yield ""
         yield f"### Task: {TaskKind(task.kind).label}"
         yield ""
@@ -99,27 +99,33 @@ def _lines(about: About) -> Iterator[str]:
         if task.instructions:
             yield task.instructions.strip()
             yield ""
-        of_whom = ", ".join(task.strata) if about.strata_told else "withheld (see above)"
-        yield f"{task.overlap} answers wanted of each unit. Reserved for: {of_whom}."
+        strata = ", ".join(task.strata) if info.people.strata_published else "withheld (see above)"
+        yield f"Target: {task.overlap} answers per unit. Slots reserved for: {strata}."
     yield from _section("Transformations")
-    yield from _transformations(about)
+    yield from _transformations(info)
     yield from _section("Quality and limits")
     yield from _table(
         (
             "Validation",
-            "`manage.py import_release` rebuilds the study; its scores come out the same",
+            "`manage.py import_release` rebuilds the study with the same scores",
         ),
         ("Agreement", "reported by `manage.py agreement`; disagreement is data here, not noise"),
-        ("Known biases", blank("who is missing among the annotators, and what that does to the answers")),
-        ("Known errors", blank("errors that were found")),
+        (
+            "Known biases",
+            placeholder("who is missing among the annotators, and what that does to the answers"),
+        ),
+        ("Known errors", placeholder("known errors in the data")),
     )
     yield from _section("Terms")
     yield from _table(
-        ("Licence", wanted.licence or blank("licence")),
-        ("Citation", wanted.citation or blank("how to cite")),
-        ("Withdrawal", blank("how an annotator who withdraws later gets out of copies that were passed on")),
-        ("Maintenance", blank("who mends errors, how long, and where new versions appear")),
-        ("Made with", "the code version in `release.json`"),
+        ("Licence", options.licence or placeholder("licence")),
+        ("Citation", options.citation or placeholder("how to cite")),
+        (
+            "Withdrawal",
+            placeholder("how an annotator who withdraws later gets out of copies that were passed on"),
+        ),
+        ("Maintenance", placeholder("who corrects errors, for how long, and where new versions appear")),
+        ("Software", "see the code version in `release.json`"),
     )
 
 
@@ -136,124 +142,123 @@ def _table(*rows: tuple[str, str]) -> Iterator[str]:
         yield f"| {name} | {' '.join(text.split()).replace('|', '&#124;')} |"
 
 
-def _left_out(about: About) -> str:
-    said = ", ".join(f"{number:,} {what}" for what, number in left_out(about.study).items() if number)
-    return f"everything of people who withdrew{', ' + said if said else ''}"
+def _left_out(info: ReleaseInfo) -> str:
+    counts = (f"{number:,} {what}" for what, number in count_left_out(info.study).items() if number)
+    return ", ".join(("all data of people who withdrew", *counts))
 
 
-def _files(about: About) -> Iterator[str]:
-    yield f"`{columns.PARQUET}` holds the rows of `{columns.ANNOTATIONS}` in typed columns. Text cells of "
-    yield "the CSV files that a spreadsheet would run as a formula have an apostrophe in front. Read them "
-    yield 'with `pandas.read_csv(..., keep_default_na=False)`: a text may well be the word "NA".'
-    yield f"`sha256sum -c {columns.CHECKSUMS}` checks every file. `{columns.STUDY}` is the study as a file,"
-    yield f"`{columns.ABOUT}` says all of this for programs, `{columns.CROISSANT}` does so in Croissant."
+def _files(info: ReleaseInfo) -> Iterator[str]:
+    yield f"`{columns.PARQUET}` holds the rows of `{columns.ANNOTATIONS}` in typed columns. In the CSV"
+    yield "files, text cells that a spreadsheet would run as a formula begin with an added apostrophe. Read"
+    yield 'them with `pandas.read_csv(..., keep_default_na=False)`, since a text may be the word "NA".'
+    yield f"`sha256sum -c {columns.CHECKSUMS}` checks every file. `{columns.STUDY}` is the study file;"
+    yield f"`{columns.ABOUT}` and `{columns.CROISSANT}` (Croissant metadata) describe it for programs."
     for file in columns.COLUMNS:
         yield ""
-        yield f"### {file} ({_rows(about, file):,} rows)"
+        yield f"### {file} ({_rows(info, file):,} rows)"
         yield ""
-        yield "| column | holds |"
+        yield "| column | meaning |"
         yield "| --- | --- |"
-        for name, _, meaning in about.described(file):
+        for name, _, meaning in info.column_specs(file):
             yield f"| `{name}` | {meaning} |"
 
 
-def _rows(about: About, file: str) -> int:
-    return about.counts.judgements if file == columns.ANNOTATIONS else about.rows[file]
+def _rows(info: ReleaseInfo, file: str) -> int:
+    return info.counts.judgements if file == columns.ANNOTATIONS else info.rows[file]
 
 
-def _sensitive(about: About) -> Iterator[str]:
-    if not about.people.named:
-        yield "Answers carry no pseudonym, and nothing is told of annotators: nobody can tell which answers"
-        yield "are of the same person. In return, what needs to know that cannot be computed from this"
-        yield "release: intervals that draw annotators, agreement within and between groups of annotators,"
-        yield "and how any one annotator answers."
+def _sensitive(info: ReleaseInfo) -> Iterator[str]:
+    if not info.people.has_pseudonyms:
+        yield "The answers have no pseudonyms and no profiles: nobody can tell which answers are by the same"
+        yield "person. Results that depend on this cannot be computed from this release: intervals that"
+        yield "resample annotators, agreement within and between groups of annotators, and statistics of"
+        yield "individual annotators."
         return
-    labels = {str(each["field"]): str(each["label"]) for each in about.study.questions}
-    yield "Annotators are known by a pseudonym that was made for this release alone. Of what they say of"
-    yield "themselves only that is told which they let be published, and only so coarsely that every"
-    yield f"combination of values in `{columns.ANNOTATORS}`, of all columns or of some of them, blank"
-    yield f"cells counted as a value, is that of at least **{about.wanted.k}** people. Programs that stand in"
-    yield "for people are counted apart. The files were checked for this after they were written. An empty"
-    yield "cell can mean that somebody did not say, did not permit it, used their own words, would have stood"
-    yield "out, or hides somebody who would have."
+    yield "Annotators are identified by pseudonyms that were made for this release only. Their profiles hold"
+    yield "only fields that they permitted to publish. Values are coarsened: every combination of values in"
+    yield f"`{columns.ANNOTATORS}` is shared by at least **{info.options.k}** people, for all columns and for"
+    yield "any subset of them; blank cells count as a value. Programs that stand in for people are counted"
+    yield "separately. The written files were checked for this. A blank cell can mean that the person did not"
+    yield "answer, did not permit publication, used their own words, had a rare combination of values, or"
+    yield "helps to hide somebody who had one."
     yield ""
-    yield from _linkage(about)
-    if not about.people.coarsened.report:
-        yield "No profile field is told of anybody."
+    yield from _linkage(info)
+    if not info.people.coarsened.report:
+        yield "No profile field is published for anybody."
         return
-    yield "| field | what is told | of how many |"
+    yield "| field | published as | for how many people |"
     yield "| --- | --- | --- |"
-    for each in about.people.coarsened.report:
-        how = in_words(each.name, each.level, each.levels, each.told)
-        yield f"| {told(each.name, labels)} (`{each.name}`) | {how} | {each.told:,} |"
+    for each in info.people.coarsened.report:
+        label = field_label(each.name, info.question_labels)
+        yield f"| {label} (`{each.name}`) | {describe_level(each)} | {each.published:,} |"
 
 
-def _annotators(about: About) -> str:
-    if not len(about.people):
+def _annotators(info: ReleaseInfo) -> str:
+    if not len(info.people):
         return "not identified by the source"
-    return f"{len(about.people):,}{'' if about.people.named else ', not told apart in the answers'}"
+    return f"{len(info.people):,}{'' if info.people.has_pseudonyms else ', not distinguished in the answers'}"
 
 
-def _linkage(about: About) -> Iterator[str]:
-    """What the columns of annotators.csv cannot hide."""
-    found = about.people.linkage
-    if not found.found:
+def _linkage(info: ReleaseInfo) -> Iterator[str]:
+    """What readers can infer beyond the columns of annotators.csv."""
+    linkage = info.people.linkage
+    if not linkage.found:
         return
-    yield "**Who judged the same unit says more.** Places were reserved for different people, and for whom is"
-    yield "withheld. Yet whoever knows how the study was designed, and looks at who judged the same unit, can"
-    if found.found == found.hidden:
-        yield f"work it out for all {found.hidden:,} people of whom it is not told, but for groups' names."
+    yield "**Who judged the same unit discloses more.** Slots were reserved for different groups of people,"
+    yield "and these strata are withheld. But a reader who knows the design of the study and looks at who"
+    if linkage.found == linkage.hidden:
+        yield f"judged the same unit can infer them for all {linkage.hidden:,} people concerned, except for"
+        yield "the names of the groups."
     else:
-        yield f"work it out for at least {found.found:,} of {found.hidden:,} people of whom it is not told."
-    yield "What is promised above holds for columns, and not for this."
+        yield f"judged the same unit can infer them for at least {linkage.found:,} of {linkage.hidden:,}"
+        yield "people concerned."
+    yield "The promise above holds for the columns, but not for this."
     yield ""
 
 
-def _consent(about: About) -> str:
-    given = current_consent(about.study).get(LANGUAGE)
-    if given is None:
-        return blank("what annotators agreed to")
-    return f"each annotator agreed to a text before the first item; its latest version: {given.text}"
+def _consent(info: ReleaseInfo) -> str:
+    consent = current_consent(info.study).get(LANGUAGE)
+    if consent is None:
+        return placeholder("what annotators agreed to")
+    return f"each annotator agreed to a text before the first item; its latest version: {consent.text}"
 
 
-def _sources(about: About) -> str:
-    said = [
+def _sources(info: ReleaseInfo) -> str:
+    sources = (
         f"{one.title} ({one.licence or 'licence not known'}): {one.citation}".strip(": ")
-        for one in about.sources
-    ]
-    return "; ".join(said) or "none"
+        for one in info.sources
+    )
+    return "; ".join(sources) or "none"
 
 
-def _images(about: About) -> str:
-    said = [f"{one.title}: {_model(one)} ({one.licence or 'licence not known'})" for one in about.image_sets]
-    return "; ".join(said) or "none"
+def _images(info: ReleaseInfo) -> str:
+    sets = (f"{one.title}: {_model(one)} ({one.licence or 'licence not known'})" for one in info.image_sets)
+    return "; ".join(sets) or "none"
 
 
 def _model(images: ImageSet) -> str:
-    return "DRAWN PICTURES, no model made them" if images.drawn else images.model_name or "model not known"
+    return "DRAWN IMAGES, not made by a model" if images.drawn else images.model_name or "model not known"
 
 
-def _transformations(about: About) -> Iterator[str]:
-    if about.people.named:
-        yield "- Pseudonyms: HMAC-SHA256 with a random key that was never stored. Annotators and, within a"
-        yield "  unit, responses stand in an order that the key decided."
+def _transformations(info: ReleaseInfo) -> Iterator[str]:
+    if info.people.has_pseudonyms:
+        yield "- Pseudonyms: HMAC-SHA256 with a random key that was never stored. Annotators, and responses"
+        yield "  within a unit, are in random order."
     else:
-        yield "- Pseudonyms are left out. Within a unit, responses stand in an order of chance."
-    yield "- Times are left out. Durations are rounded up to steps of "
-    yield f"  {columns.STEP_SECONDS} s and end at {columns.LONGEST_SECONDS} s. The language in which somebody"
-    yield "  was asked is left out."
-    if about.strata_told:
-        yield "- Strata (for whom a place was reserved) are told: they say no more than `annotators.csv`."
+        yield "- Pseudonyms are left out. Responses within a unit are in random order."
+    yield f"- Times are left out. Durations are rounded up to steps of {columns.STEP_SECONDS} s and capped at"
+    yield f"  {columns.LONGEST_SECONDS} s. The language in which the items were shown is left out."
+    if info.people.strata_published:
+        yield "- Strata (for whom a slot was reserved) are published: they disclose no more than"
+        yield "  `annotators.csv`."
     else:
-        yield "- Strata (for whom a place was reserved) are withheld: they say more than `annotators.csv`"
-    if about.screen is None:
-        yield "- What people wrote to justify an answer is left out."
+        yield "- Strata (for whom a slot was reserved) are withheld: they disclose more than"
+        yield "  `annotators.csv`."
+    if info.screen is None:
+        yield "- Justifications that annotators wrote are left out."
     else:
-        yield "- What people wrote was searched for addresses, links, telephone numbers, account names and "
-        yield f"  participants' ids; {about.screen.removed:,} of {about.screen.texts:,} texts were changed. "
-        yield f"  A person has read them: {blank('who read the texts, and when')}"
-    yield "- Two releases of one study hold the same answers. Whoever has both can tell by them which rows "
-    yield "  belong together: nothing that is done to pseudonyms prevents that."
-
-
-__all__ = ["MARK", "SIMULATED", "WARNING", "blank", "card"]
+        yield "- Justifications were screened for e-mail addresses, links, telephone numbers, account names"
+        yield f"  and participants' ids; {info.screen.removed:,} of {info.screen.texts:,} texts were changed."
+        yield f"  A person has read them: {placeholder('who read the texts, and when')}"
+    yield "- Two releases of the same study contain the same answers. By comparing the answers, readers can"
+    yield "  tell which rows belong to the same person in both; pseudonyms cannot prevent this."

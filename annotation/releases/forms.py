@@ -1,4 +1,4 @@
-"""The form of the release page: reading what is wanted. Rules stand in the services."""
+"""The form of the release page. The rules are in the services."""
 
 from __future__ import annotations
 
@@ -9,34 +9,39 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Study
 from annotation.participation import profile_fields
-from annotation.releases.request import Wanted
+from annotation.releases.request import ReleaseOptions
 
 
 class ReleaseForm(forms.Form):
-    """What a release is to hold."""
+    """The options of a release."""
 
     k = forms.IntegerField(
-        label=_("Least people of each combination (k)"),
+        label=_("Minimum group size (k)"),
         min_value=2,
         max_value=10_000,
         initial=5,
-        help_text=_("Profile fields are made coarser until nobody stands in a smaller group."),
+        help_text=_(
+            "Profile fields are coarsened until at least this many people share each combination of values."
+        ),
     )
     withhold = forms.MultipleChoiceField(
-        label=_("Tell of nobody"), required=False, widget=forms.CheckboxSelectMultiple
+        label=_("Profile fields to withhold"), required=False, widget=forms.CheckboxSelectMultiple
     )
     with_text = forms.BooleanField(
-        label=_("With what people wrote"),
+        label=_("Include what annotators wrote"),
         required=False,
-        help_text=_("Addresses, links, numbers and account names are removed. Read the texts all the same."),
+        help_text=_(
+            "E-mail addresses, links, telephone numbers and account names are removed. Still read the texts "
+            "before you publish them."
+        ),
     )
-    images = forms.BooleanField(label=_("With the files of the images"), required=False)
+    images = forms.BooleanField(label=_("Include the image files"), required=False)
     without_pseudonyms = forms.BooleanField(
         label=_("Without pseudonyms"),
         required=False,
         help_text=_(
-            "Nobody can tell which answers are of one person, and nothing is told of people. Then nobody can "
-            "compute intervals that draw annotators, or agreement by groups of annotators."
+            "Nobody can tell which answers are by the same person, and no profiles are published. Readers "
+            "then cannot compute intervals that resample annotators, or agreement by groups of annotators."
         ),
     )
     licence = forms.CharField(
@@ -52,13 +57,10 @@ class ReleaseForm(forms.Form):
         assert isinstance(withhold, forms.MultipleChoiceField)
         withhold.choices = list(labels.items())
 
-    def wanted(self) -> Wanted:
-        """What was asked for; the form must be valid."""
+    def options(self) -> ReleaseOptions:
+        """The chosen options; the form must be valid."""
         names = ("k", "with_text", "images", "without_pseudonyms", "licence", "citation")
-        return Wanted(
+        return ReleaseOptions(
             **{name: self.cleaned_data[name] for name in names},
             withhold=tuple(self.cleaned_data["withhold"]),
         )
-
-
-__all__ = ["ReleaseForm"]

@@ -1,11 +1,11 @@
-"""Licence and citation of a release, as files."""
+"""The licence and citation files of a release."""
 
 from __future__ import annotations
 
 import json
 
-from annotation.releases.data_card import SIMULATED, WARNING, blank
-from annotation.releases.metadata import About
+from annotation.releases.data_card import SIMULATED, WARNING, placeholder
+from annotation.releases.metadata import ReleaseInfo
 
 _KNOWN = {
     "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
@@ -18,49 +18,48 @@ _KNOWN = {
 }
 
 
-def licence_address(licence: str) -> str:
-    """Where the text of a licence stands, of those whose identifier (SPDX) is known here."""
+def licence_url(licence: str) -> str:
+    """The URL of a licence's text; empty for an unknown SPDX identifier."""
     return _KNOWN.get(licence, "")
 
 
-def licence_text(about: About) -> str:
-    """LICENSE.txt: what may be done with what is new here, and with what comes from others."""
-    licence = about.wanted.licence
-    lines = [about.title, ""]
+def licence_text(info: ReleaseInfo) -> str:
+    """LICENSE.txt: the terms of the answers, and of data from other sources."""
+    licence = info.options.licence
+    lines = [info.title, ""]
     if licence:
-        address = licence_address(licence)
-        lines.append(f"The answers of this release are under: {licence}{f' ({address})' if address else ''}")
+        url = licence_url(licence)
+        lines.append(f"The answers in this release are licensed under: {licence}{f' ({url})' if url else ''}")
     else:
         lines += [
-            blank("licence").replace("**", ""),
-            "No licence has been stated: without one, nobody may pass these data on.",
+            placeholder("licence").replace("**", ""),
+            "No licence has been stated. Without one, nobody may share these data.",
         ]
     lines += ["", WARNING.replace("**", "")]
-    if about.sources or about.image_sets:
-        lines += ["", "What comes from others keeps its own licence:"]
+    if info.sources or info.image_sets:
+        lines += ["", "Data from other sources keep their own licences:"]
     lines += [
         f"- associations of {one.title}: {one.licence or 'not known'}. {one.citation}".strip()
-        for one in about.sources
+        for one in info.sources
     ]
-    lines += [f"- images of {one.title}: {one.licence or 'not known'}" for one in about.image_sets]
+    lines += [f"- images of {one.title}: {one.licence or 'not known'}" for one in info.image_sets]
     return "\n".join(lines) + "\n"
 
 
-def citation_file(about: About) -> str:
-    """CITATION.cff (Citation File Format 1.2.0). Values are written as JSON, which is YAML too."""
-    wanted = about.wanted
+def citation_file(info: ReleaseInfo) -> str:
+    """CITATION.cff (Citation File Format 1.2.0). Values are written as JSON, which is valid YAML."""
+    options = info.options
     lines = {
         "cff-version": "1.2.0",
-        "message": f"Please cite: {wanted.citation}" if wanted.citation else blank("how to cite").strip("*"),
+        "message": f"Please cite: {options.citation}"
+        if options.citation
+        else placeholder("how to cite").strip("*"),
         "type": "dataset",
-        "title": about.title,
-        "abstract": SIMULATED.strip("*") if about.simulated else about.study.description or about.study.title,
-        "authors": [{"name": blank("who made the data").strip("*")}],
-        "date-released": about.made_on.isoformat(),
+        "title": info.title,
+        "abstract": SIMULATED.strip("*") if info.simulated else info.study.description or info.study.title,
+        "authors": [{"name": placeholder("who made the data").strip("*")}],
+        "date-released": info.made_on.isoformat(),
     }
-    if licence_address(wanted.licence):
-        lines["license"] = wanted.licence
+    if licence_url(options.licence):
+        lines["license"] = options.licence
     return "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in lines.items())
-
-
-__all__ = ["citation_file", "licence_address", "licence_text"]

@@ -1,8 +1,8 @@
-"""What follows about people from who judged the same unit, though strata are not told. Pure.
+"""What readers can infer about people from who judged the same unit, even if strata are withheld. Pure.
 
-Where each unit had one annotator of each origin, two of the same origin never share a unit: whoever colours
-the graph of who judged with whom has the origins, but for their names. Strata in general are a puzzle of the
-same kind, and it is solved here as a reader of the release could: by elimination.
+If each unit has one annotator of each origin, two people of the same origin never share a unit. Colouring the
+graph of who judged with whom then reveals the origins, except for their names. In general, strata are a
+constraint problem of the same kind. It is solved here as a reader of the release could: by elimination.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from functools import lru_cache
 from annotation.core import strata
 from annotation.studies.matching import match
 
-Reserved = tuple[tuple[int, ...], tuple[str, ...]]
+JudgedUnit = tuple[tuple[int, ...], tuple[str, ...]]
 """The people who judged a unit, and the strata of all its slots."""
 
 
 @dataclass(frozen=True)
 class Linkage:
-    """`hidden`: how many people judged units with reserved places without all of that being told of them.
-    `found`: for how many of them, at least, it follows from who judged the same unit. `determined`: whether
-    for units of one design it follows for all, so that nothing but the groups' names is left to guess."""
+    """`hidden`: how many people judged units with strata that are not all published for them. `found`: for
+    how many of these people, at least, the strata can be inferred. `determined`: whether they can be inferred
+    for all people of some design, so that only the names of the groups remain unknown."""
 
     hidden: int = 0
     found: int = 0
@@ -31,50 +31,53 @@ class Linkage:
 
 
 def linkage(
-    reserved: Iterable[Reserved], matched: Mapping[int, frozenset[str]], told: Mapping[int, frozenset[str]]
+    judged: Iterable[JudgedUnit],
+    matched: Mapping[int, frozenset[str]],
+    published: Mapping[int, frozenset[str]],
 ) -> Linkage:
-    """What somebody finds who knows the strata of the study and who judged what.
+    """What a reader can infer who knows the study's strata and who judged which unit.
 
-    `matched`: the strata that each person matches; `told`: those of which it is told whether they do. Of each
-    set of strata that units have, the people of one unit are known from the start, which names the groups.
-    What is found is a lower bound: nothing is tried out, only what no unit leaves room for is ruled out.
+    `matched`: the strata that each person matches; `published`: the strata of which the release says whether
+    the person matches them. A design is a set of strata that units have. For each design the strata of one
+    unit's people are assumed to be known, which names the groups. The result is a lower bound: it eliminates
+    impossible types but does not search.
     """
-    units = sorted({_sorted(unit) for unit in reserved if any(text != strata.ANY for text in unit[1])})
-    puzzle = _Puzzle(units, {one: matched[one] for who, _ in units for one in who})
+    units = sorted({_sorted(unit) for unit in judged if any(text != strata.ANY for text in unit[1])})
+    constraints = _Constraints(units, {one: matched[one] for people, _ in units for one in people})
     designs: dict[tuple[str, ...], list[tuple[int, ...]]] = defaultdict(list)
-    for who, slots in units:
-        designs[slots].append(who)
+    for people, slots in units:
+        designs[slots].append(people)
     hidden: set[int] = set()
     found: set[int] = set()
     determined = False
     nothing: frozenset[str] = frozenset()
     for design, of_design in designs.items():
         texts = frozenset(design) - {strata.ANY}
-        untold = {one for who in of_design for one in who if not texts <= told.get(one, nothing)}
-        first = max(of_design, key=lambda who: sum(len(puzzle.units_of[one]) for one in who))
+        withheld = {one for people in of_design for one in people if not texts <= published.get(one, nothing)}
+        first = max(of_design, key=lambda people: sum(len(constraints.units_of[one]) for one in people))
         assumed = dict.fromkeys(first, texts)
-        domains = puzzle.solved(
-            {one: told.get(one, nothing) | assumed.get(one, nothing) for one in puzzle.units_of}
+        domains = constraints.solve(
+            {one: published.get(one, nothing) | assumed.get(one, nothing) for one in constraints.units_of}
         )
-        sure = {one for one in untold if puzzle.agree(domains[one], texts)}
-        hidden |= untold
-        if sure - set(first) or sure == untold:
-            # otherwise nothing followed of what was assumed of one unit
-            found |= sure
-        determined |= bool(untold) and sure == untold
+        inferred = {one for one in withheld if constraints.agree(domains[one], texts)}
+        hidden |= withheld
+        if inferred - set(first) or inferred == withheld:
+            # Otherwise nothing follows beyond what was assumed about one unit
+            found |= inferred
+        determined |= bool(withheld) and inferred == withheld
     return Linkage(len(hidden), len(found), determined)
 
 
-def _sorted(unit: Reserved) -> Reserved:
-    who, texts = unit
-    return tuple(sorted(who)), tuple(sorted(texts))
+def _sorted(unit: JudgedUnit) -> JudgedUnit:
+    people, texts = unit
+    return tuple(sorted(people)), tuple(sorted(texts))
 
 
-class _Puzzle:
-    """Who may be of which type: a type is a set of strata that somebody matches, and a set of types a number
-    with one bit for each. Each unit needs a slot of its own for each of its people."""
+class _Constraints:
+    """Which types each person can have. A type is a set of strata that somebody matches; a set of types is an
+    integer with one bit per type. In each unit every person needs a slot of their own."""
 
-    def __init__(self, units: Sequence[Reserved], matched: Mapping[int, frozenset[str]]) -> None:
+    def __init__(self, units: Sequence[JudgedUnit], matched: Mapping[int, frozenset[str]]) -> None:
         types = sorted(set(matched.values()), key=sorted)
         self._all = (1 << len(types)) - 1
         self._matched = matched
@@ -83,14 +86,15 @@ class _Puzzle:
             for text in {text for _, slots in units for text in slots}
         }
         self._fits[strata.ANY] = self._all
-        self._units = [(who, tuple(self._fits[text] for text in slots)) for who, slots in units]
+        self._units = [(people, tuple(self._fits[text] for text in slots)) for people, slots in units]
         self.units_of: dict[int, list[int]] = defaultdict(list)
-        for place, (who, _) in enumerate(self._units):
-            for one in who:
+        for place, (people, _) in enumerate(self._units):
+            for one in people:
                 self.units_of[one].append(place)
 
-    def solved(self, known: Mapping[int, Collection[str]]) -> dict[int, int]:
-        """Which types are left for each person. `known`: strata of which it is known whether they match."""
+    def solve(self, known: Mapping[int, Collection[str]]) -> dict[int, int]:
+        """The possible types of each person. `known`: strata of which it is known whether the person matches
+        them."""
         domains = {}
         for one, texts in self._matched.items():
             domains[one] = self._all
@@ -102,30 +106,30 @@ class _Puzzle:
         return domains
 
     def agree(self, types: int, texts: Collection[str]) -> bool:
-        """Whether all of these types match the same of these strata."""
+        """Whether all of these types match the same ones of these strata."""
         return all(types & self._fits[text] in (0, types) for text in texts)
 
     def _narrow(self, domains: dict[int, int]) -> None:
-        """Take away what no unit leaves room for, until nothing more follows."""
+        """Remove the types that some unit rules out, until nothing changes."""
         waiting = deque(range(len(self._units)))
         queued = set(waiting)
         while waiting:
             place = waiting.popleft()
             queued.discard(place)
-            who, slots = self._units[place]
+            people, slots = self._units[place]
             free = tuple(
-                sum(1 << slot for slot, kinds in enumerate(slots) if kinds & domains[one]) for one in who
+                sum(1 << slot for slot, kinds in enumerate(slots) if kinds & domains[one]) for one in people
             )
-            for one, usable in zip(who, _usable(free), strict=True):
-                left = 0
+            for one, usable in zip(people, _usable(free), strict=True):
+                possible = 0
                 for slot, kinds in enumerate(slots):
                     if usable >> slot & 1:
-                        left |= kinds
-                if domains[one] & left != domains[one]:
-                    domains[one] &= left
-                    more = [each for each in self.units_of[one] if each not in queued]
-                    waiting += more
-                    queued.update(more)
+                        possible |= kinds
+                if domains[one] & possible != domains[one]:
+                    domains[one] &= possible
+                    affected = [each for each in self.units_of[one] if each not in queued]
+                    waiting += affected
+                    queued.update(affected)
 
 
 def _bits(number: int) -> list[int]:
@@ -134,7 +138,7 @@ def _bits(number: int) -> list[int]:
 
 @lru_cache(maxsize=100_000)
 def _usable(free: tuple[int, ...]) -> tuple[int, ...]:
-    """For each person those of their slots that leave one for everybody else. Slots are bits of a number."""
+    """For each person, the slots that still leave one for everybody else. Slots are bits of an integer."""
     return tuple(
         sum(
             slot
@@ -143,6 +147,3 @@ def _usable(free: tuple[int, ...]) -> tuple[int, ...]:
         )
         for at, mine in enumerate(free)
     )
-
-
-__all__ = ["Linkage", "Reserved", "linkage"]

@@ -1,4 +1,4 @@
-"""What a release says of itself, for programs: release.json, and the study as a file."""
+"""Machine-readable descriptions of a release: release.json, and the study file."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any
 
+from django.utils.translation import gettext_noop
+
 from annotation.core.code_version import code_version
-from annotation.core.translation import LANGUAGE
 from annotation.models import ImageSet, Purpose, Response, Source, Study, Task
 from annotation.releases import columns
 from annotation.releases.annotators import People
-from annotation.releases.request import Wanted
+from annotation.releases.coarsening import FieldReport
+from annotation.releases.request import ReleaseOptions
 from annotation.releases.rows import Counts
 from annotation.releases.screening import Screen
-from annotation.releases.tables import Pictures, associations
-from annotation.studies.errors import StudyRefused
+from annotation.releases.tables import ReleasedImages, associations
 from annotation.studies.services import study_files
 from annotation.studies.services.study_plan import current_consent
-from annotation.studies.study_file.reading import CROWD_PARAMETERS, StudyFile
+from annotation.studies.study_file.reading import CROWD_PARAMETERS, LANGUAGE, StudyFile
 from annotation.studies.study_file.tasks import TaskFile
 from annotation.studies.study_file.writing import study_toml
+from annotation.studies.units.planned import StudyRefused
 
 _STUDY = ("name", "title", "description", "contact", "stereotype_pool", "stereotype_threshold")
 _RULES = ("visual_rule", "visual_mean")
@@ -38,15 +40,15 @@ _TASK = ("kind", "version", "wording", "instructions", "overlap", "translations"
 
 
 @dataclass(frozen=True)
-class About:
-    """Everything that the documents of a release are written from."""
+class ReleaseInfo:
+    """The input of all documents of a release. `rows`: number of rows of each table but the answers."""
 
     study: Study
-    wanted: Wanted
+    options: ReleaseOptions
     people: People
     counts: Counts
     screen: Screen | None
-    pictures: Pictures
+    images: ReleasedImages
     simulated: bool
     made_on: date
     tasks: tuple[Task, ...]
@@ -55,43 +57,42 @@ class About:
     rows: Mapping[str, int]
 
     @property
-    def strata_told(self) -> bool:
-        return self.people.strata_told
-
-    @property
     def title(self) -> str:
         return f"SIMULATED ANSWERS: {self.study.title}" if self.simulated else self.study.title
 
-    def described(self, file: str) -> columns.Described:
-        """The columns of a file of this release, with what they hold."""
+    @property
+    def question_labels(self) -> dict[str, str]:
+        return {str(each["field"]): str(each["label"]) for each in self.study.questions}
+
+    def column_specs(self, file: str) -> columns.ColumnSpecs:
+        """The columns of a file of this release, with their types and descriptions."""
         every = columns.COLUMNS[file]
         if file == columns.ANNOTATIONS and self.screen is None:
             return tuple(each for each in every if each[0] != columns.JUSTIFICATION)
         if file == columns.ANNOTATORS:
-            labels = {str(each["field"]): str(each["label"]) for each in self.study.questions}
             return every + tuple(
-                (each.name, "text", f"{told(each.name, labels)}; empty where that is not told")
+                (each.name, "text", f"{field_label(each.name, self.question_labels)}; empty if not published")
                 for each in self.people.coarsened.report
                 if not each.withheld
             )
         return every
 
 
-def told(field: str, labels: Mapping[str, str]) -> str:
+def field_label(field: str, labels: Mapping[str, str]) -> str:
     """A profile field in words."""
     return labels.get(field, f"self-described {field.replace('_', ' ')}")
 
 
-def sources_of(study: Study) -> tuple[Source, ...]:
+def used_sources(study: Study) -> tuple[Source, ...]:
     used = set(associations(study).order_by().values_list("source", flat=True).distinct())
     if study.stereotype_source_id:
         used.add(study.stereotype_source_id)
     return tuple(Source.objects.filter(pk__in=used).order_by("name"))
 
 
-def sets_of(study: Study, pictures: Pictures) -> tuple[ImageSet, ...]:
-    """The image sets that its tasks name and that its images are of."""
-    used = {image.image_set_id for image in pictures.images}
+def used_image_sets(study: Study, images: ReleasedImages) -> tuple[ImageSet, ...]:
+    """The image sets of the study's tasks and of its images."""
+    used = {image.image_set_id for image in images.images}
     used |= {key for key in study.tasks.values_list("image_set", flat=True) if key}
     return tuple(ImageSet.objects.filter(pk__in=used).order_by("name"))
 
@@ -100,29 +101,28 @@ def holds_simulated(study: Study, people: People) -> bool:
     return study.simulated or any(people.simulated)
 
 
-def as_data(about: About) -> dict[str, Any]:
-    """release.json. Nothing in it is finer than the tables beside it."""
-    study, wanted = about.study, about.wanted
+def release_json(info: ReleaseInfo) -> dict[str, Any]:
+    """The content of release.json. It discloses nothing beyond the tables."""
+    study, options = info.study, info.options
     return {
         "schema": columns.SCHEMA,
         "made_with": code_version(),
-        "made_on": about.made_on.isoformat(),
-        "simulated": about.simulated,
-        "content_warning": "Holds stereotypes of groups of people, some of them offensive.",
-        "licence": wanted.licence,
-        "citation": wanted.citation,
-        "k": wanted.k,
+        "made_on": info.made_on.isoformat(),
+        "simulated": info.simulated,
+        "content_warning": "Contains stereotypes of groups of people, some of them offensive.",
+        "licence": options.licence,
+        "citation": options.citation,
+        "k": options.k,
         "coarsened": [
-            {"field": each.name, "told": in_words(each.name, each.level, each.levels, each.told)}
-            for each in about.people.coarsened.report
+            {"field": each.name, "told": describe_level(each)} for each in info.people.coarsened.report
         ],
-        "pseudonyms": about.people.named,
-        "withheld_by_choice": sorted(wanted.withhold),
-        "strata": "told" if about.strata_told else "withheld",
-        "strata_worked_out": asdict(about.people.linkage),
+        "pseudonyms": info.people.has_pseudonyms,
+        "withheld_by_choice": sorted(options.withhold),
+        "strata": "told" if info.people.strata_published else "withheld",
+        "strata_worked_out": asdict(info.people.linkage),
         "durations": f"steps of {columns.STEP_SECONDS} s, at most {columns.LONGEST_SECONDS} s; no times",
-        "texts": None if about.screen is None else {"screened": True, "changed": about.screen.removed},
-        "counts": {**asdict(about.counts), "annotators": len(about.people)},
+        "texts": None if info.screen is None else {"screened": True, "changed": info.screen.removed},
+        "counts": {**asdict(info.counts), "annotators": len(info.people)},
         "study": {
             **{name: getattr(study, name) for name in (*_STUDY, *_STUDY_TOO)},
             "simulated": study.simulated,
@@ -137,16 +137,16 @@ def as_data(about: About) -> dict[str, Any]:
         "tasks": [
             {
                 **{name: getattr(task, name) for name in _TASK},
-                "strata": task.strata if about.strata_told else ["any"] * task.overlap,
+                "strata": task.strata if info.people.strata_published else ["any"] * task.overlap,
                 "page_size": task.page_size,
                 "seed": task.seed,
                 "image_set": task.image_set.name if task.image_set else None,
             }
-            for task in about.tasks
+            for task in info.tasks
         ],
         "sources": [
             {"name": one.name, "title": one.title, "licence": one.licence, "citation": one.citation}
-            for one in about.sources
+            for one in info.sources
         ],
         "image_sets": [
             {
@@ -156,60 +156,59 @@ def as_data(about: About) -> dict[str, Any]:
                 "licence": one.licence,
                 "drawn": one.drawn,
             }
-            for one in about.image_sets
+            for one in info.image_sets
         ],
     }
 
 
-def in_words(name: str, level: int, levels: int, told: int) -> str:
-    """What became of a field, in words."""
-    if not told:
-        return "withheld"
-    if level == 0:
-        return "as it was chosen"
-    if name == "age_band":
-        return "age bands merged" if level == 1 else "two age bands"
-    return "Global South or Global North"
+def describe_level(field: FieldReport) -> str:
+    """How a field is published, in words (a msgid)."""
+    if field.withheld:
+        return gettext_noop("withheld")
+    if field.level == 0:
+        return gettext_noop("as chosen")
+    if field.name == "age_band":
+        return gettext_noop("age bands merged") if field.level == 1 else gettext_noop("two age bands")
+    return gettext_noop("Global South or Global North")
 
 
-def left_out(study: Study) -> dict[str, int]:
-    """Answers that are no part of a release, besides those that were withdrawn."""
-    kept = Response.objects.filter(unit__task__study=study, withdrawn_at__isnull=True)
+def count_left_out(study: Study) -> dict[str, int]:
+    """Numbers of responses that a release leaves out, besides withdrawn ones."""
+    responses = Response.objects.filter(unit__task__study=study, withdrawn_at__isnull=True)
     return {
-        "earlier revisions": kept.filter(current=False).count(),
-        "answers to practice items and checks": kept.filter(current=True)
+        "earlier revisions": responses.filter(current=False).count(),
+        "answers to practice items and checks": responses.filter(current=True)
         .exclude(unit__purpose=Purpose.DATA)
         .count(),
     }
 
 
-def study_file(about: About) -> str:
-    """The study as a file (docs/studies.md), without who leads it and without what pays people.
+def study_file(info: ReleaseInfo) -> str:
+    """The study as a file (docs/studies.md), without its leads and without completion codes.
 
-    Where a file cannot say what was shown, it says the rest, and why.
+    If the units cannot be described in a study file, they are left out, and a comment says why.
     """
     try:
-        file, lacks = study_files.to_study_file(study=about.study), ""
+        file, problem = study_files.describe(study=info.study), ""
     except StudyRefused as refused:
-        file, lacks = _without_what_is_shown(about), str(refused)
+        file, problem = _without_units(info), str(refused)
     file = replace(file, leads=(), completion_code="", completion_url="", crowd_parameters=CROWD_PARAMETERS)
-    if not about.strata_told:
+    comments = ["The released study. The units that were shown are in units.csv."]
+    if info.simulated:
+        comments.append("SIMULATED: its answers were made by a program, not by people.")
+    if not info.people.strata_published:
         file = replace(
             file,
             tasks=tuple(replace(task, strata=("any",) * len(task.strata)) for task in file.tasks),
         )
-    comments = ["The released study. What was shown, unit by unit, stands in units.csv."]
-    if about.simulated:
-        comments.append("SIMULATED: its answers were made by a program, not by people.")
-    if not about.strata_told:
-        comments.append("Strata are withheld: they would say more of people than annotators.csv does.")
-    if lacks:
-        comments.append(f"`open_study` cannot use this file: {lacks}")
+        comments.append("Strata are withheld: they would disclose more about people than annotators.csv.")
+    if problem:
+        comments.append(f"`open_study` cannot use this file: {problem}")
     return "".join(f"# {' '.join(each.split())}\n" for each in comments) + study_toml(file)
 
 
-def _without_what_is_shown(about: About) -> StudyFile:
-    study = about.study
+def _without_units(info: ReleaseInfo) -> StudyFile:
+    study = info.study
     consent = current_consent(study)
     own = consent.get(LANGUAGE)
     return StudyFile(
@@ -235,18 +234,6 @@ def _without_what_is_shown(about: About) -> StudyFile:
                 page_size=task.page_size,
                 translations=task.translations,
             )
-            for task in about.tasks
+            for task in info.tasks
         ),
     )
-
-
-__all__ = [
-    "About",
-    "as_data",
-    "holds_simulated",
-    "in_words",
-    "left_out",
-    "sets_of",
-    "sources_of",
-    "study_file",
-]

@@ -1,7 +1,7 @@
-"""Reading a release back (docs/releases.md): a folder in, checked tables out. Pure: no Django.
+"""Reading a release from its folder (docs/releases.md). Pure: no Django.
 
-Nothing is believed before the checksums were right; every cell that is wrong is named with its file, row
-(as a spreadsheet counts) and column.
+The checksums are verified first. Errors name the file, the row (counted as in a spreadsheet) and the column
+of the wrong cell.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from annotation.imports.readers.oddities import FileRefused, check_is_file, sha2
 from annotation.releases import columns
 
 _LINE = re.compile(r"([0-9a-f]{64}) [ *](\S.*)")
-_FETCH = "Fetch the release again."
-_NEEDED = (*columns.COLUMNS, columns.ABOUT)
+_FETCH = "Download the release again."
+_REQUIRED = (*columns.COLUMNS, columns.ABOUT)
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table. Each reading names the cell if it is not what it should be: FileRefused."""
+    """One row of a table. Its methods raise FileRefused, naming the cell, for an invalid value."""
 
     file: Path
     number: int
@@ -36,67 +36,67 @@ class Row:
         return FileRefused(self.file, problem, cure, row=self.number, column=column)
 
     def text(self, column: str, *, needed: bool = False, longest: int = 0) -> str:
-        said = csv_text.text_of_cell(self.cells.get(column, ""))
-        if needed and not said:
-            raise self.refused(column, "this is empty.")
-        if longest and len(said) > longest:
-            raise self.refused(column, f"this has {len(said)} characters; {longest} is the most.")
-        return said
+        cell = csv_text.text_of_cell(self.cells.get(column, ""))
+        if needed and not cell:
+            raise self.refused(column, "the cell is empty.")
+        if longest and len(cell) > longest:
+            raise self.refused(column, f"the text has {len(cell)} characters; at most {longest} are allowed.")
+        return cell
 
     def one_of(self, column: str, allowed: Collection[str]) -> str:
-        said = self.text(column)
-        if said not in allowed:
-            raise self.refused(column, f"'{said}' is none of: {', '.join(allowed)}.")
-        return said
+        cell = self.text(column)
+        if cell not in allowed:
+            raise self.refused(column, f"'{cell}' is not one of: {', '.join(allowed)}.")
+        return cell
 
-    def whole_or_none(self, column: str, *, least: int = 0) -> int | None:
-        said = self.cells.get(column, "")
-        if not said:
+    def integer_or_none(self, column: str, *, least: int = 0) -> int | None:
+        cell = self.cells.get(column, "")
+        if not cell:
             return None
-        if not re.fullmatch(r"-?\d{1,9}", said):
-            raise self.refused(column, f"'{said}' is not a whole number.")
-        if int(said) < least:
-            raise self.refused(column, f"{said} is below {least}.")
-        return int(said)
+        if not re.fullmatch(r"-?\d{1,9}", cell):
+            raise self.refused(column, f"'{cell}' is not a whole number.")
+        if int(cell) < least:
+            raise self.refused(column, f"{cell} is below {least}.")
+        return int(cell)
 
-    def whole(self, column: str, *, least: int = 0) -> int:
-        found = self.whole_or_none(column, least=least)
-        if found is None:
+    def integer(self, column: str, *, least: int = 0) -> int:
+        number = self.integer_or_none(column, least=least)
+        if number is None:
             raise self.refused(column, "a whole number is missing.")
-        return found
+        return number
 
     def decimal_or_none(self, column: str) -> float | None:
-        said = self.cells.get(column, "")
-        if not said:
+        cell = self.cells.get(column, "")
+        if not cell:
             return None
-        if not re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", said):
-            raise self.refused(column, f"'{said}' is not a number.")
-        return float(said)
+        if not re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", cell):
+            raise self.refused(column, f"'{cell}' is not a number.")
+        return float(cell)
 
-    def flag_or_none(self, column: str) -> bool | None:
-        said = self.cells.get(column, "")
-        if said not in ("", "yes", "no"):
-            raise self.refused(column, f"'{said}' is neither 'yes' nor 'no'.")
-        return said == "yes" if said else None
+    def boolean_or_none(self, column: str) -> bool | None:
+        cell = self.cells.get(column, "")
+        if cell not in ("", "yes", "no"):
+            raise self.refused(column, f"'{cell}' is neither 'yes' nor 'no'.")
+        return cell == "yes" if cell else None
 
-    def flag(self, column: str) -> bool:
-        return bool(self.flag_or_none(column))
+    def boolean(self, column: str) -> bool:
+        return bool(self.boolean_or_none(column))
 
     def numbers(self, column: str, *, each: int = 0) -> list[Any]:
-        """A JSON list of numbers or, with `each`, of lists of so many."""
-        said = self.cells.get(column, "")
+        """A JSON list of numbers or, with `each`, of lists of that many numbers."""
+        cell = self.cells.get(column, "")
         try:
-            found = json.loads(said)
+            parsed = json.loads(cell)
         except ValueError:
-            found = None
-        inner = [found] if not each else found
-        if not isinstance(found, list) or not all(
-            isinstance(one, list) and all(_is_number(number) for number in one) for one in inner or []
+            parsed = None
+        lists = [parsed] if not each else parsed
+        if not isinstance(parsed, list) or not all(
+            isinstance(one, list) and all(_is_number(number) for number in one) for one in lists or []
         ):
-            raise self.refused(column, f"'{said[:40]}' is not a list of numbers.")
-        if each and any(len(one) != each for one in found):
-            raise self.refused(column, f"'{said[:40]}' does not have {each} numbers in each list.")
-        return found
+            raise self.refused(column, f"'{cell[:40]}' is not a list of numbers.")
+        if each and any(len(one) != each for one in parsed):
+            raise self.refused(column, f"'{cell[:40]}' does not have {each} numbers in each list.")
+        return parsed
 
 
 def _is_number(value: object) -> bool:
@@ -105,22 +105,23 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Release:
-    """A release whose checksums are right. `about` is its release.json; `checksum` stands for all of it."""
+    """A release with valid checksums. `metadata` is its release.json; `checksum` is that of the file of
+    checksums, and so identifies the whole release."""
 
     folder: Path
-    about: Mapping[str, Any]
+    metadata: Mapping[str, Any]
     checksum: str
 
     def rows(self, file: str) -> Iterator[Row]:
         """The rows of a table, one at a time; raises FileRefused."""
         path = self.folder / file
-        wanted = [name for name in columns.names(file) if name != columns.JUSTIFICATION]
+        required = [name for name in columns.names(file) if name != columns.JUSTIFICATION]
         with path.open(encoding="utf-8", newline="") as text:
             reader = csv.reader(text, strict=True)
             number = 1
             try:
                 header = next(reader, [])
-                for name in wanted:
+                for name in required:
                     if name not in header:
                         raise FileRefused(path, f"there is no column '{name}'.", _FETCH, row=1)
                 for number, cells in enumerate(reader, start=2):
@@ -135,64 +136,61 @@ class Release:
                 raise FileRefused(path, problem, _FETCH, row=number + 1) from error
 
     def fields(self) -> list[str]:
-        """The profile fields that its annotators are told of."""
+        """The profile fields that it publishes."""
         with (self.folder / columns.ANNOTATORS).open(encoding="utf-8", newline="") as text:
             header = next(csv.reader(text), [])
         return [name for name in header if name not in columns.names(columns.ANNOTATORS)]
 
     def refused(self, key: str, problem: str) -> FileRefused:
-        """What is said of a wrong value in release.json."""
+        """The error for a wrong value in release.json."""
         return FileRefused(self.folder / columns.ABOUT, f"{key}: {problem}", _FETCH)
 
 
 def read_release(folder: Path) -> Release:
-    """Check a folder that `release` made; raises FileRefused for what is missing or was changed."""
-    checksum = _checked(folder)
+    """Check the folder of a release. Raises FileRefused for a missing or changed file."""
+    checksum = _verify_checksums(folder)
     path = folder / columns.ABOUT
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        metadata = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise FileRefused(path, f"this is not JSON ({error}).", _FETCH) from error
-    if not isinstance(about, dict) or about.get("schema") != columns.SCHEMA:
-        said = about.get("schema") if isinstance(about, dict) else None
+    if not isinstance(metadata, dict) or metadata.get("schema") != columns.SCHEMA:
+        schema = metadata.get("schema") if isinstance(metadata, dict) else None
         raise FileRefused(
             path,
-            f"its schema is {said}; this program reads {columns.SCHEMA}.",
-            "Use the version of the program that made it; 'made_with' names it.",
+            f"its schema is {schema}; this program reads {columns.SCHEMA}.",
+            "Use the version of the program that made the release; see 'made_with'.",
         )
     for key, kind in (("study", dict), ("tasks", list), ("sources", list), ("image_sets", list)):
-        if not isinstance(about.get(key), kind):
-            raise FileRefused(path, f"'{key}' is missing or of the wrong kind.", _FETCH)
-    return Release(folder=folder, about=about, checksum=checksum)
+        if not isinstance(metadata.get(key), kind):
+            raise FileRefused(path, f"'{key}' is missing or of the wrong type.", _FETCH)
+    return Release(folder=folder, metadata=metadata, checksum=checksum)
 
 
-def _checked(folder: Path) -> str:
+def _verify_checksums(folder: Path) -> str:
     if not folder.is_dir():
-        raise FileRefused(folder, "there is no such folder.", "Name the folder of a release, unpacked.")
+        raise FileRefused(folder, "there is no such folder.", "Name the folder of an unpacked release.")
     path = folder / columns.CHECKSUMS
     check_is_file(path)
     text = path.read_text(encoding="utf-8", errors="replace")
-    listed: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        found = _LINE.fullmatch(line)
-        if found is None:
+        match = _LINE.fullmatch(line)
+        if match is None:
             raise FileRefused(path, "this is not 'checksum  file'.", _FETCH, row=number)
-        digest, name = found.groups()
+        digest, name = match.groups()
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise FileRefused(path, f"'{name}' is not a file of the release.", _FETCH, row=number)
-        listed[name] = digest
-    for name in _NEEDED:
-        if name not in listed:
+        digests[name] = digest
+    for name in _REQUIRED:
+        if name not in digests:
             raise FileRefused(path, f"there is no line for '{name}'.", _FETCH)
-    for name, digest in listed.items():
+    for name, digest in digests.items():
         check_is_file(folder / name)
         if sha256_of(folder / name) != digest:
             raise FileRefused(
                 folder / name,
-                "the file is not what checksums.sha256 says: it was changed or damaged.",
-                "Fetch it again; if you changed it on purpose, renew its line there (docs/releases.md).",
+                "the file does not match checksums.sha256: it was changed or damaged.",
+                "Download it again; if you changed it on purpose, update its line there (docs/releases.md).",
             )
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-__all__ = ["Release", "Row", "read_release"]

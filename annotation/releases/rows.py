@@ -21,13 +21,13 @@ from annotation.core import csv_text, scales
 from annotation.exports.table import Corners, boxes_of
 from annotation.models import OptionRole, Study
 from annotation.releases import columns
-from annotation.releases.annotators import Key, People
+from annotation.releases.annotators import People, PseudonymKey
 from annotation.releases.request import judgements
 from annotation.releases.screening import Screen
 
-AT_ONCE = 4_000
+CHUNK_ROWS = 4_000
 GROUP_ROWS = 20_000
-"""Rows of a Parquet row group: as many are in memory at a time."""
+"""Rows of a Parquet row group, all in memory at a time."""
 _TYPES = {
     "text": pa.string(),
     "number": pa.int64(),
@@ -61,7 +61,7 @@ Row = tuple[Any, ...]
 
 @dataclass
 class Counts:
-    """How much is in a release."""
+    """Numbers of rows in a release."""
 
     responses: int = 0
     judgements: int = 0
@@ -70,31 +70,31 @@ class Counts:
 
 
 @dataclass
-class Answers:
-    """The rows of one release. `images`: what the image of a unit is called. `screen`: None leaves out what
-    people wrote."""
+class AnswerWriter:
+    """Writes the answers of one release. `images`: names of the images by id. `screen`: None leaves out the
+    justifications."""
 
     study: Study
     people: People
-    key: Key
+    key: PseudonymKey
     images: Mapping[int, str]
     screen: Screen | None
     counts: Counts = field(default_factory=Counts)
 
     def __post_init__(self) -> None:
         self._simulated = dict(zip(self.people.keys, self.people.simulated, strict=True))
-        # Where nobody is known there is nobody to hide, and the order of the source is kept, so that what is
-        # drawn with a seed is drawn the same again.
+        # If no annotator is known there is nobody to protect, and the original order is kept, so that seeded
+        # draws give the same results.
         self._shuffled = bool(self.people.keys)
         self._labels = {(kind, one.value): one.name for kind, each in scales.SCALES.items() for one in each}
 
     @property
-    def columns(self) -> columns.Described:
+    def columns(self) -> columns.ColumnSpecs:
         every = columns.COLUMNS[columns.ANNOTATIONS]
         return every if self.screen else tuple(one for one in every if one[0] != columns.JUSTIFICATION)
 
     def write(self, folder: Path) -> None:
-        """Both files, in one pass."""
+        """Write both files, in one pass."""
         schema = pa.schema([(name, _TYPES[kind]) for name, kind, _ in self.columns])
         with (
             (folder / columns.ANNOTATIONS).open("w", encoding="utf-8", newline="") as text,
@@ -102,43 +102,43 @@ class Answers:
         ):
             writer = csv.writer(text)
             writer.writerow(schema.names)
-            held: list[Row] = []
+            group: list[Row] = []
             for rows in self._chunks():
-                writer.writerows(_as_text(rows, schema))
-                held += rows
-                if len(held) >= GROUP_ROWS:
-                    table.write_batch(_batch(held, schema))
-                    held.clear()
-            if held:
-                table.write_batch(_batch(held, schema))
+                writer.writerows(_csv_rows(rows, schema))
+                group += rows
+                if len(group) >= GROUP_ROWS:
+                    table.write_batch(_batch(group, schema))
+                    group.clear()
+            if group:
+                table.write_batch(_batch(group, schema))
 
     def _chunks(self) -> Iterator[list[Row]]:
         rows = judgements(self.study).order_by(*_FIELDS[:4]).values_list(*_FIELDS)
-        held: list[Row] = []
-        for _, of_unit in groupby(rows.iterator(chunk_size=AT_ONCE), key=lambda row: row[:2]):
-            held += self._of_unit(of_unit)
-            if len(held) >= AT_ONCE:
-                yield self._made(held)
-                held = []
-        if held:
-            yield self._made(held)
+        chunk: list[Row] = []
+        for _, of_unit in groupby(rows.iterator(chunk_size=CHUNK_ROWS), key=lambda row: row[:2]):
+            chunk += self._renumbered(of_unit)
+            if len(chunk) >= CHUNK_ROWS:
+                yield self._released(chunk)
+                chunk = []
+        if chunk:
+            yield self._released(chunk)
 
-    def _of_unit(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows of one unit, its responses in an order of chance, numbered anew."""
-        given = [list(each) for _, each in groupby(rows, key=lambda row: row[2])]
+    def _renumbered(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The rows of one unit, with its responses in random order and renumbered."""
+        responses = [list(each) for _, each in groupby(rows, key=lambda row: row[2])]
         if self._shuffled:
-            given.sort(key=lambda each: self.key.order(each[0][2]))
+            responses.sort(key=lambda each: self.key.order(each[0][2]))
         self.counts.units += 1
-        for each in given:
+        for each in responses:
             self.counts.responses += 1
             for row in each:
                 yield (*row[:2], self.counts.responses, *row[3:])
 
-    def _made(self, rows: list[Row]) -> list[Row]:
-        drawn = boxes_of(row[4] for row in rows)
+    def _released(self, rows: list[Row]) -> list[Row]:
+        boxes = boxes_of(row[4] for row in rows)
         self.counts.judgements += len(rows)
-        self.counts.boxes += sum(map(len, drawn.values()))
-        return [self._row(row, drawn.get(row[4], [])) for row in rows]
+        self.counts.boxes += sum(map(len, boxes.values()))
+        return [self._row(row, boxes.get(row[4], [])) for row in rows]
 
     def _row(self, row: Row, boxes: list[Corners]) -> Row:
         (
@@ -163,7 +163,7 @@ class Answers:
             whole_image,
             justification,
         ) = row
-        made: Row = (
+        released: Row = (
             kind,
             version,
             unit,
@@ -173,30 +173,30 @@ class Answers:
             "" if role == OptionRole.NONE_OF_ABOVE else attribute or "",
             role,
             response,
-            self.key.pseudonym(annotator) if annotator is not None and self.people.named else "",
+            self.key.pseudonym(annotator) if annotator is not None and self.people.has_pseudonyms else "",
             self.study.simulated or self._simulated.get(annotator, False),
-            (stratum or "") if self.people.strata_told else "",
+            (stratum or "") if self.people.strata_published else "",
             value,
             self._labels[kind, value],
             position,
             boxes,
             whole_image,
-            seconds(active_ms),
+            rounded_seconds(active_ms),
             slot is None,
         )
-        return (*made, self.screen(justification)) if self.screen else made
+        return (*released, self.screen(justification)) if self.screen else released
 
 
-def seconds(active_ms: int | None) -> int | None:
-    """A duration as it is told: in steps, rounded up, the longest for all that are longer."""
+def rounded_seconds(active_ms: int | None) -> int | None:
+    """A duration in seconds, rounded up to steps of STEP_SECONDS and capped at LONGEST_SECONDS."""
     if active_ms is None:
         return None
     step = columns.STEP_SECONDS
     return min(columns.LONGEST_SECONDS, step * max(1, -(-active_ms // (1000 * step))))
 
 
-def cell(value: Any) -> Any:
-    """A value as it stands in a CSV file."""
+def csv_value(value: Any) -> Any:
+    """A value as written to a CSV file."""
     if isinstance(value, str):
         return csv_text.safe_cell(value)
     if value is None:
@@ -208,27 +208,25 @@ def cell(value: Any) -> Any:
     return value
 
 
-def _as_text(rows: list[Row], schema: pa.Schema) -> Iterator[tuple[Any, ...]]:
-    """The rows as they stand in the CSV file: a column at a time, since numbers need nothing done."""
-    columns_of = zip(zip(*rows, strict=True), schema.types, strict=True)
+def _csv_rows(rows: list[Row], schema: pa.Schema) -> Iterator[tuple[Any, ...]]:
+    """The rows as written to the CSV file. Column by column, since columns of numbers need no conversion."""
+    typed_columns = zip(zip(*rows, strict=True), schema.types, strict=True)
     return zip(
-        *(each if kind == _TYPES["number"] else map(_cell, each) for each, kind in columns_of), strict=True
+        *(each if kind == _TYPES["number"] else map(_fast_csv_value, each) for each, kind in typed_columns),
+        strict=True,
     )
 
 
-def _cell(value: Any) -> Any:
-    """`cell`, of which most are the same few texts and empty lists."""
+def _fast_csv_value(value: Any) -> Any:
+    """`csv_value`, made fast for the common cases: a few repeated texts and empty lists."""
     if isinstance(value, str):
-        return _told(value)
-    return "[]" if value == [] else cell(value)
+        return _safe_text(value)
+    return "[]" if value == [] else csv_value(value)
 
 
-_told = lru_cache(maxsize=10_000)(csv_text.safe_cell)
+_safe_text = lru_cache(maxsize=10_000)(csv_text.safe_cell)
 
 
 def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
     arrays = [pa.array(each, one.type) for each, one in zip(zip(*rows, strict=True), schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-__all__ = ["Answers", "Counts", "cell", "seconds"]

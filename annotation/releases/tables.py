@@ -13,41 +13,41 @@ from typing import Any
 from django.core.files.storage import default_storage
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotation.exports.packing import ENOUGH
+from annotation.exports.packing import CHUNK_BYTES
 from annotation.exports.table import image_name
 from annotation.models import Association, IdentityGroup, Image, Option, OptionRole, Purpose, Study, Unit
 from annotation.releases import columns
-from annotation.releases.annotators import Key, People
+from annotation.releases.annotators import People, PseudonymKey
 from annotation.releases.request import ReleaseRefused
-from annotation.releases.rows import cell
+from annotation.releases.rows import csv_value
 
 
-def save(folder: Path, file: str, rows: Iterable[Iterable[Any]], *, more: Iterable[str] = ()) -> int:
-    """Write a table with the columns of its kind, and `more` after them; how many rows it has."""
+def write_table(folder: Path, file: str, rows: Iterable[Iterable[Any]], *, more: Iterable[str] = ()) -> int:
+    """Write a table with its columns, followed by the columns `more`; returns the number of rows."""
     number = 0
     with (folder / file).open("w", encoding="utf-8", newline="") as text:
         writer = csv.writer(text)
         writer.writerow([*columns.names(file), *more])
         for row in rows:
-            writer.writerow([cell(value) for value in row])
+            writer.writerow([csv_value(value) for value in row])
             number += 1
     return number
 
 
-def annotator_rows(people: People, key: Key, fields: Collection[str]) -> list[tuple[Any, ...]]:
-    """The values of `fields`, by pseudonym, which is an order of chance."""
-    if not people.named:
+def annotator_rows(people: People, key: PseudonymKey, fields: Collection[str]) -> list[tuple[Any, ...]]:
+    """The values of `fields`, sorted by pseudonym, which is a random order."""
+    if not people.has_pseudonyms:
         return []
-    told = [place for place, name in enumerate(people.coarsened.fields) if name in fields]
+    indices = [index for index, name in enumerate(people.coarsened.fields) if name in fields]
     rows = zip(people.keys, people.simulated, people.coarsened.values, strict=True)
     return sorted(
-        (key.pseudonym(annotator), simulated, *(values[place] for place in told))
+        (key.pseudonym(annotator), simulated, *(values[index] for index in indices))
         for annotator, simulated, values in rows
     )
 
 
-def shown(study: Study) -> QuerySet[Unit]:
-    """The units that ask for data."""
+def data_units(study: Study) -> QuerySet[Unit]:
+    """The units that collect data."""
     return Unit.objects.filter(task__study=study, purpose=Purpose.DATA)
 
 
@@ -73,32 +73,30 @@ def unit_rows(study: Study, names: dict[int, str]) -> Iterator[tuple[Any, ...]]:
             "role",
         )
     )
-    for *about, image, source, axis, group, of_pair, alone, option, text, role in rows.iterator():
-        judged = "" if role == OptionRole.NONE_OF_ABOVE else text
-        asked = of_pair or alone or ""
+    for *unit, image, source, axis, group, of_association, own, option, text, role in rows.iterator():
         yield (
-            *about,
+            *unit,
             names.get(image, ""),
             source or "",
             axis or "",
             group or "",
-            asked,
+            of_association or own or "",
             option,
-            judged,
+            "" if role == OptionRole.NONE_OF_ABOVE else text,
             role,
         )
 
 
 @dataclass(frozen=True)
-class Pictures:
-    """The images that a study shows, each with a name that is unique in the release."""
+class ReleasedImages:
+    """The images that a study shows, and their names by id, which are unique in the release."""
 
     images: tuple[Image, ...]
     names: dict[int, str]
 
 
-def pictures(study: Study) -> Pictures:
-    used = Unit.objects.filter(task__study=study, purpose=Purpose.DATA, image=OuterRef("pk")).order_by()
+def released_images(study: Study) -> ReleasedImages:
+    used = data_units(study).filter(image=OuterRef("pk")).order_by()
     images = tuple(
         Image.objects.filter(Exists(used))
         .select_related("group", "image_set")
@@ -107,20 +105,21 @@ def pictures(study: Study) -> Pictures:
     names: dict[int, str] = {}
     taken: set[str] = set()
     for image in images:
-        which = f"{image.image_set.name}/{image.group.axis}/{image.group.name}/{image.index}"
+        full = f"{image.image_set.name}/{image.group.axis}/{image.group.name}/{image.index}"
         own = image_name(image.reference, image.file.name)
         names[image.pk] = next(
             name
-            for name in chain((own, which), (f"{which}/{number}" for number in count(2)))
+            for name in chain((own, full), (f"{full}/{number}" for number in count(2)))
             if name not in taken
         )
         taken.add(names[image.pk])
-    return Pictures(images, names)
+    return ReleasedImages(images, names)
 
 
-def image_rows(found: Pictures, folder: Path, *, copy: bool) -> Iterator[tuple[Any, ...]]:
-    """One row an image. With `copy` its file goes into the folder; raises ReleaseRefused where it is gone."""
-    for image in found.images:
+def image_rows(released: ReleasedImages, folder: Path, *, copy: bool) -> Iterator[tuple[Any, ...]]:
+    """One row per image. With `copy` its file is copied into the folder; raises ReleaseRefused if the file is
+    missing or damaged."""
+    for image in released.images:
         size: int | None = None
         file = ""
         if image.file and copy:
@@ -129,7 +128,7 @@ def image_rows(found: Pictures, folder: Path, *, copy: bool) -> Iterator[tuple[A
         elif image.file:
             size = _size(image)
         yield (
-            found.names[image.pk],
+            released.names[image.pk],
             image.image_set.name,
             image.group.axis,
             image.group.name,
@@ -156,27 +155,27 @@ def _copy(image: Image, target: Path) -> int:
     digest, size = hashlib.sha256(), 0
     try:
         with default_storage.open(str(image.file.name)) as source, target.open("wb") as out:
-            while piece := source.read(ENOUGH):
+            while piece := source.read(CHUNK_BYTES):
                 out.write(piece)
                 digest.update(piece)
                 size += len(piece)
     except FileNotFoundError as error:
         raise ReleaseRefused(
-            f"The file of the image {image} is missing ({image.file.name}). Put it back, or release without "
+            f"The file of the image {image} is missing ({image.file.name}). Restore it, or release without "
             "images."
         ) from error
     if digest.hexdigest() != image.sha256:
         raise ReleaseRefused(
-            f"The file of the image {image} is damaged: it is not what its hash says ({image.file.name}). "
-            "Put back the right one, or release without images."
+            f"The file of the image {image} is damaged: its hash does not match ({image.file.name}). Restore "
+            "it, or release without images."
         )
     return size
 
 
 def associations(study: Study) -> QuerySet[Association]:
-    """Those of the source that says what is a stereotype, and those that are asked about."""
-    asked = shown(study).filter(association=OuterRef("pk")).order_by()
-    return Association.objects.filter(Q(source=study.stereotype_source_id) | Exists(asked))
+    """The associations of the study's stereotype source, and those that its units show."""
+    shown = data_units(study).filter(association=OuterRef("pk")).order_by()
+    return Association.objects.filter(Q(source=study.stereotype_source_id) | Exists(shown))
 
 
 def association_rows(study: Study) -> Iterator[tuple[Any, ...]]:
@@ -194,22 +193,9 @@ def association_rows(study: Study) -> Iterator[tuple[Any, ...]]:
     )
 
 
-def identity_rows(study: Study, found: Pictures) -> Iterator[tuple[Any, ...]]:
-    named = associations(study).filter(group=OuterRef("pk")).order_by()
-    shown_groups = {image.group_id for image in found.images}
-    rows = IdentityGroup.objects.filter(Q(pk__in=shown_groups) | Exists(named)).order_by("axis", "name")
+def identity_rows(study: Study, released: ReleasedImages) -> Iterator[tuple[Any, ...]]:
+    of_associations = associations(study).filter(group=OuterRef("pk")).order_by()
+    of_images = {image.group_id for image in released.images}
+    rows = IdentityGroup.objects.filter(Q(pk__in=of_images) | Exists(of_associations))
+    rows = rows.order_by("axis", "name")
     return rows.values_list("axis", "name", "demonym", "country", "region", "global_south").iterator()
-
-
-__all__ = [
-    "Pictures",
-    "annotator_rows",
-    "association_rows",
-    "associations",
-    "identity_rows",
-    "image_rows",
-    "pictures",
-    "save",
-    "shown",
-    "unit_rows",
-]

@@ -1,20 +1,19 @@
-"""Publishing a study's data, for admins: what would be told of people, and then the download."""
+"""Publishing a study's data, for admins: a preview of what would be disclosed, then the download."""
 
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import policies
 from annotation.core.requests import LoggedIn
 from annotation.models import Study
-from annotation.releases.coarsening import FieldReport
 from annotation.releases.forms import ReleaseForm
+from annotation.releases.metadata import describe_level
 from annotation.releases.request import ReleaseRefused
 from annotation.releases.services import bundle
 
@@ -23,7 +22,7 @@ from annotation.releases.services import bundle
 @never_cache
 @require_safe
 def release_page(request: LoggedIn, name: str) -> HttpResponse:
-    """The settings, and what a release with them would tell of people. Nothing is taken out yet."""
+    """The options, and what a release with them would disclose about people. Nothing is released yet."""
     study = _released(request, name)
     form = ReleaseForm(study, request.GET if "k" in request.GET else {"k": "5"})
     return _page(request, study, form)
@@ -39,9 +38,9 @@ def release_download(request: LoggedIn, name: str) -> HttpResponse | StreamingHt
     if not form.is_valid():
         return _page(request, study, form)
     try:
-        archive = bundle.stream_zip(study=study, by=request.user, wanted=form.wanted())
+        archive = bundle.stream_zip(study=study, by=request.user, options=form.options())
     except ReleaseRefused:
-        return _page(request, study, form)  # which says why
+        return _page(request, study, form)  # it shows the reason
     return StreamingHttpResponse(
         archive,
         content_type="application/zip",
@@ -61,7 +60,7 @@ def _page(request: LoggedIn, study: Study, form: ReleaseForm) -> HttpResponse:
     status = 422
     if form.is_valid():
         try:
-            preview = bundle.preview(study=study, wanted=form.wanted())
+            preview = bundle.preview(study=study, options=form.options())
         except ReleaseRefused as refused:
             form.add_error(None, str(refused))
         else:
@@ -70,22 +69,9 @@ def _page(request: LoggedIn, study: Study, form: ReleaseForm) -> HttpResponse:
             context |= {
                 "preview": preview,
                 "fields": [
-                    (labels.get(each.name, each.name), _how(each), each)
+                    (labels.get(each.name, each.name), gettext(describe_level(each)), each)
                     for each in preview.people.coarsened.report
                 ],
-                "smallest": preview.people.smallest(),
+                "smallest": preview.people.smallest_group(),
             }
     return render(request, "annotation/releases/release.html", context, status=status)
-
-
-def _how(field: FieldReport) -> str | Promise:
-    if field.withheld:
-        return _("withheld")
-    if field.level == 0:
-        return _("as it was chosen")
-    if field.name == "age_band":
-        return _("age bands merged")
-    return _("Global South or Global North")
-
-
-__all__ = ["release_download", "release_page"]

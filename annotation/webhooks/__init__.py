@@ -1,1 +1,1 @@
-"""Webhooks: addresses that are told what happens in a study (docs/webhooks.md)."""
+"""Webhooks: URLs that receive messages about events in a study (docs/webhooks.md)."""

@@ -1,4 +1,4 @@
-"""Webhooks: addresses that are told what happens in a study (docs/webhooks.md)."""
+"""Webhooks by the API (docs/webhooks.md)."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _EVENTS = sorted(EVENTS)
 
 
 class WebhookSerializer(serializers.Serializer):
-    """An address that is told what happens."""
+    """A URL that receives messages about events."""
 
     id = serializers.IntegerField()
-    url = serializers.CharField(help_text="What is called.")
-    events = serializers.ListField(child=serializers.CharField(), help_text="What it is told of.")
+    url = serializers.CharField(help_text="URL that is called.")
+    events = serializers.ListField(child=serializers.CharField(), help_text="Events that are sent.")
     state = serializers.SerializerMethodField(
-        help_text="on; failing: the last try failed; given up: nothing more is sent; off: disabled."
+        help_text="on; failing: the last attempt failed; given up: disabled after failing; off: disabled."
     )
     created_at = serializers.DateTimeField()
     disabled_at = serializers.DateTimeField(allow_null=True)
@@ -41,7 +41,7 @@ class WebhookSerializer(serializers.Serializer):
 
 
 class MadeWebhookSerializer(WebhookSerializer):
-    """A webhook with the secret that signs its messages: shown this once."""
+    """A webhook with the secret that signs its messages, shown only once."""
 
     secret = serializers.CharField(help_text="Keep it: it is not shown again.")
 
@@ -50,12 +50,12 @@ class DeliverySerializer(serializers.Serializer):
     """A message to a webhook."""
 
     id = serializers.IntegerField()
-    key = serializers.UUIDField(help_text="The same at every try.")
+    key = serializers.UUIDField(help_text="The same at every attempt.")
     event = serializers.CharField()
     state = serializers.ChoiceField(choices=DeliveryState.choices)
-    attempts = serializers.IntegerField(help_text="How often it was tried.")
-    status = serializers.IntegerField(allow_null=True, help_text="HTTP status of the last answer.")
-    error = serializers.CharField(help_text="What went wrong at the last try.")
+    attempts = serializers.IntegerField(help_text="Number of attempts.")
+    status = serializers.IntegerField(allow_null=True, help_text="HTTP status of the last response.")
+    error = serializers.CharField(help_text="Error of the last attempt.")
     created_at = serializers.DateTimeField()
     finished_at = serializers.DateTimeField(allow_null=True)
     payload = serializers.JSONField(help_text="Ids, counts and times.")
@@ -65,7 +65,7 @@ class WebhookBody(Body):
     """A new webhook."""
 
     url = serializers.CharField(
-        max_length=500, help_text="It begins with https:// and is reached from the public internet."
+        max_length=500, help_text="Begins with https:// and is reachable from the public internet."
     )
     events = serializers.ListField(
         child=serializers.ChoiceField(choices=_EVENTS), min_length=1, max_length=50, help_text="See the docs."
@@ -73,17 +73,17 @@ class WebhookBody(Body):
 
 
 class WebhookChange(Body):
-    """What is to be otherwise; what is left out stays."""
+    """Changes of a webhook; fields that are left out stay as they are."""
 
     events = serializers.ListField(
         child=serializers.ChoiceField(choices=_EVENTS),
         min_length=1,
         max_length=50,
         required=False,
-        help_text="What it is told of, and of nothing else.",
+        help_text="The events to send from now on.",
     )
     enabled = serializers.BooleanField(
-        required=False, help_text="false: send nothing until it is enabled again; what waits is kept."
+        required=False, help_text="false: send nothing until it is enabled again; pending messages are kept."
     )
 
 
@@ -93,10 +93,10 @@ DeliveriesQuery = list_query(
     orders={"id": "pk"},
     default="-id",
     state=serializers.ChoiceField(
-        choices=DeliveryState.choices, required=False, help_text="Only messages that are so."
+        choices=DeliveryState.choices, required=False, help_text="Only messages in this state."
     ),
 )
-_REFUSED = {422: OpenApiResponse(description="The address may not be called, or there is no room for it.")}
+_REFUSED = {422: OpenApiResponse(description="The URL may not be called, or the study has enough webhooks.")}
 
 
 class Webhooks(Resource):
@@ -120,7 +120,7 @@ class Webhooks(Resource):
         tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
-        """Have an address told from now on."""
+        """Send events to a URL from now on."""
         study = _study(request, name)
         body = self.body(WebhookBody)
         with refusals(subscriptions.WebhookRefused, status=422):
@@ -139,12 +139,12 @@ class OneWebhook(Resource):
         operation_id="webhooks_change", request=WebhookChange, responses=WebhookSerializer, tags=TAGS
     )
     def patch(self, request: Request, name: str, number: int) -> Response:
-        """Tell it of other events, stop telling it, or begin again."""
+        """Change its events, disable it or enable it."""
         found = _webhook(request, name, number)
         body = self.body(WebhookChange)
         with transaction.atomic():
             if "events" in body:
-                subscriptions.choose(webhook=found, events=body["events"], by=request.user)
+                subscriptions.change_events(webhook=found, events=body["events"], by=request.user)
             if "enabled" in body:
                 switch = subscriptions.enable if body["enabled"] else subscriptions.disable
                 switch(webhook=found, by=request.user)
@@ -152,7 +152,7 @@ class OneWebhook(Resource):
 
     @extend_schema(
         operation_id="webhooks_delete",
-        responses={204: OpenApiResponse(description="It is forgotten, with what was sent to it.")},
+        responses={204: OpenApiResponse(description="The webhook and its messages are deleted.")},
         tags=TAGS,
     )
     def delete(self, request: Request, name: str, number: int) -> Response:
@@ -165,9 +165,9 @@ class Secret(Resource):
 
     @extend_schema(operation_id="webhooks_rotate", request=None, responses=MadeWebhookSerializer, tags=TAGS)
     def post(self, request: Request, name: str, number: int) -> Response:
-        """Sign with a new secret, shown this once; the old one signs nothing any more."""
+        """Make a new secret, shown only once. The old one is invalid at once."""
         found = _webhook(request, name, number)
-        subscriptions.rotate(webhook=found, by=request.user)
+        subscriptions.rotate_secret(webhook=found, by=request.user)
         return Response(MadeWebhookSerializer(found).data)
 
 
@@ -181,15 +181,15 @@ class Ping(Resource):
         tags=TAGS,
     )
     def post(self, request: Request, name: str, number: int) -> Response:
-        """Have a test message sent."""
+        """Queue a test message."""
         found = _webhook(request, name, number)
         with refusals(subscriptions.WebhookRefused):
-            sent = subscriptions.ping(webhook=found)
-        return Response(DeliverySerializer(sent).data, status=202)
+            delivery = subscriptions.ping(webhook=found)
+        return Response(DeliverySerializer(delivery).data, status=202)
 
 
 class Deliveries(Resource):
-    """What was sent to a webhook, or waits to be."""
+    """The messages of a webhook, sent or pending."""
 
     @extend_schema(
         operation_id="deliveries_list",
@@ -206,19 +206,19 @@ class Deliveries(Resource):
 
 
 class Redelivery(Resource):
-    """Sending a message once more."""
+    """Sending a message again."""
 
     @extend_schema(
         operation_id="deliveries_redeliver",
         request=None,
         responses={
             200: DeliverySerializer,
-            409: OpenApiResponse(description="It is being sent, or the webhook is disabled."),
+            409: OpenApiResponse(description="It is about to be sent, or the webhook is disabled."),
         },
         tags=TAGS,
     )
     def post(self, request: Request, name: str, number: int, delivery: int) -> Response:
-        """Send it once more, under the same key."""
+        """Send it again, under the same key."""
         found = queries.message(_webhook(request, name, number), pk=delivery)
         if found is None:
             raise Http404

@@ -1,4 +1,4 @@
-"""Forms of the webhook pages: reading what a browser sent. Rules stand in the services."""
+"""Forms of the webhook pages. The rules are in the services."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from annotation.events import EVENTS
 
 
 class EventsForm(forms.Form):
-    """Which events an address is told of."""
+    """The events of a webhook."""
 
     events = forms.MultipleChoiceField(
         label=_("Events"),
@@ -23,8 +23,8 @@ class WebhookForm(EventsForm):
     """A new webhook."""
 
     url = forms.CharField(
-        label=_("Address"),
+        label=_("URL"),
         max_length=500,
         widget=forms.URLInput(attrs={"autocomplete": "off", "placeholder": "https://", "dir": "ltr"}),
-        help_text=_("It begins with https:// and is reached from the public internet."),
+        help_text=_("It begins with https:// and is reachable from the public internet."),
     )

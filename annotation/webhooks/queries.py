@@ -1,4 +1,4 @@
-"""What the webhook pages and the API read."""
+"""Queries of the webhook pages and the API."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _WAITING = [DeliveryState.PENDING, DeliveryState.CLAIMED]
 
 
 @dataclass(frozen=True)
-class Row:
-    """A webhook as the list shows it, with how many messages wait and how many failed for good."""
+class WebhookRow:
+    """A webhook in the list, with the number of pending and of failed messages."""
 
     webhook: Webhook
     waiting: int
@@ -28,16 +28,16 @@ class Row:
 
 
 def state_of(webhook: Webhook) -> str:
-    """One of STATES: *on*, *failing* (the last try failed, and it goes on), *given up* (the program stopped)
-    or *off*."""
+    """One of STATES: *on*, *failing* (the last attempt failed, others follow), *given up* (disabled after
+    failing too long) or *off* (disabled by an account)."""
     if webhook.disabled_at is not None:
         return "given up" if webhook.disabled_why else "off"
     return "failing" if webhook.failing_since is not None else "on"
 
 
-def of_study(study: Study) -> list[Row]:
+def webhooks_of_study(study: Study) -> list[WebhookRow]:
     """The webhooks of `study`, newest first."""
-    found = (
+    webhooks = (
         Webhook.objects.filter(study=study)
         .annotate(
             waiting=Count("deliveries", filter=Q(deliveries__state__in=_WAITING)),
@@ -45,21 +45,21 @@ def of_study(study: Study) -> list[Row]:
         )
         .order_by("-pk")
     )
-    return [Row(webhook=each, waiting=each.waiting, failed=each.failed) for each in found]
+    return [WebhookRow(webhook=each, waiting=each.waiting, failed=each.failed) for each in webhooks]
 
 
 def webhook(study: Study, *, pk: int) -> Webhook | None:
-    """One webhook of `study`; None if it is another's, or there is none."""
+    """One webhook of `study`; None if there is none with this id."""
     return Webhook.objects.select_related("study", "created_by").filter(study=study, pk=pk).first()
 
 
 def messages(webhook: Webhook) -> QuerySet[Delivery]:
-    """What was sent to `webhook` or waits to be, newest first."""
+    """The messages of `webhook`, sent or pending, newest first."""
     return Delivery.objects.select_related("webhook__study").filter(webhook=webhook).order_by("-pk")
 
 
-def page_of_messages(webhook: Webhook, *, page: str | int = 1) -> Page[Delivery]:
-    """A page of them; a `page` that there is not is the nearest one there is."""
+def message_page(webhook: Webhook, *, page: str | int = 1) -> Page[Delivery]:
+    """One page of `messages`; the nearest page if `page` does not exist."""
     return Paginator(messages(webhook), PER_PAGE).get_page(page)
 
 

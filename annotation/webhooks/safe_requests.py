@@ -1,10 +1,10 @@
-"""Sending a message to an address that somebody else chose, without letting it lead inside.
+"""POST requests to URLs that users chose, protected against server-side request forgery.
 
-Whoever may name an address could have this program call what only it can reach: the database next door, a
-router, a cloud's metadata service (server-side request forgery). So an address is called only if all that
-its name resolves to is on the public internet, and the connection goes to the very address that was looked
-at: a name that resolves to something else a moment later (DNS rebinding) gains nothing. No redirect is
-followed, no proxy is used, and nothing of the answer is read but its status.
+A user's URL could point to something that only this server can reach: a database, a router, a cloud's
+metadata service. So a URL is called only if every IP address of its host is on the public internet, and the
+connection goes to the address that was checked: a name that resolves to another one a moment later (DNS
+rebinding) gains nothing. Redirects are not followed, proxies are not used, and only the status of the
+response is read.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from urllib.parse import urlsplit
 import httpx
 
 CONNECT_SECONDS = 5.0
-ANSWER_SECONDS = 10.0
-"""How long a connection may take, and how long the whole of sending and answering may."""
+RESPONSE_SECONDS = 10.0
+"""The longest time for connecting, and for the whole request and response."""
 PORTS = frozenset({443, 8443})
 HTTP_PORTS = frozenset({80, 8080})
-# Counted as public, and yet a way inside: protocol assignments (a metadata service among them), the anycast
-# of 6to4, Azure's metadata service, site-local addresses, and those of examples, which networks use inside.
-_INSIDE = tuple(
+# `ipaddress` counts these as global, but they can lead to internal services: protocol assignments (including
+# a metadata service), 6to4 anycast, Azure's metadata service, site-local addresses, and addresses for
+# documentation, which some networks use internally.
+_INTERNAL = tuple(
     map(
         ipaddress.ip_network,
         ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "fec0::/10", "3fff::/20"),
@@ -40,17 +41,17 @@ Resolve = Callable[[str, int], list[str]]
 
 
 class AddressRefused(ValueError):
-    """An address that is not called. The message says why and what to do."""
+    """A URL that is not called. The message says why and what to do."""
 
 
 class NotDelivered(Exception):
-    """There was no answer: no connection, a broken certificate, silence."""
+    """There was no response: no connection, an invalid certificate, a timeout."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What may be called. `hosts` are names (lower case) of a laboratory's own machines: they may be
-    anywhere and listen on any port."""
+    """Which URLs may be called. `hosts` are host names (lower case) that may resolve to any address and use
+    any port."""
 
     allow_http: bool = False
     hosts: Collection[str] = field(default_factory=frozenset)
@@ -58,7 +59,7 @@ class Rules:
 
 @dataclass(frozen=True)
 class Target:
-    """An address taken apart."""
+    """Scheme, host and port of a URL."""
 
     scheme: str
     host: str
@@ -74,56 +75,54 @@ def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-def checked(url: str, rules: Rules) -> Target:
-    """`url` taken apart, if it is one that may be called at all; its name is not resolved yet.
-
-    Raises AddressRefused.
-    """
+def parse_url(url: str, rules: Rules) -> Target:
+    """Scheme, host and port of `url`, without resolving its host. Raises AddressRefused if `rules` forbid the
+    URL."""
     if url != url.strip() or any(ord(letter) < 33 or ord(letter) == 127 for letter in url) or "\\" in url:
-        raise AddressRefused("The address holds blanks or signs that no address has.")
+        raise AddressRefused("The URL contains spaces or characters that are not allowed in URLs.")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise AddressRefused(f"This is not an address: {error}.") from error
+        raise AddressRefused(f"This is not a URL: {error}.") from error
     host = (parts.hostname or "").rstrip(".").lower()
     if parts.scheme not in ("https", "http") or not host:
-        raise AddressRefused("An address begins with https:// and the name of a host.")
+        raise AddressRefused("The URL must begin with https:// and a host name.")
     if parts.username is not None or parts.password is not None:
         raise AddressRefused(
-            "The address holds a user name or a password. Leave it out: messages are signed instead."
+            "The URL contains a user name or a password. Remove it: messages are signed instead."
         )
     if parts.fragment:
-        raise AddressRefused("The part after # is never sent. Leave it out.")
+        raise AddressRefused("The part after # is never sent. Remove it.")
     if parts.scheme == "http" and not rules.allow_http:
-        raise AddressRefused("The address must begin with https://, so that nobody reads on the way.")
+        raise AddressRefused("The URL must begin with https://, so that messages are encrypted.")
     port = port if port is not None else {"https": 443, "http": 80}[parts.scheme]
     allowed = PORTS | HTTP_PORTS if rules.allow_http else PORTS
     if host not in rules.hosts and port not in allowed:
         raise AddressRefused(
-            f"Port {port} is not called. Use one of {', '.join(map(str, sorted(allowed)))}, "
-            "or have the host named in WEBHOOK_ALLOWED_HOSTS."
+            f"Port {port} is not allowed. Use one of {', '.join(map(str, sorted(allowed)))}, "
+            "or have the host added to WEBHOOK_ALLOWED_HOSTS."
         )
     return Target(parts.scheme, host, port)
 
 
-def address_of(target: Target, rules: Rules, resolve: Resolve = resolve) -> str:
-    """The IP address to connect to. Raises AddressRefused if the host has any that is not public, and
+def resolve_public_address(target: Target, rules: Rules, resolve: Resolve = resolve) -> str:
+    """The IP address to connect to. Raises AddressRefused if any address of the host is not public, and
     NotDelivered if it has none."""
-    found = resolve(target.host, target.port)
-    if not found:
+    addresses = resolve(target.host, target.port)
+    if not addresses:
         raise NotDelivered(f"The name '{target.host}' has no address.")
-    if target.host not in rules.hosts and not all(map(is_public, found)):
-        # which address it was is not said: that would be a look inside
+    if target.host not in rules.hosts and not all(map(is_public, addresses)):
+        # The message does not name the IP address: that would reveal the internal network
         raise AddressRefused(
-            f"'{target.host}' is not on the public internet, so it is not called. In a laboratory of your "
-            "own, name the host in WEBHOOK_ALLOWED_HOSTS."
+            f"'{target.host}' is not on the public internet, so it is not called. If the receiver is "
+            "yours, add the host to WEBHOOK_ALLOWED_HOSTS."
         )
-    return found[0]
+    return addresses[0]
 
 
 def is_public(text: str) -> bool:
-    """Whether an IP address is one of the public internet, also once what it wraps is unwrapped."""
+    """Whether an IP address, and any IPv4 address embedded in it, is on the public internet."""
     try:
         address: Address = ipaddress.ip_address(text)
     except ValueError:
@@ -131,38 +130,40 @@ def is_public(text: str) -> bool:
     if isinstance(address, ipaddress.IPv6Address):
         if address.scope_id is not None:
             return False
-        if (wrapped := _wrapped(address)) is not None:
-            return is_public(str(wrapped))
+        if (embedded := _embedded_ipv4(address)) is not None:
+            return is_public(str(embedded))
     return (
         address.is_global
         and not address.is_multicast
         and not address.is_reserved
         and not address.is_unspecified
-        and not any(address in network for network in _INSIDE)
+        and not any(address in network for network in _INTERNAL)
     )
 
 
-def _wrapped(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address that an IPv6 address stands for: mapped, 6to4, Teredo or NAT64."""
+def _embedded_ipv4(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address embedded in an IPv6 address: mapped, 6to4, Teredo or NAT64."""
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     teredo = address.teredo
     return address.ipv4_mapped or address.sixtofour or (teredo[1] if teredo else None)
 
 
-class Pinned(httpx.AsyncBaseTransport):
-    """Connects to the address that was checked, under the name that was asked for: the request's Host and
-    the name in the TLS handshake, which the certificate must be of, stay as they are."""
+class PinnedTransport(httpx.AsyncBaseTransport):
+    """Connects to the IP address that was checked. The Host header and the name in the TLS handshake, which
+    the certificate must match, stay the URL's."""
 
     def __init__(self, rules: Rules, resolve: Resolve = resolve) -> None:
         self._rules, self._resolve = rules, resolve
         self._inner = httpx.AsyncHTTPTransport(retries=0)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        target = checked(str(request.url), self._rules)
-        # Off the loop, in threads that nobody waits for: looking a name up blocks, and may for long.
+        target = parse_url(str(request.url), self._rules)
+        # In a thread outside the loop: resolving a name blocks, possibly for long
         loop = asyncio.get_running_loop()
-        address = await loop.run_in_executor(_LOOKUPS, address_of, target, self._rules, self._resolve)
+        address = await loop.run_in_executor(
+            _LOOKUPS, resolve_public_address, target, self._rules, self._resolve
+        )
         pinned = httpx.Request(
             request.method,
             request.url.copy_with(host=address),
@@ -183,44 +184,30 @@ def post(
     headers: Mapping[str, str],
     rules: Rules,
     resolve: Resolve = resolve,
-    seconds: float = ANSWER_SECONDS,
+    seconds: float = RESPONSE_SECONDS,
 ) -> int:
-    """Send `body`; returns the HTTP status of the answer, of which nothing else is read.
+    """Send `body`; returns the HTTP status. Nothing else of the response is read.
 
-    Raises AddressRefused if the address may not be called, and NotDelivered if there was no answer within
-    `seconds`, all in all: a receiver that lets its answer drip does not hold the sender.
+    Raises AddressRefused if the URL may not be called, and NotDelivered if there was no response within
+    `seconds` in total: a slow receiver cannot hold up the sender.
     """
-    sending = asyncio.wait_for(_post(url, body, headers, Pinned(rules, resolve)), seconds)
+    sending = asyncio.wait_for(_post(url, body, headers, PinnedTransport(rules, resolve)), seconds)
     try:
-        # In a thread of its own: whoever calls may have a loop running in theirs.
-        with ThreadPoolExecutor(1, thread_name_prefix="webhook") as own:
-            return own.submit(asyncio.run, sending).result()
+        # In a thread of its own: the caller's may have a running event loop
+        with ThreadPoolExecutor(1, thread_name_prefix="webhook") as executor:
+            return executor.submit(asyncio.run, sending).result()
     except TimeoutError as error:
-        raise NotDelivered(f"There was no answer within {seconds:g} seconds.") from error
+        raise NotDelivered(f"There was no response within {seconds:g} seconds.") from error
     except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-        raise NotDelivered(f"{type(error).__name__}: {str(error) or 'no answer'}") from error
+        raise NotDelivered(f"{type(error).__name__}: {str(error) or 'no response'}") from error
 
 
-async def _post(url: str, body: bytes, headers: Mapping[str, str], transport: Pinned) -> int:
-    timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
+async def _post(url: str, body: bytes, headers: Mapping[str, str], transport: PinnedTransport) -> int:
+    timeout = httpx.Timeout(RESPONSE_SECONDS, connect=CONNECT_SECONDS)
     async with (
         httpx.AsyncClient(
             transport=transport, timeout=timeout, follow_redirects=False, trust_env=False
         ) as client,
-        client.stream("POST", url, content=body, headers=dict(headers)) as answer,
+        client.stream("POST", url, content=body, headers=dict(headers)) as response,
     ):
-        return answer.status_code
-
-
-__all__ = [
-    "AddressRefused",
-    "NotDelivered",
-    "Pinned",
-    "Rules",
-    "Target",
-    "address_of",
-    "checked",
-    "is_public",
-    "post",
-    "resolve",
-]
+        return response.status_code

@@ -1,4 +1,4 @@
-"""A lead's pages about webhooks: which address is told of what, and what was sent to it."""
+"""The webhook pages of a study's lead."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from annotation.webhooks.services import deliveries, subscriptions
 ACTIONS = ("ping", "rotate", "disable", "enable", "delete")
 
 
-def steered_study(request: LoggedIn, name: str) -> Study:
-    """The study, if the account may steer its webhooks; 404 otherwise, as if there were none."""
+def webhook_study(request: LoggedIn, name: str) -> Study:
+    """The study, if the account may manage its webhooks; 404 otherwise, as if it did not exist."""
     study = get_object_or_404(Study, name=name)
     if not policies.may_manage_webhooks(request.user, study):
         raise Http404
@@ -33,8 +33,8 @@ def steered_study(request: LoggedIn, name: str) -> Study:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def webhook_list(request: LoggedIn, name: str) -> HttpResponse:
-    """GET lists the addresses; POST adds one, and shows its secret this one time."""
-    study = steered_study(request, name)
+    """GET lists the webhooks; POST adds one and shows its secret once."""
+    study = webhook_study(request, name)
     form = WebhookForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -44,14 +44,14 @@ def webhook_list(request: LoggedIn, name: str) -> HttpResponse:
         except subscriptions.WebhookRefused as refused:
             form.add_error("url", str(refused))
         else:
-            messages.success(request, _("The address is told from now on."))
+            messages.success(request, _("The webhook was added."))
             return _page(request, study, made, secret=made.secret)
     context = {
         "study": study,
         "form": form,
-        "rows": queries.of_study(study),
-        "events": _offered(form["events"].value()),
-        "most": subscriptions.MOST,
+        "rows": queries.webhooks_of_study(study),
+        "events": _event_choices(form["events"].value()),
+        "most": subscriptions.MAX_WEBHOOKS,
     }
     return render(request, "annotation/webhooks/webhooks.html", context, status=422 if form.errors else 200)
 
@@ -60,35 +60,35 @@ def webhook_list(request: LoggedIn, name: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def webhook(request: LoggedIn, name: str, pk: int) -> HttpResponse:
-    """GET shows one address with what was sent to it; POST changes its events."""
-    study = steered_study(request, name)
+    """GET shows one webhook with its messages; POST changes its events."""
+    study = webhook_study(request, name)
     found = _found(study, pk)
     if request.method != "POST":
         return _page(request, study, found)
     form = EventsForm(request.POST)
     if not form.is_valid():
         return _page(request, study, found, form=form)
-    subscriptions.choose(webhook=found, events=form.cleaned_data["events"], by=request.user)
-    messages.success(request, _("The events are changed."))
+    subscriptions.change_events(webhook=found, events=form.cleaned_data["events"], by=request.user)
+    messages.success(request, _("The events were changed."))
     return redirect("webhook", name=name, pk=pk)
 
 
 @login_required
 @never_cache
 @require_POST
-def act(request: LoggedIn, name: str, pk: int, action: str) -> HttpResponse:
+def webhook_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpResponse:
     """Send a test message, change the secret, disable, enable or delete."""
-    study = steered_study(request, name)
+    study = webhook_study(request, name)
     if action not in ACTIONS:
         raise Http404
     found = _found(study, pk)
     if action == "rotate":
-        secret = subscriptions.rotate(webhook=found, by=request.user)
-        messages.success(request, _("The old secret signs nothing any more."))
+        secret = subscriptions.rotate_secret(webhook=found, by=request.user)
+        messages.success(request, _("The secret was replaced. The old one is no longer valid."))
         return _page(request, study, found, secret=secret)
     if action == "delete":
         subscriptions.remove(webhook=found, by=request.user)
-        messages.success(request, _("The address is told nothing any more."))
+        messages.success(request, _("The webhook was deleted."))
         return redirect("webhooks", name=name)
     if action == "ping":
         try:
@@ -97,12 +97,12 @@ def act(request: LoggedIn, name: str, pk: int, action: str) -> HttpResponse:
             messages.warning(request, str(refused))
         else:
             messages.success(
-                request, _("A test message is on its way. Load the page again to see it arrive.")
+                request, _("A test message is on its way. Reload the page to see whether it arrived.")
             )
     elif action == "disable" and subscriptions.disable(webhook=found, by=request.user):
-        messages.success(request, _("Nothing is sent until you enable it again."))
+        messages.success(request, _("The webhook is disabled. Nothing is sent until you enable it again."))
     elif action == "enable" and subscriptions.enable(webhook=found, by=request.user):
-        messages.success(request, _("Messages are sent again."))
+        messages.success(request, _("The webhook is enabled. Messages are sent again."))
     return redirect("webhook", name=name, pk=pk)
 
 
@@ -110,8 +110,8 @@ def act(request: LoggedIn, name: str, pk: int, action: str) -> HttpResponse:
 @never_cache
 @require_POST
 def redeliver(request: LoggedIn, name: str, pk: int, delivery: int) -> HttpResponse:
-    """Send one message once more."""
-    found = _found(steered_study(request, name), pk)
+    """Send one message again."""
+    found = _found(webhook_study(request, name), pk)
     message = queries.message(found, pk=delivery)
     if message is None:
         raise Http404
@@ -120,7 +120,7 @@ def redeliver(request: LoggedIn, name: str, pk: int, delivery: int) -> HttpRespo
     except subscriptions.WebhookRefused as refused:
         messages.warning(request, str(refused))
     else:
-        messages.success(request, _("The message is sent once more, under the same key."))
+        messages.success(request, _("The message will be sent again, under the same key."))
     return redirect("webhook", name=name, pk=pk)
 
 
@@ -131,27 +131,27 @@ def _found(study: Study, pk: int) -> Webhook:
     return found
 
 
-def _offered(chosen: object) -> list[tuple[str, str, bool]]:
-    """Each event with what it says, and whether it is chosen."""
-    picked = chosen if isinstance(chosen, list) else []
-    return [(event, says, event in picked) for event, says in EVENTS.items()]
+def _event_choices(value: object) -> list[tuple[str, str, bool]]:
+    """Each event with its description, and whether it is chosen."""
+    chosen = value if isinstance(value, list) else []
+    return [(event, description, event in chosen) for event, description in EVENTS.items()]
 
 
 def _page(
     request: LoggedIn, study: Study, found: Webhook, *, secret: str = "", form: EventsForm | None = None
 ) -> HttpResponse:
-    page = queries.page_of_messages(found, page=request.GET.get("page", "1"))
+    page = queries.message_page(found, page=request.GET.get("page", "1"))
     context = {
         "study": study,
         "webhook": found,
         "state": queries.state_of(found),
         "secret": secret,
         "form": form,
-        "events": _offered(found.events),
+        "events": _event_choices(found.events),
         "page": page,
         "messages_sent": [(message, deliveries.body(message).decode()) for message in page.object_list],
-        "tries": deliveries.TRIES,
-        "kept": deliveries.KEPT.days,
+        "tries": deliveries.MAX_ATTEMPTS,
+        "kept": deliveries.RETENTION.days,
     }
     status = 422 if form is not None and form.errors else 200
     return render(request, "annotation/webhooks/webhook.html", context, status=status)

@@ -13,7 +13,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from rich.console import Console
 
-from annotation.exports.formats.text import safe_cell
+from annotation.core.csv_text import safe_cell
 from annotation.models import Study
 from metrics.core.suggestions import nearest
 

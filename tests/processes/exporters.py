@@ -52,7 +52,7 @@ def finish(job_id: str) -> list[dict[str, object]]:
     """What a worker that died has left; and what there is after another has made it and tidied up."""
     left = _look(job_id)
     make(job_id)
-    export_files.tidy()
+    export_files.clean_up()
     return [left, _look(job_id)]
 
 
@@ -65,7 +65,7 @@ def _look(job_id: str) -> dict[str, object]:
         "attempts": job.attempts,
         "exports": AuditEvent.objects.filter(what="export", details__job=job.pk).count(),
         "files": sorted(kept.listdir("")[1]) if kept.exists("") else [],
-        "unfinished": len(list(export_files.workshop().iterdir())),
+        "unfinished": len(list(export_files.work_folder().iterdir())),
     }
     if job.file:
         with kept.open(job.file) as file:
@@ -80,7 +80,7 @@ def _die(*_args: object, **_kwargs: object) -> None:
 
 
 def _die_writing() -> None:
-    packing.ENOUGH = 1
+    packing.CHUNK_BYTES = 1
     begun = writing.archive
 
     def dying(**kwargs):

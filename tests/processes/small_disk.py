@@ -156,21 +156,21 @@ def backup(folder: str) -> dict[str, object]:
 
 def export() -> dict[str, object]:
     """An export in the background with room for a part only: until it waits, and after there is room."""
-    mount(export_files.workshop(), "16k")
+    mount(export_files.work_folder(), "16k")
     study = factories.study("load")
     task = factories.task(study)
     for _ in range(400):
         factories.response(factories.attribute_unit(task), justification=os.urandom(40).hex())
     job = export_jobs.request(study=study, fmt="csv", filters=Filters(), by=factories.user(admin=True))
     seen = []
-    export_jobs.ROOM = timedelta(seconds=1)
+    export_jobs.DISK_FULL_PAUSE = timedelta(seconds=1)
     for size in ("", "50m"):
         if size:
-            resize(export_files.workshop(), size)
+            resize(export_files.work_folder(), size)
             time.sleep(1.1)
         export_jobs.make_pending()
         found = ExportJob.objects.get(pk=job.pk)
-        unfinished = len(list(export_files.workshop().iterdir()))
+        unfinished = len(list(export_files.work_folder().iterdir()))
         seen.append([found.state, found.attempts, found.error, unfinished, found.rows])
     return {"seen": seen}
 

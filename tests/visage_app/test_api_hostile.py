@@ -200,9 +200,9 @@ def test_addresses_that_are_none(program, url):
     if answer.status_code != 201:
         refused(answer, 400, 422)
         return
-    target = safe_requests.checked(Webhook.objects.get().url, subscriptions.rules())
+    target = safe_requests.parse_url(Webhook.objects.get().url, subscriptions.request_rules())
     with pytest.raises((safe_requests.AddressRefused, safe_requests.NotDelivered)):
-        safe_requests.address_of(target, subscriptions.rules(), resolve=locally)
+        safe_requests.resolve_public_address(target, subscriptions.request_rules(), resolve=locally)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""Annotator-level data, for admins: whole exports, and judgements a page at a time. Each is in the audit
-trail."""
+"""Annotator-level data, for admins: whole exports, and judgements page by page. All access is recorded in the
+audit trail."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.auth import EXPORT_SCOPES
-from annotation.api.errors import Busy, Refused
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.errors import Busy, refusals
+from annotation.api.pages import listing, page, page_of
 from annotation.api.resource import FileResource, Query, Resource, file_of
-from annotation.api.study_access import study_for_export
+from annotation.api.scopes import EXPORT_SCOPES
+from annotation.api.study_access import exported_study
 from annotation.exports.formats.registry import FORMATS
 from annotation.exports.selection import STATUSES, ExportRefused, Filters
 from annotation.exports.services import judgements, writing
@@ -26,20 +26,20 @@ TAGS = ["exports"]
 
 
 def filter_fields() -> dict[str, serializers.Field]:
-    """What can be asked of an export; left out takes everything."""
+    """The filters of an export; a filter that is left out takes everything."""
     return {
         "task": serializers.ChoiceField(
             choices=TaskKind.choices, required=False, help_text="Only answers to tasks of this kind."
         ),
-        "since": serializers.DateField(required=False, help_text="Only of this day (UTC) and later."),
-        "until": serializers.DateField(required=False, help_text="Only of this day (UTC) and before."),
+        "since": serializers.DateField(required=False, help_text="Only answers from this day (UTC) on."),
+        "until": serializers.DateField(required=False, help_text="Only answers up to this day (UTC)."),
         "group": serializers.CharField(
-            required=False, max_length=120, help_text="Only of the identity group of this name."
+            required=False, max_length=120, help_text="Only answers about the identity group of this name."
         ),
         "pool": serializers.ChoiceField(
             choices=Pool.choices,
             required=False,
-            help_text="in: residents of the region judged; out: who identify with it from North America.",
+            help_text="in: residents of the region judged; out: North Americans who identify with it.",
         ),
         "stratum": serializers.CharField(
             required=False, max_length=120, help_text="Only answers reserved for this stratum."
@@ -47,7 +47,7 @@ def filter_fields() -> dict[str, serializers.Field]:
         "status": serializers.ChoiceField(
             choices=STATUSES,
             required=False,
-            help_text="counted: what scores use; surplus: what came when all that was wanted was there.",
+            help_text="counted: used by scores; surplus: came after the target was reached.",
         ),
     }
 
@@ -57,16 +57,16 @@ ExportQuery: type[Query] = type(
     (Query,),
     {
         "format": serializers.ChoiceField(
-            choices=sorted(FORMATS), help_text="The shape of the files (docs/exports.md)."
+            choices=sorted(FORMATS), help_text="The format of the files (docs/exports.md)."
         ),
         **filter_fields(),
     },
 )
-JudgementsQuery = list_query("Judgements", orders={"id": "pk"}, default="id", **filter_fields())
+JudgementsQuery = listing("Judgements", orders={"id": "pk"}, default="id", **filter_fields())
 
 
 class FormatSerializer(serializers.Serializer):
-    """A shape that an export can have."""
+    """An export format."""
 
     name = serializers.CharField()
     title = serializers.CharField()
@@ -75,13 +75,13 @@ class FormatSerializer(serializers.Serializer):
 
 
 class FormatsSerializer(serializers.Serializer):
-    """Every shape there is."""
+    """All export formats."""
 
     formats = FormatSerializer(many=True)
 
 
 class JudgementSerializer(serializers.Serializer):
-    """What one annotator said of one option: a row of the long table (docs/exports.md)."""
+    """One annotator's judgement of one option: a row of the long table (docs/exports.md)."""
 
     task = serializers.ChoiceField(choices=TaskKind.choices)
     task_version = serializers.IntegerField()
@@ -98,14 +98,14 @@ class JudgementSerializer(serializers.Serializer):
     axis = serializers.CharField(help_text="Kind of the identity group.")
     identity = serializers.CharField(help_text="Identity group of the image or association.")
     attribute = serializers.CharField(help_text="Of the option; empty for none of the above.")
-    role = serializers.ChoiceField(choices=OptionRole.choices, help_text="Why the option was there.")
-    response = serializers.IntegerField(help_text="Rows of one number were given together.")
+    role = serializers.ChoiceField(choices=OptionRole.choices, help_text="Why the option was shown.")
+    response = serializers.IntegerField(help_text="Rows with the same number were submitted together.")
     annotator = serializers.CharField(help_text="Pseudonym.")
     simulated = serializers.BooleanField(help_text="A program made the answer.")
-    stratum = serializers.CharField(help_text="Whom the slot was reserved for; empty for a surplus.")
+    stratum = serializers.CharField(help_text="Stratum that the slot was reserved for; empty for a surplus.")
     value = serializers.IntegerField(help_text="On the task's scale.")
     label = serializers.CharField(help_text="The value in words.")
-    shown_position = serializers.IntegerField(help_text="Where the option stood, from 1.")
+    shown_position = serializers.IntegerField(help_text="Position of the option as shown, from 1.")
     justification = serializers.CharField(help_text="What the annotator wrote.")
     boxes = serializers.ListField(
         child=serializers.ListField(child=serializers.FloatField()), help_text="x0, y0, x1, y1 in pixels."
@@ -117,8 +117,8 @@ class JudgementSerializer(serializers.Serializer):
     idle_ms = serializers.IntegerField(allow_null=True, help_text="Milliseconds without.")
     language = serializers.CharField(help_text="In which the wording was shown.")
     revision = serializers.IntegerField(help_text="1 for a first answer.")
-    current = serializers.BooleanField(help_text="No: a later revision replaced it.")
-    surplus = serializers.BooleanField(help_text="Came when all wanted answers were there.")
+    current = serializers.BooleanField(help_text="false: a later revision replaced it.")
+    surplus = serializers.BooleanField(help_text="Came after the target was reached.")
 
 
 class Formats(Resource):
@@ -132,7 +132,7 @@ class Formats(Resource):
 
 
 class Download(FileResource):
-    """An export at once."""
+    """An immediate export."""
 
     scopes: ClassVar = EXPORT_SCOPES
 
@@ -143,15 +143,13 @@ class Download(FileResource):
         tags=TAGS,
     )
     def get(self, request: Request, name: str) -> StreamingHttpResponse:
-        """A zip archive with the data and what its columns mean, streamed as it is made. For large studies,
-        make a job of it."""
-        study = study_for_export(request, name)
-        asked = self.query(ExportQuery)
-        fmt = asked.pop("format")
-        try:
-            archive = writing.stream_zip(study=study, fmt=fmt, by=request.user, filters=Filters(**asked))
-        except ExportRefused as refused:
-            raise _bad_filter(refused) from refused
+        """A zip archive with the data and a description of its columns, streamed as it is made. For large
+        studies, create a background export."""
+        study = exported_study(request, name)
+        params = self.query(ExportQuery)
+        fmt = params.pop("format")
+        with refusals(ExportRefused, status=422):
+            archive = writing.stream_zip(study=study, fmt=fmt, by=request.user, filters=Filters(**params))
         return StreamingHttpResponse(
             archive,
             content_type="application/zip",
@@ -160,7 +158,7 @@ class Download(FileResource):
 
 
 class Judgements(Resource):
-    """What each annotator said of each option, superseded and surplus answers marked."""
+    """Each annotator's judgement of each option, with superseded and surplus answers marked."""
 
     scopes: ClassVar = EXPORT_SCOPES
 
@@ -168,31 +166,26 @@ class Judgements(Resource):
         operation_id="judgements_list",
         parameters=[JudgementsQuery],
         responses={
-            200: page_serializer(JudgementSerializer),
-            503: OpenApiResponse(description="Answers are being written by something that takes long."),
+            200: page_of(JudgementSerializer),
+            503: OpenApiResponse(description="A long transaction is writing answers. Try again."),
         },
         tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:
-        """Every page is noted in the audit trail. While answers come in, pages are of different moments: an
-        export is of one. No answer is passed by, however late it is committed."""
-        study = study_for_export(request, name)
+        """Every page is recorded in the audit trail. While answers come in, pages show different moments; an
+        export shows one. No answer is skipped, however late it is committed."""
+        study = exported_study(request, name)
         query = self.query(JudgementsQuery)
         filters = Filters(
             **{key: value for key, value in query.items() if key not in ("order", "limit", "cursor")}
         )
         try:
-            rows = judgements.selected(study=study, filters=filters)
-        except ExportRefused as refused:
-            raise _bad_filter(refused) from refused
-        except judgements.StillWriting as writing:
-            raise Busy(str(writing)) from writing
+            with refusals(ExportRefused, status=422):
+                rows = judgements.readable_judgements(study=study, filters=filters)
+        except judgements.WritesInProgress as busy:
+            raise Busy(str(busy)) from busy
 
         def shown(found: Sequence[Judgement]) -> list[dict[str, Any]]:
-            return judgements.read(study=study, filters=filters, found=found, by=request.user)
+            return judgements.read_rows(study=study, filters=filters, found=found, by=request.user)
 
-        return page(request, rows, query=query, kind=JudgementsQuery, row=JudgementSerializer, prepare=shown)
-
-
-def _bad_filter(refused: ExportRefused) -> Refused:
-    return Refused(str(refused))
+        return page(request, rows, query=query, kind=JudgementsQuery, row=JudgementSerializer, shown=shown)

@@ -1,23 +1,21 @@
-"""Exports that are made in the background: asked for, watched, fetched. For admins; each sees their own."""
+"""Background exports: request, watch, download. For admins; each sees their own."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 
 from django.http import FileResponse, Http404
-from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation import policies
-from annotation.api.auth import EXPORT_SCOPES
-from annotation.api.errors import Conflict, StorageUnreachable, refusals
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.errors import Conflict, Unreachable, refusals
+from annotation.api.pages import listing, page, page_of
 from annotation.api.resource import Body, FileResource, Resource, file_of
-from annotation.api.study_access import study_for_export
-from annotation.exports import tasks
+from annotation.api.scopes import EXPORT_SCOPES
+from annotation.api.study_access import exported_study
+from annotation.exports import queries, tasks
 from annotation.exports.api.exports import TAGS, filter_fields
 from annotation.exports.formats.registry import FORMATS, UnknownFormat
 from annotation.exports.selection import ExportRefused, Filters
@@ -26,22 +24,22 @@ from annotation.models import ExportJob, ExportState
 
 
 class ExportJobSerializer(serializers.Serializer):
-    """An export that is made in the background."""
+    """A background export."""
 
     id = serializers.IntegerField()
     format = serializers.CharField()
-    filters = serializers.DictField(child=serializers.CharField(), help_text="What was asked for.")
+    filters = serializers.DictField(child=serializers.CharField(), help_text="The filters that were set.")
     state = serializers.ChoiceField(
-        choices=ExportState.choices, help_text="claimed: a worker is at it; fetch the file when it is done."
+        choices=ExportState.choices, help_text="claimed: a worker is making it; done: download the file."
     )
     rows = serializers.IntegerField(help_text="Judgements written so far.")
-    total = serializers.IntegerField(allow_null=True, help_text="Judgements there are to write.")
+    total = serializers.IntegerField(allow_null=True, help_text="Judgements to write.")
     has_file = serializers.SerializerMethodField(
-        help_text="Whether there is a file: it is deleted after some days, and when somebody withdraws."
+        help_text="Whether its file exists: it is deleted after some days, and when somebody withdraws."
     )
     size = serializers.IntegerField(allow_null=True, help_text="bytes")
-    sha256 = serializers.CharField(help_text="Of the file, in hexadecimal digits; empty without one.")
-    error = serializers.CharField(help_text="Why it failed, or why its file is gone.")
+    sha256 = serializers.CharField(help_text="Of the file, in hexadecimal; empty without a file.")
+    error = serializers.CharField(help_text="Why it failed, or why its file was deleted.")
     created_at = serializers.DateTimeField()
     finished_at = serializers.DateTimeField(allow_null=True)
 
@@ -53,36 +51,36 @@ ExportBody: type[Body] = type(
     "ExportBody",
     (Body,),
     {
-        "__doc__": "What to take, and in which shape.",
+        "__doc__": "A format and filters.",
         "format": serializers.ChoiceField(
-            choices=sorted(FORMATS), help_text="The shape of the files (docs/exports.md)."
+            choices=sorted(FORMATS), help_text="The format of the files (docs/exports.md)."
         ),
         **filter_fields(),
     },
 )
-ExportsQuery = list_query(
+ExportsQuery = listing(
     "Exports",
     orders={"id": "pk"},
     default="-id",
     state=serializers.ChoiceField(
-        choices=ExportState.choices, required=False, help_text="Only exports that are so."
+        choices=ExportState.choices, required=False, help_text="Only exports in this state."
     ),
 )
 
 
 class Exports(Resource):
-    """The exports of a study that this account asked for."""
+    """The background exports of a study that this account requested."""
 
     scopes: ClassVar = EXPORT_SCOPES
 
     @extend_schema(
         operation_id="exports_list",
         parameters=[ExportsQuery],
-        responses=page_serializer(ExportJobSerializer),
+        responses=page_of(ExportJobSerializer),
         tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:
-        rows = ExportJob.objects.filter(study=study_for_export(request, name), by=request.user)
+        rows = ExportJob.objects.filter(study=exported_study(request, name), by=request.user)
         query = self.query(ExportsQuery)
         if "state" in query:
             rows = rows.filter(state=query["state"])
@@ -93,23 +91,23 @@ class Exports(Resource):
         request=ExportBody,
         responses={
             202: ExportJobSerializer,
-            422: OpenApiResponse(description="There is nothing of what is asked; detail says what there is."),
+            422: OpenApiResponse(description="A filter has an unknown value; detail lists the known ones."),
         },
         tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
-        """Have an export made; the one there is, if the same is waiting or being made already."""
-        study = study_for_export(request, name)
-        asked: dict[str, Any] = dict(self.body(ExportBody))
-        fmt = asked.pop("format")
+        """Request an export. Returns the existing one if the same export is pending or being made already."""
+        study = exported_study(request, name)
+        params: dict[str, Any] = dict(self.body(ExportBody))
+        fmt = params.pop("format")
         with refusals(ExportRefused, UnknownFormat, status=422):
-            job = export_jobs.request(study=study, fmt=fmt, filters=Filters(**asked), by=request.user)
-        tasks.ring(job)
+            job = export_jobs.request(study=study, fmt=fmt, filters=Filters(**params), by=request.user)
+        tasks.enqueue(job)
         return Response(ExportJobSerializer(job).data, status=202)
 
 
 class OneExport(Resource):
-    """An export."""
+    """A background export."""
 
     scopes: ClassVar = EXPORT_SCOPES
 
@@ -119,11 +117,11 @@ class OneExport(Resource):
 
     @extend_schema(
         operation_id="exports_delete",
-        responses={204: OpenApiResponse(description="It is deleted with its file.")},
+        responses={204: OpenApiResponse(description="The export and its file are deleted.")},
         tags=TAGS,
     )
     def delete(self, request: Request, name: str, number: int) -> Response:
-        """Delete an export with its file; a worker that is at it stops."""
+        """Delete an export and its file; a worker that is making it stops."""
         export_jobs.delete(job=_job(request, name, number))
         return Response(status=204)
 
@@ -138,17 +136,17 @@ class Retry(Resource):
         request=None,
         responses={
             202: ExportJobSerializer,
-            409: OpenApiResponse(description="It is waiting, being made, or there already."),
+            409: OpenApiResponse(description="It is pending, being made, or done already."),
         },
         tags=TAGS,
     )
     def post(self, request: Request, name: str, number: int) -> Response:
-        """Make an export again that failed, or whose file is gone."""
+        """Make an export again that failed, or whose file was deleted."""
         job = _job(request, name, number)
         if not export_jobs.retry(job=job):
-            raise Conflict("It is waiting, being made, or there already.", state=job.state)
+            raise Conflict("It is pending, being made, or done already.", state=job.state)
         job.refresh_from_db()
-        tasks.ring(job)
+        tasks.enqueue(job)
         return Response(ExportJobSerializer(job).data, status=202)
 
 
@@ -161,19 +159,20 @@ class ExportFile(FileResource):
         operation_id="exports_file",
         responses={
             **file_of("application/zip"),
-            409: OpenApiResponse(description="There is no file yet, or no more."),
-            503: OpenApiResponse(description="Where exports are kept does not answer."),
+            409: OpenApiResponse(description="There is no file yet, or it was deleted."),
+            503: OpenApiResponse(description="The export storage is not responding."),
         },
         tags=TAGS,
     )
     def get(self, request: Request, name: str, number: int) -> FileResponse:
-        """A zip archive with the data and what its columns mean. Fetching it is noted in the audit trail."""
+        """A zip archive with the data and a description of its columns. The audit trail records each
+        download."""
         job = _job(request, name, number)
         try:
             with refusals(export_jobs.ExportGone):
-                file = export_jobs.fetch(job=job, by=request.user)
+                file = export_jobs.open_file(job=job, by=request.user)
         except OSError as error:
-            raise StorageUnreachable from error
+            raise Unreachable from error
         return FileResponse(
             file,
             as_attachment=True,
@@ -183,9 +182,7 @@ class ExportFile(FileResource):
 
 
 def _job(request: Request, name: str, number: int) -> ExportJob:
-    """The export, if the account asked for it and may still have it; 404 otherwise."""
-    study = study_for_export(request, name)
-    job = get_object_or_404(ExportJob.objects.select_related("study"), study=study, pk=number)
-    if not policies.may_fetch_export(request.user, job):
+    job = queries.export_job(request.user, exported_study(request, name), pk=number)
+    if job is None:
         raise Http404
     return job

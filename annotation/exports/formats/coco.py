@@ -1,4 +1,4 @@
-"""Boxes as COCO has them, with the annotator of each, and reviewed images that have none."""
+"""COCO: boxes with the annotator of each, and reviewed images without boxes."""
 
 from __future__ import annotations
 
@@ -7,58 +7,64 @@ from collections.abc import Iterator
 from itertools import chain
 
 from annotation.exports import image_answers
-from annotation.exports.packing import Aside, File, gathered
+from annotation.exports.packing import File, TemporaryText, encoded_chunks
 from annotation.exports.selection import Selection
 
 COLUMNS = (
-    ("images[].file_name", "name of the image; `name` is what the study calls it, where that differs"),
-    ("images[]: " + ", ".join(image_answers.WHICH), image_answers.WHICH_MEANS),
-    ("images[].reviewed", "true: every image here was judged, also one without an annotation"),
+    ("images[].file_name", "file name of the image; `name` is the study's name for it, if different"),
+    ("images[]: " + ", ".join(image_answers.IMAGE_KEYS), image_answers.IMAGE_KEYS_MEANING),
+    ("images[].reviewed", "always true: every image here was judged, also those without an annotation"),
     (
         "images[].reviews",
-        "one for each answer: `response`, `annotator` (pseudonym, or null), `stratum`, `page`, and as "
-        "numbers of categories `shown` (in the order shown), `chosen`, `whole_image` (chosen without a box, "
-        "as visible in the image as a whole); `none_of_above`",
+        "one per response: `response`, `annotator` (pseudonym, or null), `stratum`, `page`; as category "
+        "numbers `shown` (in the order shown), `chosen`, `whole_image` (chosen without a box, as visible in "
+        "the image as a whole); `none_of_above`",
     ),
     ("annotations[].bbox", "`[x, y, width, height]` in pixels, from the top left corner"),
-    ("annotations[].annotator", "pseudonym of who drew the box, null where the source does not say"),
-    ("annotations[].response", "number of the answer that it belongs to"),
+    ("annotations[].annotator", "pseudonym of the annotator who drew the box, null if not known"),
+    ("annotations[].response", "number of the response that the box belongs to"),
     ("annotations[].role", "why the attribute was shown, as in the long table"),
     ("annotations[].iscrowd", "always 0; `segmentation` is the rectangle itself"),
-    ("categories", "every attribute that was shown, once, in alphabetical order"),
+    ("categories", "every attribute that was shown, in alphabetical order"),
 )
 
 
 def files(selection: Selection) -> Iterator[File]:
-    numbers = image_answers.categories(selection)
-    aside = Aside()
+    numbers = image_answers.category_numbers(selection)
+    images_text = TemporaryText()
     yield File(
         "annotations.json",
-        chain(gathered(_head(selection, numbers, aside)), aside.content(), gathered(_tail(numbers))),
+        chain(
+            encoded_chunks(_head(selection, numbers, images_text)),
+            images_text.content(),
+            encoded_chunks(_tail(numbers)),
+        ),
     )
 
 
-def _head(selection: Selection, numbers: image_answers.Numbers, aside: Aside) -> Iterator[str]:
-    """All annotations; what is said of the images is put aside, so that both come from one reading."""
+def _head(
+    selection: Selection, numbers: image_answers.CategoryNumbers, images_text: TemporaryText
+) -> Iterator[str]:
+    """All annotations. The images are written aside at the same time, so that both come from one pass."""
     study = selection.study
     info = {"description": study.title, "study": study.name, "simulated": study.simulated}
     yield f'{{"info": {_json(info)},\n"licenses": [],\n"annotations": ['
     number = 0
-    for place, image in enumerate(image_answers.reviewed(selection)):
+    for place, image in enumerate(image_answers.reviewed_images(selection)):
         for line in _annotations(image, numbers):
             number += 1
             yield f"{',' if number > 1 else ''}\n{_json({'id': number, **line})}"
-        aside.write(f"{',' if place else ''}\n{_json(_image(image, numbers))}")
+        images_text.write(f"{',' if place else ''}\n{_json(_image(image, numbers))}")
     yield '],\n"images": ['
 
 
-def _tail(numbers: image_answers.Numbers) -> Iterator[str]:
-    listed = [{"id": key, "name": text, "supercategory": "attribute"} for text, key in numbers.items()]
-    yield f'],\n"categories": {_json(listed)}}}\n'
+def _tail(numbers: image_answers.CategoryNumbers) -> Iterator[str]:
+    categories = [{"id": key, "name": text, "supercategory": "attribute"} for text, key in numbers.items()]
+    yield f'],\n"categories": {_json(categories)}}}\n'
 
 
 def _annotations(
-    image: image_answers.Reviewed, numbers: image_answers.Numbers
+    image: image_answers.ReviewedImage, numbers: image_answers.CategoryNumbers
 ) -> Iterator[dict[str, object]]:
     for review in image.reviews:
         for shown in review.chosen:
@@ -76,7 +82,7 @@ def _annotations(
                 }
 
 
-def _image(image: image_answers.Reviewed, numbers: image_answers.Numbers) -> dict[str, object]:
+def _image(image: image_answers.ReviewedImage, numbers: image_answers.CategoryNumbers) -> dict[str, object]:
     named = {} if image.name == image.file_name else {"name": image.name}
     return {
         "id": image.key,
@@ -84,7 +90,7 @@ def _image(image: image_answers.Reviewed, numbers: image_answers.Numbers) -> dic
         **named,
         "width": image.width,
         "height": image.height,
-        **image.which,
+        **image.keys,
         "reviewed": True,
         "reviews": [
             {
@@ -104,6 +110,3 @@ def _image(image: image_answers.Reviewed, numbers: image_answers.Numbers) -> dic
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-__all__ = ["COLUMNS", "files"]

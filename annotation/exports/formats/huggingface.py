@@ -1,4 +1,4 @@
-"""A folder that `datasets.load_dataset(FOLDER)` opens: images, or a table where no image has a file here."""
+"""A folder for `datasets.load_dataset(FOLDER)`: images, or a table if no image has a file here."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ import json
 from collections.abc import Iterator
 
 from annotation.exports import image_answers
-from annotation.exports.packing import Aside, File
+from annotation.exports.packing import File, TemporaryText
 from annotation.exports.selection import Selection
 
 COLUMNS = (
     (
         "file_name",
-        "the image, within this folder; `datasets` shows it as the column `image`. Where no image has a file "
-        "here, there is no such column, and the folder opens as a table",
+        "the image, within this folder; `datasets` shows it as the column `image`. If no image has a file "
+        "here, the column is missing and the folder opens as a table",
     ),
-    ("name", "what the study calls the image"),
-    (", ".join(image_answers.WHICH), image_answers.WHICH_MEANS),
+    ("name", "the study's name for the image"),
+    (", ".join(image_answers.IMAGE_KEYS), image_answers.IMAGE_KEYS_MEANING),
     ("width, height", "size of the image in pixels"),
     (
         "objects",
-        "all boxes: lists of one length `bbox` (`[x, y, width, height]` in pixels), `category` (the "
+        "all boxes: lists of equal length `bbox` (`[x, y, width, height]` in pixels), `category` (the "
         "attribute), `annotator` (pseudonym, empty if not known), `response`",
     ),
     (
         "judgements",
-        "what was shown and said: lists of one length `response`, `annotator`, `stratum`, `page`, "
+        "all judgements: lists of equal length `response`, `annotator`, `stratum`, `page`, "
         "`shown_position`, `attribute` (empty for none of the above), `role`, `value` (1 depicted, 0 not), "
         "`whole_image`",
     ),
     (
         "images_elsewhere.jsonl",
-        "the same lines, without `file_name`, for images that have no file here, where others have one",
+        "the same lines without `file_name`, for the images that have no file here; only if others have one",
     ),
 )
 CARD = """---
@@ -51,41 +51,41 @@ configs:
 """
 
 
-def card(selection: Selection) -> str:
-    """The header that the README.md of a dataset has."""
+def readme_header(selection: Selection) -> str:
+    """The metadata header of the dataset's README.md."""
     return CARD.format(title=json.dumps(selection.study.title, ensure_ascii=False))
 
 
 def files(selection: Selection) -> Iterator[File]:
-    here, elsewhere = Aside(), Aside()
-    pictures = 0
-    for image in image_answers.reviewed(selection):
-        said = _line(image)
-        if image_answers.is_here(image):
-            pictures += 1
-            yield image_answers.picture(image, f"data/{image.file_name}")
-            here.write(json.dumps({"file_name": image.file_name, **said}, ensure_ascii=False) + "\n")
+    here, elsewhere = TemporaryText(), TemporaryText()
+    images = 0
+    for image in image_answers.reviewed_images(selection):
+        line = _line(image)
+        if image_answers.has_file(image):
+            images += 1
+            yield image_answers.image_file(image, f"data/{image.file_name}")
+            here.write(json.dumps({"file_name": image.file_name, **line}, ensure_ascii=False) + "\n")
         else:
-            elsewhere.write(json.dumps(said, ensure_ascii=False) + "\n")
-    if pictures:
+            elsewhere.write(json.dumps(line, ensure_ascii=False) + "\n")
+    if images:
         yield File("data/metadata.jsonl", here.content())
         yield File("images_elsewhere.jsonl", elsewhere.content())
     else:
-        # By the name `metadata`, `datasets` would look for images.
+        # `datasets` would look for images if the file were called `metadata`
         yield File("data/train.jsonl", elsewhere.content())
 
 
-def _line(image: image_answers.Reviewed) -> dict[str, object]:
+def _line(image: image_answers.ReviewedImage) -> dict[str, object]:
     boxes = [
         ([x0, y0, x1 - x0, y1 - y0], shown.attribute, review.annotator, review.response)
         for review in image.reviews
         for shown in review.chosen
         for x0, y0, x1, y1 in shown.boxes
     ]
-    judged = [(review, shown) for review in image.reviews for shown in review.shown]
+    judgements = [(review, shown) for review in image.reviews for shown in review.shown]
     return {
         "name": image.name,
-        **image.which,
+        **image.keys,
         "width": image.width,
         "height": image.height,
         "objects": {
@@ -93,17 +93,14 @@ def _line(image: image_answers.Reviewed) -> dict[str, object]:
             for place, name in enumerate(("bbox", "category", "annotator", "response"))
         },
         "judgements": {
-            "response": [review.response for review, _ in judged],
-            "annotator": [review.annotator for review, _ in judged],
-            "stratum": [review.stratum for review, _ in judged],
-            "page": [review.page for review, _ in judged],
-            "shown_position": [shown.position for _, shown in judged],
-            "attribute": [shown.attribute for _, shown in judged],
-            "role": [shown.role for _, shown in judged],
-            "value": [int(shown.chosen) for _, shown in judged],
-            "whole_image": [shown.whole_image for _, shown in judged],
+            "response": [review.response for review, _ in judgements],
+            "annotator": [review.annotator for review, _ in judgements],
+            "stratum": [review.stratum for review, _ in judgements],
+            "page": [review.page for review, _ in judgements],
+            "shown_position": [shown.position for _, shown in judgements],
+            "attribute": [shown.attribute for _, shown in judgements],
+            "role": [shown.role for _, shown in judgements],
+            "value": [int(shown.chosen) for _, shown in judgements],
+            "whole_image": [shown.whole_image for _, shown in judgements],
         },
     }
-
-
-__all__ = ["COLUMNS", "card", "files"]

@@ -1,4 +1,4 @@
-"""Tasks as Label Studio imports them: one for each page of an image, with every annotator's answer."""
+"""Label Studio: one task for each page of an image, with an annotation for every response."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import groupby
 from xml.sax.saxutils import quoteattr
 
 from annotation.exports import image_answers
-from annotation.exports.packing import File, gathered
+from annotation.exports.packing import File, encoded_chunks
 from annotation.exports.selection import COUNTED, NONE_OF_ABOVE, Selection, check_attributes
 from annotation.models import TaskKind
 
@@ -16,54 +16,53 @@ COLUMNS = (
     ("labelstudio.json: id", "number of the unit: one page of one image"),
     (
         "data",
-        "`image` (name of the image, with a number before it where another image has that name; put the "
-        "address of your copies before it), `page`, and `shown`: the attributes of the page in alphabetical "
-        "order",
+        "`image` (name of the image, prefixed with a number if another image has that name; add the URL of "
+        "your copies in front), `page`, and `shown`: the attributes of the page in alphabetical order",
     ),
-    ("data: " + ", ".join(image_answers.WHICH), image_answers.WHICH_MEANS),
+    ("data: " + ", ".join(image_answers.IMAGE_KEYS), image_answers.IMAGE_KEYS_MEANING),
     (
         "annotations[]",
-        "one for each answer. Label Studio knows no pseudonyms: `annotator` says it beside its own fields, "
-        "and so does `meta` of each result; `created_at` where it is known, `lead_time` in seconds, `shown` "
-        "in the order shown",
+        "one per response. Label Studio has no field for pseudonyms: they are in the extra field `annotator` "
+        "and in the `meta` of each result. `created_at` if known, `lead_time` in seconds, `shown` in the "
+        "order shown",
     ),
     (
         "annotations[].result",
         "`choices` of the control `depicted` (the attributes chosen, or none of the above) and "
         "`whole_image`, and `rectanglelabels` of the control `box`: x, y, width, height in per cent of the "
-        "image, not rotated",
+        "image, without rotation",
     ),
-    ("config.xml", "the labelling interface to which these results belong"),
+    ("config.xml", "the labeling interface for these results"),
 )
 
 
-def fits(selection: Selection) -> None:
-    """Raises ExportRefused where an attribute would be taken for none of the above."""
+def check_selection(selection: Selection) -> None:
+    """Raises ExportRefused if an attribute would be mistaken for none of the above."""
     check_attributes(selection.judgements(status=COUNTED, tasks=[TaskKind.DEPICTION]))
 
 
 def files(selection: Selection) -> Iterator[File]:
-    numbers = image_answers.categories(selection)
-    yield File("labelstudio.json", gathered(_tasks(selection, numbers)))
+    numbers = image_answers.category_numbers(selection)
+    yield File("labelstudio.json", encoded_chunks(_tasks(selection, numbers)))
     yield File("config.xml", [_config(numbers).encode()])
 
 
-def _tasks(selection: Selection, numbers: image_answers.Numbers) -> Iterator[str]:
+def _tasks(selection: Selection, numbers: image_answers.CategoryNumbers) -> Iterator[str]:
     yield "["
     between = "\n"
     names: set[str] = set()
-    for image in image_answers.reviewed(selection):
+    for image in image_answers.reviewed_images(selection):
         name = image.file_name if image.name in names else image.name
         names.add(name)
-        for unit, answers in groupby(image.reviews, key=lambda review: review.unit):
-            reviews = list(answers)
+        for unit, of_unit in groupby(image.reviews, key=lambda review: review.unit):
+            reviews = list(of_unit)
             for text in reviews[0].attributes:
-                numbers[text]  # one that is new since the list was made
+                numbers[text]  # adds an attribute that is new since the numbers were read
             task = {
                 "id": unit,
                 "data": {
                     "image": name,
-                    **image.which,
+                    **image.keys,
                     "page": reviews[0].page,
                     "shown": sorted(reviews[0].attributes),
                 },
@@ -75,7 +74,7 @@ def _tasks(selection: Selection, numbers: image_answers.Numbers) -> Iterator[str
     yield "\n]\n"
 
 
-def _annotation(image: image_answers.Reviewed, review: image_answers.Review) -> dict[str, object]:
+def _annotation(image: image_answers.ReviewedImage, review: image_answers.Review) -> dict[str, object]:
     active = review.active_ms
     return {
         "id": review.response,
@@ -83,7 +82,7 @@ def _annotation(image: image_answers.Reviewed, review: image_answers.Review) -> 
         "annotator": review.annotator or None,
         "was_cancelled": False,
         "ground_truth": False,
-        # Label Studio's own converter breaks at one that is null.
+        # Label Studio's own converter fails on null
         **({"created_at": review.submitted_at.isoformat()} if review.submitted_at else {}),
         "lead_time": None if active is None else active / 1000,
         "shown": [shown.attribute or NONE_OF_ABOVE for shown in review.shown],
@@ -91,7 +90,7 @@ def _annotation(image: image_answers.Reviewed, review: image_answers.Review) -> 
     }
 
 
-def _results(image: image_answers.Reviewed, review: image_answers.Review) -> Iterator[dict[str, object]]:
+def _results(image: image_answers.ReviewedImage, review: image_answers.Review) -> Iterator[dict[str, object]]:
     meta = {"meta": {"text": [review.annotator]}} if review.annotator else {}
     chosen = [shown.attribute for shown in review.chosen]
     whole = [shown.attribute for shown in review.chosen if shown.whole_image]
@@ -130,7 +129,7 @@ def _results(image: image_answers.Reviewed, review: image_answers.Review) -> Ite
             }
 
 
-def _config(numbers: image_answers.Numbers) -> str:
+def _config(numbers: image_answers.CategoryNumbers) -> str:
     names = sorted(numbers)
     labels = "".join(f"    <Label value={quoteattr(name)}/>\n" for name in names)
     choices = "".join(f"    <Choice value={quoteattr(name)}/>\n" for name in names)
@@ -142,6 +141,3 @@ def _config(numbers: image_answers.Numbers) -> str:
         f'  <Choices name="whole_image" toName="image" choice="multiple">\n{choices}  </Choices>\n'
         "</View>\n"
     )
-
-
-__all__ = ["COLUMNS", "files", "fits"]

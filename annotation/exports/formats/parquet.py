@@ -11,7 +11,7 @@ from pyarrow import csv
 
 from annotation.exports import table
 from annotation.exports.formats import postgres_copy
-from annotation.exports.packing import Drain, File
+from annotation.exports.packing import File, StreamBuffer
 from annotation.exports.selection import Selection
 
 _TYPES = {
@@ -21,9 +21,9 @@ _TYPES = {
     "time": pa.timestamp("us", tz="UTC"),
     "boxes": pa.list_(pa.list_(pa.float64())),
 }
-SCHEMA = pa.schema([(name, _TYPES[kind]) for name, kind, _ in table.DESCRIBED])
+SCHEMA = pa.schema([(name, _TYPES[kind]) for name, kind, _ in table.COLUMN_SPECS])
 GROUP_ROWS = 20_000
-"""Rows of a row group: as many are in memory at a time."""
+"""Rows of a row group, all in memory at a time."""
 
 
 def parquet_files(selection: Selection) -> Iterator[File]:
@@ -31,41 +31,41 @@ def parquet_files(selection: Selection) -> Iterator[File]:
 
 
 def _groups(selection: Selection) -> Iterator[bytes]:
-    drain = Drain()
-    with pq.ParquetWriter(drain, SCHEMA) as writer:
-        held: list[pa.RecordBatch] = []
+    buffer = StreamBuffer()
+    with pq.ParquetWriter(buffer, SCHEMA) as writer:
+        group: list[pa.RecordBatch] = []
         for batch in batches(selection):
-            held.append(batch)
-            if sum(batch.num_rows for batch in held) >= GROUP_ROWS:
-                writer.write_table(pa.Table.from_batches(held))
-                held.clear()
-                yield drain.take()
-        if held:
-            writer.write_table(pa.Table.from_batches(held))
-    yield drain.take()
+            group.append(batch)
+            if sum(batch.num_rows for batch in group) >= GROUP_ROWS:
+                writer.write_table(pa.Table.from_batches(group))
+                group.clear()
+                yield buffer.take()
+        if group:
+            writer.write_table(pa.Table.from_batches(group))
+    yield buffer.take()
 
 
 def batches(selection: Selection) -> Iterator[pa.RecordBatch]:
-    """The rows in typed columns, table.CHUNK at a time."""
-    if not postgres_copy.is_possible():
-        yield from made(selection)
+    """The rows in typed columns, about table.CHUNK at a time."""
+    if not postgres_copy.is_supported():
+        yield from python_batches(selection)
         return
-    for lines in postgres_copy.lines(selection, defused=False):
-        yield _read(lines)
-        selection.read(len(lines))
+    for lines in postgres_copy.copy_lines(selection, formula_safe=False):
+        yield _parse(lines)
+        selection.count_rows(len(lines))
 
 
-def made(selection: Selection) -> Iterator[pa.RecordBatch]:
-    """The same, row by row."""
+def python_batches(selection: Selection) -> Iterator[pa.RecordBatch]:
+    """The same, built by Python from the rows of `table`."""
     for rows in table.chunks(selection):
         columns = zip(*rows, strict=True)
         arrays = [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
-def _read(lines: list[bytes]) -> pa.RecordBatch:
+def _parse(lines: list[bytes]) -> pa.RecordBatch:
     text = b"\n".join((*lines, b""))
-    read = csv.read_csv(
+    parsed = csv.read_csv(
         pa.py_buffer(text),
         read_options=csv.ReadOptions(column_names=SCHEMA.names, use_threads=False, block_size=len(text) + 1),
         parse_options=csv.ParseOptions(newlines_in_values=True),
@@ -77,10 +77,7 @@ def _read(lines: list[bytes]) -> pa.RecordBatch:
             false_values=["no"],
         ),
     ).combine_chunks()
-    place = SCHEMA.get_field_index("boxes")
-    boxes = pa.array(map(json.loads, read.column(place).to_pylist()), SCHEMA.field(place).type)
-    [batch] = read.set_column(place, SCHEMA.field(place), boxes).cast(SCHEMA).to_batches()
+    index = SCHEMA.get_field_index("boxes")
+    boxes = pa.array(map(json.loads, parsed.column(index).to_pylist()), SCHEMA.field(index).type)
+    [batch] = parsed.set_column(index, SCHEMA.field(index), boxes).cast(SCHEMA).to_batches()
     return batch
-
-
-__all__ = ["batches", "made", "parquet_files"]

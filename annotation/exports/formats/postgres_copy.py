@@ -1,7 +1,7 @@
-"""The long table as CSV and as JSON lines from PostgreSQL's own COPY, which writes the finished cells.
+"""The long table as CSV and JSON lines, written by PostgreSQL's COPY.
 
-Python only passes the lines on, several times as fast as it could make them; Parquet's columns are read from
-those of CSV. Everywhere else `table` makes the rows. Both ways give the same; tests hold them together.
+Python only passes the lines on, which is several times as fast as building them; Parquet is read from the CSV
+lines. On other databases `table` builds the rows. Both ways give the same bytes, which tests check.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from annotation.exports.packing import File
 from annotation.exports.selection import Selection
 from annotation.models import Box, OptionRole, Purpose
 
-# Numbers as they are; every other column as an expression of its own.
+# Numbers are copied as they are; every other column has an expression of its own.
 _NUMBERS = {
     "task_version": "response__task_version",
     "unit": "response__unit__position",
@@ -36,11 +36,11 @@ _NUMBERS = {
     "revision": "response__revision",
 }
 _STARTS = ", ".join(f"'{start}'" for start in csv_text.FORMULA_STARTS)
-# As csv_text.safe_cell has it. What is empty is null: COPY writes an empty text in quotation marks.
+# The rule of csv_text.safe_cell. Empty text becomes null: COPY would write it in quotation marks.
 _SAFE = f"CASE WHEN left(ltrim({{0}}, ''''), 1) IN ({_STARTS}) THEN '''' || {{0}} ELSE nullif({{0}}, '') END"
 _PLAIN = "nullif({0}, '')"
 _YES = "CASE WHEN {0} THEN 'yes' ELSE 'no' END"
-# PostgreSQL and Python escape the same in JSON: quotation marks, backslashes, control characters.
+# PostgreSQL and Python escape the same characters in JSON: quotation marks, backslashes, control characters.
 _JSON_TEXT = "coalesce(to_json({0}::text)::text, '\"\"')"
 _JSON_KNOWN = "coalesce({0}::text, 'null')"
 _JSON_YES = "CASE WHEN {0} THEN 'true' ELSE 'false' END"
@@ -49,7 +49,7 @@ _TIME = (
     "to_char({0} AT TIME ZONE 'UTC', CASE WHEN {0} = date_trunc('second', {0}) "
     f"THEN '{_SECONDS}\"+00:00\"' ELSE '{_SECONDS}.US\"+00:00\"' END)"
 )
-# A whole number has its '.0', as in JSON that Python writes.
+# Whole numbers end in '.0', as in JSON written by Python.
 _CORNERS = " || ', ' || ".join(
     f"{corner} || CASE WHEN {corner} = trunc({corner}) THEN '.0' ELSE '' END"
     for corner in ("x0", "y0", "x1", "y1")
@@ -58,11 +58,9 @@ _BOXES = (
     f"coalesce((SELECT '[' || string_agg('[' || {_CORNERS} || ']', ', ' ORDER BY id) || ']' "  # noqa: S608
     f"FROM {Box._meta.db_table} WHERE judgement_id = {{0}}), '[]')"
 )
-
-
-# How each kind of cell is written: in CSV as csv_text.csv_lines would, and in JSON as json.dumps.
+# SQL templates for each kind of cell: CSV as in csv_text.csv_lines, JSON as in json.dumps.
 _CSV = {"text": _SAFE, "word": "{0}", "number": "{0}", "yes": _YES, "boxes": _BOXES, "time": _TIME}
-_CSV_AS_IT_IS = _CSV | {"text": _PLAIN}
+_CSV_UNESCAPED = _CSV | {"text": _PLAIN}
 _JSON = {
     "text": _JSON_TEXT,
     "word": "'\"' || {0} || '\"'",
@@ -71,12 +69,13 @@ _JSON = {
     "boxes": _BOXES,
     "time": f"coalesce('\"' || {_TIME} || '\"', 'null')",
 }
-# Characters that no JSON holds: so COPY finds nothing to quote, and every line is what was asked for.
+# Control characters never occur in JSON, so COPY finds nothing to quote and each line is the JSON itself.
 _NO_QUOTES = "FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02'"
 
 
 class _Sql(Func):
-    """SQL in which `{0}` stands for the first expression, `{1}` for the second ..., as often as need be."""
+    """SQL in which `{0}` stands for the first expression, `{1}` for the second and so on, any number of
+    times."""
 
     def __init__(self, pattern: str, *expressions: Any) -> None:
         super().__init__(*expressions, output_field=TextField())
@@ -86,16 +85,16 @@ class _Sql(Func):
         self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, *args: Any, **extra: Any
     ) -> tuple[str, tuple[str | int, ...]]:
         compiled = [compiler.compile(one) for one in self.get_source_expressions()]
-        written: list[str] = []
+        parts: list[str] = []
         parameters: list[Any] = []
-        for place, piece in enumerate(re.split(r"\{(\d)\}", self._pattern)):
-            if place % 2 == 0:
-                written.append(piece)
+        for index, piece in enumerate(re.split(r"\{(\d)\}", self._pattern)):
+            if index % 2 == 0:
+                parts.append(piece)
                 continue
-            sql, given = compiled[int(piece)]
-            written.append(sql)
-            parameters.extend(given)
-        return f"({''.join(written)})", tuple(parameters)
+            sql, sql_parameters = compiled[int(piece)]
+            parts.append(sql)
+            parameters.extend(sql_parameters)
+        return f"({''.join(parts)})", tuple(parameters)
 
 
 def csv_files(selection: Selection) -> Iterator[File]:
@@ -104,13 +103,13 @@ def csv_files(selection: Selection) -> Iterator[File]:
 
 def long_csv(selection: Selection) -> Iterator[bytes]:
     """The long table as CSV, header first, whole lines at a time."""
-    if not is_possible():
+    if not is_supported():
         yield from text.long_csv(selection)
         return
     yield csv_text.csv_lines([table.COLUMNS]).encode()
-    for batch in lines(selection):
-        yield b"\r\n".join((*batch, b""))
-        selection.read(len(batch))
+    for lines in copy_lines(selection):
+        yield b"\r\n".join((*lines, b""))
+        selection.count_rows(len(lines))
 
 
 def jsonl_files(selection: Selection) -> Iterator[File]:
@@ -119,46 +118,46 @@ def jsonl_files(selection: Selection) -> Iterator[File]:
 
 def long_jsonl(selection: Selection) -> Iterator[bytes]:
     """The long table as JSON lines, whole lines at a time."""
-    if not is_possible():
+    if not is_supported():
         yield from text.long_jsonl(selection)
         return
     cells = _cells(selection, _JSON)
     parts: list[Any] = []
-    for place, name in enumerate(table.COLUMNS):
-        parts += [Value(f'{", " if place else "{"}"{name}": ', output_field=TextField()), cells[name]]
+    for index, name in enumerate(table.COLUMNS):
+        parts += [Value(f'{", " if index else "{"}"{name}": ', output_field=TextField()), cells[name]]
     whole = Func(*parts, Value("}", output_field=TextField()), function="concat", output_field=TextField())
-    for batch in _copied(selection, [whole], how=_NO_QUOTES):
-        yield b"\n".join((*batch, b""))
-        selection.read(len(batch))
+    for lines in _copy(selection, [whole], options=_NO_QUOTES):
+        yield b"\n".join((*lines, b""))
+        selection.count_rows(len(lines))
 
 
-def is_possible() -> bool:
-    """Whether the database can copy."""
+def is_supported() -> bool:
+    """Whether the database has COPY."""
     return connection.vendor == "postgresql"
 
 
-def lines(selection: Selection, *, defused: bool = True) -> Iterator[list[bytes]]:
-    """The rows as lines of CSV without their ends, table.CHUNK at a time. What is empty and what is not known
-    are the same. `defused`: as a spreadsheet may open it."""
-    cells = _cells(selection, _CSV if defused else _CSV_AS_IT_IS)
-    return _copied(selection, [cells[name] for name in table.COLUMNS], how="FORMAT csv")
+def copy_lines(selection: Selection, *, formula_safe: bool = True) -> Iterator[list[bytes]]:
+    """The rows as lines of CSV without line ends, table.CHUNK at a time. Empty and unknown values look the
+    same. `formula_safe`: escape text that a spreadsheet would run as a formula."""
+    cells = _cells(selection, _CSV if formula_safe else _CSV_UNESCAPED)
+    return _copy(selection, [cells[name] for name in table.COLUMNS], options="FORMAT csv")
 
 
-def _copied(selection: Selection, cells: list[Any], *, how: str) -> Iterator[list[bytes]]:
-    query, parameters = table.ordered(selection).values_list(*cells).query.sql_with_params()
+def _copy(selection: Selection, cells: list[Any], *, options: str) -> Iterator[list[bytes]]:
+    query, parameters = table.ordered_judgements(selection).values_list(*cells).query.sql_with_params()
     with (
         connection.cursor() as cursor,
-        # psycopg's own cursor: Django's for debugging takes no parameters here
-        cursor.cursor.copy(f"COPY ({query}) TO STDOUT ({how})", parameters) as copy,
+        # psycopg's own cursor: Django's debug cursor takes no parameters here
+        cursor.cursor.copy(f"COPY ({query}) TO STDOUT ({options})", parameters) as copy,
     ):
-        # libpq hands over one row at a time, with the line feed at its end
-        copied = iter(copy)
-        while batch := [bytes(line[:-1]) for line in islice(copied, table.CHUNK)]:
-            yield batch
+        # libpq returns one row at a time, with a line feed at its end
+        rows = iter(copy)
+        while lines := [bytes(row[:-1]) for row in islice(rows, table.CHUNK)]:
+            yield lines
 
 
-def _cells(selection: Selection, how: Mapping[str, str]) -> dict[str, Any]:
-    """What COPY writes for each column. `how`: kind of cell -> its SQL."""
+def _cells(selection: Selection, templates: Mapping[str, str]) -> dict[str, Any]:
+    """The expression that COPY writes for each column. `templates`: kind of cell -> its SQL."""
     unit, image = "response__unit", "response__unit__image"
     associated = f"{unit}__association"
     name = _Sql(
@@ -200,7 +199,7 @@ def _cells(selection: Selection, how: Mapping[str, str]) -> dict[str, Any]:
     }
     numbers: dict[str, Any] = {column: F(field) for column, field in _NUMBERS.items()}
     numbers["page"] = _Sql("CASE WHEN {0} IS NOT NULL THEN {1} END", f"{unit}__image_id", f"{unit}__page")
-    truths = {
+    flags = {
         "simulated": _Sql("{0} OR {1}", Value(selection.study.simulated), "response__annotator__simulated"),
         "whole_image": F("whole_image"),
         "current": F("response__current"),
@@ -212,11 +211,13 @@ def _cells(selection: Selection, how: Mapping[str, str]) -> dict[str, Any]:
         "text": texts,
         "word": words,
         "number": numbers,
-        "yes": truths,
+        "yes": flags,
         "boxes": {"boxes": F("pk")},
         "time": {name: F(f"response__{name}") for name in ("started_at", "submitted_at")},
     }
-    return {column: _Sql(how[kind], cell) for kind, found in kinds.items() for column, cell in found.items()}
+    return {
+        column: _Sql(templates[kind], cell) for kind, cells in kinds.items() for column, cell in cells.items()
+    }
 
 
 def _labels() -> str:
@@ -227,6 +228,3 @@ def _labels() -> str:
         for kind, scale in scales.SCALES.items()
     )
     return f"CASE {{0}} {' '.join(kinds)} END"
-
-
-__all__ = ["csv_files", "is_possible", "jsonl_files", "lines", "long_csv", "long_jsonl"]

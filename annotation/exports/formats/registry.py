@@ -1,4 +1,4 @@
-"""The formats there are: what each is called, what it is for, what it holds, and who writes it."""
+"""All export formats: name, purpose, columns and writer of each."""
 
 from __future__ import annotations
 
@@ -26,20 +26,23 @@ from annotation.exports.selection import COUNTED, ExportRefused, Selection
 from annotation.models import TaskKind
 
 FOLDER = ""
-"""The ending of a format that is several files: a folder, or a zip archive."""
+"""The ending of a format with several files: a folder, or a zip archive."""
 
-MARK = "Answers to the study "
-"""By which the README.md of an export is known."""
+README_MARK = "Answers to the study "
+"""Identifies the README.md of an export."""
 
 Columns = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Format:
-    """`ending` is that of its one file, or FOLDER. `status` and `kinds`: which answers it holds where the
-    filters leave it open, and of which kinds of task, all if there are none. `notes`: what whoever reads it
-    should know. `card`: lines that its README.md must begin with. `fits` raises ExportRefused where it would
-    confuse what the selection holds."""
+    """An export format.
+
+    `ending` is the file extension of its single file, or FOLDER. `status`: which answers it holds if the
+    filters do not say; `kinds`: which kinds of task, all if empty. `notes`: hints for readers of the files.
+    `readme_header`: lines that its README.md must begin with. `check_selection` raises ExportRefused if the
+    format cannot represent the selection unambiguously.
+    """
 
     name: str
     title: str | Promise
@@ -49,38 +52,38 @@ class Format:
     columns: Columns
     files: Callable[[Selection], Iterator[File]]
     notes: str = ""
-    card: Callable[[Selection], str] = lambda selection: ""
-    fits: Callable[[Selection], None] = lambda selection: None
+    readme_header: Callable[[Selection], str] = lambda selection: ""
+    check_selection: Callable[[Selection], None] = lambda selection: None
     status: str = COUNTED
     kinds: tuple[str, ...] = ()
 
     def check(self, selection: Selection) -> None:
-        """Raises ExportRefused where it cannot hold what is asked for."""
+        """Raises ExportRefused if the format cannot hold the selection."""
         filters = selection.filters
         if filters.task and self.kinds and filters.task not in self.kinds:
             raise ExportRefused(
-                f"This format holds answers to {' and '.join(self.kinds)} tasks only, and '{filters.task}' "
-                "was asked for. Leave the task out, or choose another format."
+                f"This format holds answers to {' and '.join(self.kinds)} tasks only, not to "
+                f"'{filters.task}'. Leave the task out, or choose another format."
             )
-        self.fits(selection)
+        self.check_selection(selection)
 
     def total(self, selection: Selection) -> int:
-        """How many judgements there are to write."""
+        """How many judgements it would write."""
         return selection.judgements(status=self.status, tasks=self.kinds).count()
 
 
 class UnknownFormat(ValueError):
-    """There is no such export format; the message names those there are."""
+    """There is no such export format; the message lists the formats."""
 
 
-EVERY = ""
+ANY_STATUS = ""
 _IMAGES = (TaskKind.DEPICTION.value,)
-_LONG: Columns = tuple((name, meaning) for name, _, meaning in table.DESCRIBED)
+_LONG: Columns = tuple((name, meaning) for name, _, meaning in table.COLUMN_SPECS)
 _CELLS = (
-    "Text cells that a spreadsheet would run as a formula have an apostrophe in front. "
+    "Text cells that a spreadsheet would run as a formula begin with an added apostrophe. "
     "Numbers, times and boxes are never changed."
 )
-_COUNTED = "It holds the answers that scores use, unless surplus answers were asked for."
+_COUNTED = "It holds the answers that scores use, unless surplus answers were selected."
 
 FORMATS: dict[str, Format] = {
     one.name: one
@@ -94,18 +97,18 @@ FORMATS: dict[str, Format] = {
             _LONG,
             postgres_copy.csv_files,
             f"{_CELLS} With pandas, read it with `keep_default_na=False`.",
-            status=EVERY,
+            status=ANY_STATUS,
         ),
         Format(
             "jsonl",
             _("Long table, JSON lines"),
-            _("For programs: the same rows, with numbers, booleans and boxes as such."),
+            _("For programs: the same rows, with typed numbers, booleans and boxes."),
             ".jsonl",
             "application/x-ndjson",
             _LONG,
             postgres_copy.jsonl_files,
-            "One JSON object a line. What is not known is null; yes and no are true and false.",
-            status=EVERY,
+            "One JSON object per line. Unknown values are null; yes and no are true and false.",
+            status=ANY_STATUS,
         ),
         Format(
             "parquet",
@@ -115,22 +118,22 @@ FORMATS: dict[str, Format] = {
             "application/vnd.apache.parquet",
             _LONG,
             parquet.parquet_files,
-            "What is not known is null; yes and no are booleans, times are UTC, boxes are lists of numbers.",
-            status=EVERY,
+            "Unknown values are null; yes and no are booleans, times are UTC, boxes are lists of numbers.",
+            status=ANY_STATUS,
         ),
         Format(
             "visage",
             _("ViSAGe's files"),
-            _("For code that reads ViSAGe's release: its two sheets, without telling annotators apart."),
+            _("For code that reads ViSAGe's release: its two sheets, which do not identify annotators."),
             FOLDER,
             "application/zip",
             visage.COLUMNS,
             visage.files,
-            f"{_COUNTED} `import_visage` reads it back if every page has five rows, none of the above among "
-            "them, and images are 512 pixels wide and high. Annotators, times, reasons and the order shown "
-            f"have no place in this shape. In the CSV files: {_CELLS[0].lower()}{_CELLS[1:]}",
+            f"{_COUNTED} `import_visage` reads it back if every page has five rows, including none of the "
+            "above, and images are 512 pixels wide and high. This format has no columns for annotators, "
+            f"times, reasons and the order shown. In the CSV files: {_CELLS[0].lower()}{_CELLS[1:]}",
             kinds=visage.KINDS,
-            fits=visage.fits,
+            check_selection=visage.check_selection,
         ),
         Format(
             "seegull",
@@ -142,7 +145,7 @@ FORMATS: dict[str, Format] = {
             seegull.files,
             f"{_COUNTED} `import_seegull` reads it back. {_CELLS}",
             kinds=seegull.KINDS,
-            fits=seegull.fits,
+            check_selection=seegull.check_selection,
         ),
         Format(
             "crowdkit",
@@ -153,28 +156,28 @@ FORMATS: dict[str, Format] = {
             text.CROWDKIT_COLUMNS,
             text.crowdkit_files,
             f"{_COUNTED} {_CELLS}",
-            fits=text.crowdkit_fits,
+            check_selection=text.check_crowdkit,
         ),
         Format(
             "coco",
             _("COCO"),
-            _("For detection tools: boxes with the annotator of each, and reviewed images without any."),
+            _("For detection tools: boxes with the annotator of each, and reviewed images without boxes."),
             ".json",
             "application/json",
             coco.COLUMNS,
             coco.files,
-            f"{_COUNTED} Boxes of several annotators stand side by side: nothing is merged.",
+            f"{_COUNTED} Boxes of different annotators are kept side by side, not merged.",
             kinds=_IMAGES,
         ),
         Format(
             "yolo",
             _("YOLO"),
-            _("For training detectors: a text file for each image, empty where nothing was boxed."),
+            _("For training detectors: a text file for each image, empty if nobody drew a box."),
             FOLDER,
             "application/zip",
             yolo.COLUMNS,
             yolo.files,
-            f"{_COUNTED} Boxes of several annotators stand side by side: nothing is merged. {_CELLS}",
+            f"{_COUNTED} Boxes of different annotators are kept side by side, not merged. {_CELLS}",
             kinds=_IMAGES,
         ),
         Format(
@@ -185,7 +188,7 @@ FORMATS: dict[str, Format] = {
             "application/zip",
             voc.COLUMNS,
             voc.files,
-            f"{_COUNTED} Boxes of several annotators stand side by side: nothing is merged.",
+            f"{_COUNTED} Boxes of different annotators are kept side by side, not merged.",
             kinds=_IMAGES,
         ),
         Format(
@@ -197,55 +200,51 @@ FORMATS: dict[str, Format] = {
             huggingface.COLUMNS,
             huggingface.files,
             f"{_COUNTED} Open the folder with `datasets.load_dataset(FOLDER)`.",
-            huggingface.card,
+            huggingface.readme_header,
             kinds=_IMAGES,
         ),
         Format(
             "labelstudio",
             _("Label Studio"),
-            _("For going on in Label Studio: tasks with every annotator's choices and boxes."),
+            _("For continuing in Label Studio: tasks with every annotator's choices and boxes."),
             FOLDER,
             "application/zip",
             labelstudio.COLUMNS,
             labelstudio.files,
-            f"{_COUNTED} Make a project with config.xml, then import labelstudio.json.",
+            f"{_COUNTED} Create a project with config.xml, then import labelstudio.json.",
             kinds=_IMAGES,
-            fits=labelstudio.fits,
+            check_selection=labelstudio.check_selection,
         ),
     )
 }
 
 
-def check_format(name: str) -> Format:
-    """The format of this name; UnknownFormat if there is none."""
+def get_format(name: str) -> Format:
+    """The format with this name. Raises UnknownFormat."""
     if name not in FORMATS:
-        raise UnknownFormat(f"There is no export format '{name}'. There is: {', '.join(FORMATS)}.")
+        raise UnknownFormat(f"There is no export format '{name}'. Choose from: {', '.join(FORMATS)}.")
     return FORMATS[name]
 
 
-def described(one: Format, selection: Selection) -> str:
-    """What an export holds, as Markdown: it travels with the data."""
+def readme(one: Format, selection: Selection) -> str:
+    """The README.md of an export: what it holds, as Markdown."""
     study = selection.study
-    said = selection.filters.said()
-    filters = ", ".join(f"{name} {value}" for name, value in said.items()) or "none"
+    filters = ", ".join(f"{name} {value}" for name, value in selection.filters.as_dict().items()) or "none"
     lines = [
         f"# {study.title}",
         "",
-        f"{MARK}`{study.name}`, format `{one.name}`. Filters: {filters}.",
+        f"{README_MARK}`{study.name}`, format `{one.name}`. Filters: {filters}.",
         "**These answers were made by a program, not by people.**" if study.simulated else "",
         "Content warning: such studies deal with offensive stereotypes.",
-        "Annotators are known by pseudonym only. Answers of people who withdrew are left out.",
+        "Annotators are identified by pseudonym only. Answers of people who withdrew are left out.",
         one.notes,
         "",
-        "| column | holds |",
+        "| column | meaning |",
         "| --- | --- |",
         *(f"| {_code(name)} | {meaning} |" for name, meaning in one.columns),
     ]
-    return one.card(selection) + "\n".join(lines) + "\n"
+    return one.readme_header(selection) + "\n".join(lines) + "\n"
 
 
 def _code(name: str) -> str:
     return name if " " in name else f"`{name}`"
-
-
-__all__ = ["FOLDER", "FORMATS", "MARK", "Format", "UnknownFormat", "check_format", "described"]

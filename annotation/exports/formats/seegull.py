@@ -1,4 +1,4 @@
-"""A study's votes and ratings in the shape of SeeGULL, which `import_seegull` reads back (PROTOCOL §13)."""
+"""A study's votes and ratings in SeeGULL's format; `import_seegull` reads it back (PROTOCOL §13)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from annotation.core.csv_text import csv_lines
-from annotation.exports.packing import File, gathered
+from annotation.exports.packing import File, encoded_chunks
 from annotation.exports.selection import COUNTED, Selection, check_groups, with_pools
 from annotation.exports.table import CHUNK
 from annotation.imports.readers import seegull as released
@@ -20,19 +20,19 @@ COLUMNS = (
     ("identity, attribute", "the association"),
     (
         "region_stereo, region_nonstereo, region_unsure",
-        "votes of annotators who said that they reside in the region of the identity group",
+        "votes of annotators who live in the region of the identity group",
     ),
     (
         "NA_stereo, NA_nonstereo, NA_unsure",
-        "votes of annotators who identify with that region and reside in North America",
+        "votes of annotators who identify with that region and live in North America",
     ),
     (
         "Annotation1, Annotation2, Annotation3",
-        "the first three ratings of offensiveness, -1 (not offensive) to 4; `NA`: not rated. *Unsure* is no "
-        "rating",
+        "the first three ratings of offensiveness, -1 (not offensive) to 4; `NA`: not rated. *Unsure* does "
+        "not count as a rating",
     ),
-    ("mean offensiveness_score", "mean of all ratings, also of those after the third; `NA` without one"),
-    (", ".join(OTHER_VOTES), "votes of everybody else; the release has no such columns"),
+    ("mean offensiveness_score", "mean of all ratings, including those after the third; `NA` if not rated"),
+    (", ".join(OTHER_VOTES), "votes of all other annotators; SeeGULL's own release has no such columns"),
 )
 _HEAD = (
     "identity",
@@ -43,18 +43,18 @@ _HEAD = (
     released.MEAN_NATIONALITY,
     *OTHER_VOTES,
 )
-_VOTES = (1, 0, -1)  # the scale of prevalence, in the order of the columns
+_VOTES = (1, 0, -1)  # values of the prevalence scale, in the order of the columns
 KINDS = (TaskKind.PREVALENCE, TaskKind.OFFENSIVENESS)
-_UNSURE = 0  # on the scale of offensiveness
+_UNSURE = 0  # on the offensiveness scale
 
 
-def fits(selection: Selection) -> None:
-    """Raises ExportRefused where two groups would be one."""
+def check_selection(selection: Selection) -> None:
+    """Raises ExportRefused if two groups would be merged."""
     check_groups(selection.judgements(status=COUNTED, tasks=KINDS), of="association")
 
 
 def files(selection: Selection) -> Iterator[File]:
-    yield File("seegull.csv", gathered(csv_lines([row]) for row in _table(selection)))
+    yield File("seegull.csv", encoded_chunks(csv_lines([row]) for row in _table(selection)))
 
 
 def _table(selection: Selection) -> Iterator[tuple[Any, ...]]:
@@ -80,12 +80,12 @@ def _table(selection: Selection) -> Iterator[tuple[Any, ...]]:
         )
         .iterator(chunk_size=CHUNK)
     )
-    for _, said in groupby(answers, key=itemgetter(0, 1)):
+    for _, of_association in groupby(answers, key=itemgetter(0, 1)):
         votes = {pool: dict.fromkeys(_VOTES, 0) for pool in ("in", "out", "other")}
         ratings: list[int] = []
-        for _group, _attribute, group, attribute, kind, value, in_region, out_region in said:
+        for *_keys, group, attribute, kind, value, in_region, out_region in of_association:
             identity, text = group, attribute
-            selection.read(1)
+            selection.count_rows(1)
             if kind == TaskKind.PREVALENCE:
                 votes["in" if in_region else "out" if out_region else "other"][value] += 1
             elif value != _UNSURE:
@@ -94,6 +94,3 @@ def _table(selection: Selection) -> Iterator[tuple[Any, ...]]:
         mean = sum(ratings) / len(ratings) if ratings else NOT_RATED
         inside, outside, others = (votes[pool].values() for pool in ("in", "out", "other"))
         yield (identity, text, *inside, *outside, *shown, mean, *others)
-
-
-__all__ = ["COLUMNS", "KINDS", "files", "fits"]

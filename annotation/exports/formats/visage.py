@@ -1,4 +1,4 @@
-"""The two released files of ViSAGe, in their shape: `import_visage` reads them back (PROTOCOL §13)."""
+"""ViSAGe's two released files; `import_visage` reads them back (PROTOCOL §13)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.db.models import Exists, OuterRef
 from annotation.core import strata
 from annotation.core.csv_text import csv_lines
 from annotation.exports import image_answers
-from annotation.exports.packing import Aside, File, gathered, sheet
+from annotation.exports.packing import File, TemporaryText, encoded_chunks, xlsx_sheet
 from annotation.exports.selection import (
     COUNTED,
     NONE_OF_ABOVE,
@@ -31,46 +31,45 @@ from annotation.models import Image, Purpose, Study, TaskKind, Unit
 COLUMNS = (
     (
         "Image Annotations: worker_id",
-        "names the page, not a person, as in the release: `unit` and its number; of later versions of the "
-        "task, the version too",
+        "identifies the page, not a person, as in ViSAGe's release: `unit` and its number, with the version "
+        "for later versions of the task",
     ),
     (
         "Image Annotations: img_path",
-        "name of the image: identity group, number, `.png`; no two images have one name. An image that is "
-        "called so keeps its name. Any other has the number it has within its image set, or, where that "
-        "name is another image's or would be read as another group's (`Area 5` and 1 as `Area` and 51), the "
-        "first number of the group that is free. All exports of a study that shows the same images give them "
-        "the same names",
+        "name of the image: identity group, number, `.png`; unique. An image that already has such a name "
+        "keeps it. Any other gets its number within its image set, or the first free number of the group if "
+        "that name is taken or would be read as another group's (`Area 5` and 1 as `Area` and 51). All "
+        "exports of a study with the same images give them the same names",
     ),
-    ("Image Annotations: attribute", "in the order of the page; `none of the above` among them"),
+    ("Image Annotations: attribute", "in the order of the page, including `none of the above`"),
     ("Image Annotations: present", "`yes` or `no`"),
     (
         "Image Annotations: coords",
-        "`['x,y', 'x,y']`: two corners in pixels of the first box drawn; `[]` without one. The shape has "
-        "room for one box an attribute: the long table and COCO have all",
+        "`['x,y', 'x,y']`: two corners in pixels of the first box drawn; `[]` without a box. This format has "
+        "one box per attribute; the long table and COCO have all boxes",
     ),
-    ("Visual Attributes_: attribute", "one row for each time it was asked"),
+    ("Visual Attributes_: attribute", "one row for each time it was shown"),
     (
         "Visual Attributes_: rating_*, score_*",
-        "what the rater from Asia, from EMEA (or Europe) and from North America said, and its number 5 to 1",
+        "ratings by the annotators from Asia, EMEA (or Europe) and North America, and their scores 5 to 1",
     ),
     ("Visual Attributes_: mean", "mean of the three scores"),
-    ("images.csv: img_path", "every name that `img_path` can have"),
-    ("images.csv: name", "what the study calls the image"),
-    ("images.csv: " + ", ".join(image_answers.WHICH), image_answers.WHICH_MEANS),
-    ("left_out.csv", "attributes that lack a rating from one of the three origins, and so have no row"),
+    ("images.csv: img_path", "every value that `img_path` can have"),
+    ("images.csv: name", "the study's name for the image"),
+    ("images.csv: " + ", ".join(image_answers.IMAGE_KEYS), image_answers.IMAGE_KEYS_MEANING),
+    ("left_out.csv", "attributes without a row, because a rating from one of the three origins is missing"),
 )
 KINDS = (TaskKind.DEPICTION, TaskKind.VISUAL_NATURE)
 _PAGES_HEAD = released_pages.COLUMNS
 _RATINGS_HEAD = released_ratings.COLUMNS
 _ORIGINS = {place.lower(): ending for ending, place in released_ratings.ORIGINS.items()} | {"europe": "emea"}
 _RATINGS = {score: rating for rating, score in released_ratings.SCORES.items()}
-_LAST, _ALWAYS_READ = 999_999, 100_000
-"""A number has six digits at most; one that has six ends whatever name stands before it."""
+_MAX_NUMBER, _SIX_DIGITS = 999_999, 100_000
+"""A number has at most six digits. A number with six digits can never run into a digit of the name before."""
 
 
-def fits(selection: Selection) -> None:
-    """Raises ExportRefused where groups or attributes would be confused, or a group not read back."""
+def check_selection(selection: Selection) -> None:
+    """Raises ExportRefused if groups or attributes would be confused, or a group could not be read back."""
     rows = selection.judgements(status=COUNTED, tasks=[TaskKind.DEPICTION])
     check_groups(rows, of="image")
     check_attributes(rows)
@@ -78,32 +77,32 @@ def fits(selection: Selection) -> None:
         if not _readable(group):
             raise ExportRefused(
                 f"ViSAGe names an image by its identity group and a number, and '{group}' cannot be read "
-                "back from such a name: it begins with a digit or a space, ends with a space, or has a line "
-                "break or a slash in it. Take another format, or other groups with --group."
+                "back from such a name: it begins with a digit or a space, ends with a space, or contains a "
+                "line break or a slash. Choose another format, or other groups with --group."
             )
 
 
 def files(selection: Selection) -> Iterator[File]:
-    asked = selection.filters.task
-    if asked != TaskKind.VISUAL_NATURE:
-        aside = Aside()
-        names = _names(selection.study, aside)
+    task = selection.filters.task
+    if task != TaskKind.VISUAL_NATURE:
+        images_text = TemporaryText()
+        names = _names(selection.study, images_text)
         yield File(
             "Image Annotations.xlsx",
-            sheet(
+            xlsx_sheet(
                 released_pages.SHEET, _with_head(_PAGES_HEAD, _pages(selection, names)), too_long=_too_long
             ),
         )
-        # The same rows once more: they are counted once.
-        again = _with_head(_PAGES_HEAD, _pages(replace(selection, told=None), names))
-        yield File("ImageAnnotations.csv", gathered(csv_lines([row]) for row in again))
-        yield File("images.csv", aside.content())
-    if asked != TaskKind.DEPICTION:
-        aside = Aside()
-        aside.write(csv_lines([("attribute", "unit")]))
-        rated = _with_head(_RATINGS_HEAD, _ratings(selection, aside))
-        yield File("Visual Attributes_.xlsx", sheet(released_ratings.SHEET, rated, too_long=_too_long))
-        yield File("left_out.csv", aside.content())
+        # The same rows a second time: progress counts them once
+        rows = _with_head(_PAGES_HEAD, _pages(replace(selection, on_progress=None), names))
+        yield File("ImageAnnotations.csv", encoded_chunks(csv_lines([row]) for row in rows))
+        yield File("images.csv", images_text.content())
+    if task != TaskKind.DEPICTION:
+        left_out = TemporaryText()
+        left_out.write(csv_lines([("attribute", "unit")]))
+        ratings = _with_head(_RATINGS_HEAD, _ratings(selection, left_out))
+        yield File("Visual Attributes_.xlsx", xlsx_sheet(released_ratings.SHEET, ratings, too_long=_too_long))
+        yield File("left_out.csv", left_out.content())
 
 
 def _with_head(head: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
@@ -112,11 +111,11 @@ def _with_head(head: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> Iterat
 
 
 def _too_long() -> ExportRefused:
-    return ExportRefused("These are more rows than an Excel sheet can hold. Filter, or take the long table.")
+    return ExportRefused("These are more rows than an Excel sheet can hold. Filter, or use the long table.")
 
 
-def _names(study: Study, listed: Aside) -> dict[int, str]:
-    """The name of each image that the study shows, by its key; `listed` says which is which."""
+def _names(study: Study, images_text: TemporaryText) -> dict[int, str]:
+    """The name of each image that the study shows, by its id. The names are also written to `images_text`."""
     used = Unit.objects.filter(task__study=study, purpose=Purpose.DATA, image=OuterRef("pk"))
     shown = Image.objects.filter(Exists(used)).order_by(
         "image_set__name", "group__axis", "group__name", "index"
@@ -125,40 +124,38 @@ def _names(study: Study, listed: Aside) -> dict[int, str]:
     taken: set[str] = set()
     free: dict[str, Iterator[int]] = {}
 
-    def give(key: int, group: str, name: str) -> bool:
-        if name in taken or not _says(name, group):
-            return False
-        names[key] = name
-        taken.add(name)
-        return True
+    def assign(key: int, group: str, name: str) -> None:
+        if name not in taken and _is_name_of(name, group):
+            names[key] = name
+            taken.add(name)
 
     fields = ("pk", "group__name", "index", "reference", "file")
     for key, group, _, reference, file in shown.values_list(*fields).iterator():
-        give(key, group, PurePosixPath(image_name(reference, file)).name)
+        assign(key, group, PurePosixPath(image_name(reference, file)).name)
     for key, group, index in shown.values_list(*fields[:3]).iterator():
         if key not in names:
-            give(key, group, f"{group}{index}.png")
+            assign(key, group, f"{group}{index}.png")
     for key, group in shown.values_list(*fields[:2]).iterator():
-        numbers = free.setdefault(group, iter(range(1, _LAST + 1) if _readable(group) else ()))
+        numbers = free.setdefault(group, iter(range(1, _MAX_NUMBER + 1) if _readable(group) else ()))
         while key not in names and (number := next(numbers, None)):
-            give(key, group, f"{group}{number}.png")
-    listed.write(csv_lines([("img_path", "name", *image_answers.WHICH)]))
-    which = ("image_set__name", "group__axis", "group__name", "index")
-    for key, reference, file, *says in shown.values_list("pk", *fields[3:], *which).iterator():
+            assign(key, group, f"{group}{number}.png")
+    images_text.write(csv_lines([("img_path", "name", *image_answers.IMAGE_KEYS)]))
+    key_fields = ("image_set__name", "group__axis", "group__name", "index")
+    for key, reference, file, *keys in shown.values_list("pk", *fields[3:], *key_fields).iterator():
         if key in names:
-            listed.write(csv_lines([(names[key], image_name(reference, file), *says)]))
+            images_text.write(csv_lines([(names[key], image_name(reference, file), *keys)]))
     return names
 
 
 def _readable(group: str) -> bool:
-    """Whether there are names from which this group is read."""
-    return _says(f"{group}{_ALWAYS_READ}.png", group)
+    """Whether any image name can be read back as this group."""
+    return _is_name_of(f"{group}{_SIX_DIGITS}.png", group)
 
 
-def _says(name: str, group: str) -> bool:
-    """Whether an image of this name is read as one of this group, and the name is no other way to say it."""
-    read = released_pages.group_and_number(PurePosixPath(name).name)
-    return read is not None and read[0] == group and name == f"{group}{read[1]}.png"
+def _is_name_of(name: str, group: str) -> bool:
+    """Whether the name is read back as this group, and is its canonical form: group, number, `.png`."""
+    parsed = released_pages.group_and_number(PurePosixPath(name).name)
+    return parsed is not None and parsed[0] == group and name == f"{group}{parsed[1]}.png"
 
 
 def _pages(selection: Selection, names: dict[int, str]) -> Iterator[tuple[Any, ...]]:
@@ -192,7 +189,7 @@ def _pages(selection: Selection, names: dict[int, str]) -> Iterator[tuple[Any, .
                 "yes" if value else "no",
                 _coords(boxes.get(key, [])),
             )
-        selection.read(len(chunk))
+        selection.count_rows(len(chunk))
 
 
 def _coords(boxes: list[Corners]) -> str:
@@ -202,7 +199,7 @@ def _coords(boxes: list[Corners]) -> str:
     return f"['{x0!r},{y0!r}', '{x1!r},{y1!r}']"
 
 
-def _ratings(selection: Selection, left_out: Aside) -> Iterator[tuple[Any, ...]]:
+def _ratings(selection: Selection, left_out: TemporaryText) -> Iterator[tuple[Any, ...]]:
     rows = (
         selection.judgements(status=COUNTED, tasks=[TaskKind.VISUAL_NATURE])
         .order_by(
@@ -217,20 +214,17 @@ def _ratings(selection: Selection, left_out: Aside) -> Iterator[tuple[Any, ...]]
         )
         .iterator(chunk_size=CHUNK)
     )
-    for _, answers in groupby(rows, key=itemgetter(0)):
-        said: dict[str, int] = {}
-        for _unit, position, text, stratum, value in answers:
+    for _, of_unit in groupby(rows, key=itemgetter(0)):
+        ratings: dict[str, int] = {}
+        for _unit, position, text, stratum, value in of_unit:
             unit, attribute = position, text
             origin = _ORIGINS.get(strata.single_value(stratum or strata.ANY, "origin").lower())
             if origin is not None:
-                said.setdefault(origin, value)
-            selection.read(1)
-        if len(said) < len(released_ratings.ORIGINS):
+                ratings.setdefault(origin, value)
+            selection.count_rows(1)
+        if len(ratings) < len(released_ratings.ORIGINS):
             left_out.write(csv_lines([(attribute, unit)]))
             continue
-        scores = [said[ending] for ending in released_ratings.ORIGINS]
+        scores = [ratings[ending] for ending in released_ratings.ORIGINS]
         cells = (cell for score in scores for cell in (_RATINGS[score], score))
         yield (attribute, *cells, sum(scores) / len(scores))
-
-
-__all__ = ["COLUMNS", "KINDS", "files", "fits"]

@@ -1,4 +1,4 @@
-"""Boxes as Pascal VOC has them: an XML file an image, without objects where nothing was boxed."""
+"""Pascal VOC: one XML file per image, without objects if nobody drew a box."""
 
 from __future__ import annotations
 
@@ -7,46 +7,46 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape
 
 from annotation.exports import image_answers
-from annotation.exports.packing import Aside, File
+from annotation.exports.packing import File, TemporaryText
 from annotation.exports.selection import Selection
 from annotation.exports.table import Corners
 
 COLUMNS = (
-    ("Annotations/*.xml", "one an image, also where nobody drew a box"),
-    ("source: " + ", ".join(image_answers.WHICH), image_answers.WHICH_MEANS),
+    ("Annotations/*.xml", "one file per image, also if nobody drew a box"),
+    ("source: " + ", ".join(image_answers.IMAGE_KEYS), image_answers.IMAGE_KEYS_MEANING),
     (
         "object/bndbox",
-        "`xmin ymin xmax ymax`: whole pixels counted from 1, the last one included, the smallest such box "
-        "around what was drawn",
+        "`xmin ymin xmax ymax`: the smallest box of whole pixels around the drawn one, counted from 1, the "
+        "last pixel included",
     ),
-    ("object/annotator, object/response", "pseudonym (empty if not known) and number of the answer"),
+    ("object/annotator, object/response", "pseudonym (empty if not known) and number of the response"),
     (
         "review",
-        "one for each answer, also one that chose nothing: annotator, response, page, and as `chosen` every "
-        "attribute said to be depicted, with where: `box`, `whole image`, `no box`",
+        "one per response, also if nothing was chosen: annotator, response, page, and as `chosen` every "
+        "attribute judged as depicted, with its place: `box`, `whole image` or `no box`",
     ),
-    ("JPEGImages/*", "the images that have a file here, as they are; the others keep their name"),
-    ("ImageSets/Main/all.txt", "names of all images, without ending"),
+    ("JPEGImages/*", "the images that have a file here, unchanged; add the others under their names"),
+    ("ImageSets/Main/all.txt", "names of all images, without file extension"),
 )
 
 
 def files(selection: Selection) -> Iterator[File]:
-    listed = Aside()
-    for image in image_answers.reviewed(selection):
+    names = TemporaryText()
+    for image in image_answers.reviewed_images(selection):
         yield File(f"Annotations/{image.stem}.xml", ["".join(_document(image)).encode()])
-        if image_answers.is_here(image):
-            yield image_answers.picture(image, f"JPEGImages/{image.file_name}")
-        listed.write(f"{image.stem}\n")
-    yield File("ImageSets/Main/all.txt", listed.content())
+        if image_answers.has_file(image):
+            yield image_answers.image_file(image, f"JPEGImages/{image.file_name}")
+        names.write(f"{image.stem}\n")
+    yield File("ImageSets/Main/all.txt", names.content())
 
 
-def _document(image: image_answers.Reviewed) -> Iterator[str]:
+def _document(image: image_answers.ReviewedImage) -> Iterator[str]:
     yield "<annotation>\n  <folder>JPEGImages</folder>\n"
-    yield f"  <filename>{_text(image.file_name)}</filename>\n"
+    yield f"  <filename>{escape(image.file_name)}</filename>\n"
     yield f"  <size><width>{image.width}</width><height>{image.height}</height><depth>3</depth></size>\n"
     yield "  <segmented>0</segmented>\n"
-    which = "".join(f"<{name}>{_text(str(value))}</{name}>" for name, value in image.which.items())
-    yield f"  <source>{which}</source>\n"
+    keys = "".join(f"<{name}>{escape(str(value))}</{name}>" for name, value in image.keys.items())
+    yield f"  <source>{keys}</source>\n"
     for review in image.reviews:
         for shown in review.chosen:
             for box in shown.boxes:
@@ -55,7 +55,7 @@ def _document(image: image_answers.Reviewed) -> Iterator[str]:
         yield f"  <review>\n    {_who(review)}<page>{review.page}</page>\n"
         for shown in review.chosen:
             where = "box" if shown.boxes else "whole image" if shown.whole_image else "no box"
-            yield f'    <chosen where="{where}">{_text(shown.attribute)}</chosen>\n'
+            yield f'    <chosen where="{where}">{escape(shown.attribute)}</chosen>\n'
         yield "  </review>\n"
     yield "</annotation>\n"
 
@@ -70,18 +70,11 @@ def _object(review: image_answers.Review, attribute: str, box: Corners) -> str:
     }
     inner = "".join(f"<{name}>{value}</{name}>" for name, value in corners.items())
     return (
-        f"  <object>\n    <name>{_text(attribute)}</name>\n    <pose>Unspecified</pose>"
+        f"  <object>\n    <name>{escape(attribute)}</name>\n    <pose>Unspecified</pose>"
         "<truncated>0</truncated><difficult>0</difficult>\n"
         f"    <bndbox>{inner}</bndbox>\n    {_who(review)}\n  </object>\n"
     )
 
 
 def _who(review: image_answers.Review) -> str:
-    return f"<annotator>{_text(review.annotator)}</annotator><response>{review.response}</response>"
-
-
-def _text(text: str) -> str:
-    return escape(text)
-
-
-__all__ = ["COLUMNS", "files"]
+    return f"<annotator>{escape(review.annotator)}</annotator><response>{review.response}</response>"

@@ -1,8 +1,8 @@
-"""Exports too large to wait for: asked for by a page, claimed by a worker, made in one go (DESIGN §8).
+"""Background exports: requested by a page or the API, claimed by a worker, made in one go (DESIGN §8).
 
-The row is the truth. Every change asks whether the job is still under the claim's key: a worker that
-overslept its lease finds another key there, and what it made is thrown away. After a crash the export is
-made anew, and not continued: its state of the study is gone with its transaction (docs/exports.md).
+The database row decides. Every update checks that the job still has this worker's claim: a worker whose lease
+has expired finds another claim, and its work is discarded. After a crash the export starts again instead of
+continuing: its snapshot of the study ended with its transaction (docs/exports.md).
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from annotation import events, export_files
 from annotation.exports import snapshot
 from annotation.exports.selection import ExportRefused, Filters, Selection
 from annotation.exports.services import writing
-from annotation.exports.services.progress import Beat
-from annotation.exports.snapshot import WithdrawnMeanwhile
+from annotation.exports.services.progress import LeaseRenewal
+from annotation.exports.snapshot import WithdrawnDuringExport
 from annotation.models import AuditEvent, ExportJob, ExportState, Study
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-TRIES = 3
-ROOM = timedelta(minutes=1)
-"""The pause after a try that found the disk full: so long nobody takes it."""
+MAX_ATTEMPTS = 3
+DISK_FULL_PAUSE = timedelta(minutes=1)
+"""The pause after an attempt that found the disk full: no worker claims the job until then."""
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 log = logging.getLogger(__name__)
 
 
 class ExportGone(LookupError):
-    """There is no file of this export any more; the message says why."""
+    """The file of this export no longer exists; the message says why."""
 
 
-class _GivenBack(Exception):
-    """The worker was asked to stop: somebody else begins again."""
+class _Stopped(Exception):
+    """The worker was asked to stop: another one starts again."""
 
 
-class _Lost(Exception):
-    """The job is somebody else's by now, or was deleted."""
+class _ClaimLost(Exception):
+    """Another worker has claimed the job, or it was deleted."""
 
 
 @dataclass(frozen=True)
@@ -61,28 +61,28 @@ class _Written:
 
 
 def request(*, study: Study, fmt: str, filters: Filters, by: User) -> ExportJob:
-    """An export to be made; the one there is, if the same is waiting or being made for `by` already.
+    """Request an export. Returns the existing one if the same is pending or being made for `by` already.
 
-    Raises UnknownFormat and ExportRefused. Ring annotation.exports.tasks.ring(job) afterwards.
+    Raises UnknownFormat and ExportRefused. Call annotation.exports.tasks.enqueue(job) afterwards.
     """
     writing.check_request(study=study, fmt=fmt, filters=filters)
     with transaction.atomic():
-        # Whoever presses twice asks once.
+        # A double click makes one request
         Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         same = ExportJob.objects.filter(
             study=study,
             by=by,
             format=fmt,
-            filters=filters.said(),
+            filters=filters.as_dict(),
             state__in=[ExportState.PENDING, ExportState.CLAIMED],
         ).first()
-        return same or ExportJob.objects.create(study=study, by=by, format=fmt, filters=filters.said())
+        return same or ExportJob.objects.create(study=study, by=by, format=fmt, filters=filters.as_dict())
 
 
 def retry(*, job: ExportJob) -> bool:
-    """Have a failed export, or one whose file is gone, made again; says whether there was one to make."""
-    again = Q(state=ExportState.FAILED) | Q(state=ExportState.DONE, file="")
-    moved = ExportJob.objects.filter(again, pk=job.pk).update(
+    """Queue an export again that failed or whose file was deleted; returns whether it was one of these."""
+    can_retry = Q(state=ExportState.FAILED) | Q(state=ExportState.DONE, file="")
+    updated = ExportJob.objects.filter(can_retry, pk=job.pk).update(
         state=ExportState.PENDING,
         attempts=0,
         rows=0,
@@ -92,20 +92,23 @@ def retry(*, job: ExportJob) -> bool:
         error="",
         finished_at=None,
     )
-    return moved == 1
+    return updated == 1
 
 
 def delete(*, job: ExportJob) -> None:
-    """Delete an export with its file. A worker that is at it notices and stops."""
+    """Delete an export and its file. A worker that is making it notices and stops."""
     with transaction.atomic():
-        held = ExportJob.objects.select_for_update().filter(pk=job.pk).first()
-        if held is not None:
-            export_files.delete_later([held.file] if held.file else [])
-            held.delete()
+        locked = ExportJob.objects.select_for_update().filter(pk=job.pk).first()
+        if locked is not None:
+            export_files.delete_on_commit([locked.file] if locked.file else [])
+            locked.delete()
 
 
-def fetch(*, job: ExportJob, by: User) -> IO[bytes]:
-    """The finished file, open; noted in the audit trail. Raises ExportGone, OSError if it cannot be read."""
+def open_file(*, job: ExportJob, by: User) -> IO[bytes]:
+    """Open the finished file and record the download in the audit trail.
+
+    Raises ExportGone, and OSError if the file cannot be read.
+    """
     gone = ExportGone(job.error or "There is no file of this export. Make it again.")
     if not job.file:
         raise gone
@@ -121,32 +124,31 @@ def fetch(*, job: ExportJob, by: User) -> IO[bytes]:
 def make(
     *, job_id: int, now: datetime | None = None, stopping: Callable[[], bool] = lambda: False
 ) -> ExportJob | None:
-    """Claim an export, make its file and keep it; returns it, or None if it was not to be had.
+    """Claim an export, make its file and store it; returns the job, or None if it could not be claimed.
 
-    A try that fails leaves the error on the job, which is pending again until its third. So does one that
-    `stopping` ends or during which somebody withdrew, but as if it had not been tried; one that finds the
-    disk full is not counted either, and waits for ROOM. Never raises for an export that failed: the row
-    tells.
+    A failed attempt leaves its error on the job, which is pending again until MAX_ATTEMPTS. Attempts that
+    `stopping` ended or during which somebody withdrew do not count. Neither do attempts that found the disk
+    full; these pause for DISK_FULL_PAUSE. Never raises for a failed export: the row holds the error.
     """
     job = _claim(job_id, now or timezone.now())
     if job is None:
         return None
-    selection = Selection(job.study, Filters.from_said(job.filters))
-    path = export_files.workshop() / export_files.name_of(job)
+    selection = Selection(job.study, Filters.from_dict(job.filters))
+    path = export_files.work_folder() / export_files.file_name(job)
     try:
         written = _write(job, selection, path, stopping)
         _finish(job, selection, written)
-    except (_GivenBack, WithdrawnMeanwhile):
-        _mine(job).update(**_PENDING, attempts=F("attempts") - 1)
-    except _Lost:
+    except (_Stopped, WithdrawnDuringExport):
+        _still_claimed(job).update(**_PENDING, attempts=F("attempts") - 1)
+    except _ClaimLost:
         return None
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _FULL:
-            _wait_for_room(job, error)
+            _wait_for_space(job, error)
         else:
-            log.exception("export %s failed (try %s of %s)", job.pk, job.attempts, TRIES)
-            # What cannot be made as asked will not be at the next try.
-            _fail(job, error, last=job.attempts >= TRIES or isinstance(error, ExportRefused))
+            log.exception("export %s failed (attempt %s of %s)", job.pk, job.attempts, MAX_ATTEMPTS)
+            # An export that is refused once is refused again
+            _fail(job, error, last=job.attempts >= MAX_ATTEMPTS or isinstance(error, ExportRefused))
     finally:
         path.unlink(missing_ok=True)
     return ExportJob.objects.filter(pk=job.pk).first()
@@ -155,18 +157,18 @@ def make(
 def make_pending(
     limit: int = 10, *, now: datetime | None = None, stopping: Callable[[], bool] = lambda: False
 ) -> int:
-    """Make up to `limit` waiting exports, oldest first; returns how many were finished."""
+    """Make up to `limit` pending exports, oldest first; returns how many were finished."""
     moment = now or timezone.now()
     finished = 0
-    for job_id in list(waiting(moment).values_list("pk", flat=True)[:limit]):
+    for job_id in list(claimable(moment).values_list("pk", flat=True)[:limit]):
         if not stopping():
             job = make(job_id=job_id, now=moment, stopping=stopping)
             finished += job is not None and job.state == ExportState.DONE
     return finished
 
 
-def waiting(now: datetime | None = None) -> QuerySet[ExportJob]:
-    """The exports that somebody could make now, oldest first."""
+def claimable(now: datetime | None = None) -> QuerySet[ExportJob]:
+    """The exports that a worker could claim now, oldest first."""
     lapsed = Q(state=ExportState.CLAIMED, lease_expires_at__lt=now or timezone.now())
     return ExportJob.objects.filter(Q(state=ExportState.PENDING) | lapsed).order_by("created_at", "pk")
 
@@ -175,22 +177,22 @@ _PENDING = {"state": ExportState.PENDING, "claim": None, "lease_expires_at": Non
 
 
 def _claim(job_id: int, now: datetime) -> ExportJob | None:
-    """Take the job, by one conditional update that also counts the attempt: an export that kills its worker
-    ends as failed instead of going round for ever."""
+    """Claim the job by one conditional update that also counts the attempt: an export that kills its worker
+    fails in the end instead of being tried forever."""
     lapsed = Q(state=ExportState.CLAIMED, lease_expires_at__lt=now)
-    ExportJob.objects.filter(lapsed, pk=job_id, attempts__gte=TRIES).update(
+    ExportJob.objects.filter(lapsed, pk=job_id, attempts__gte=MAX_ATTEMPTS).update(
         state=ExportState.FAILED,
         claim=None,
         lease_expires_at=None,
         finished_at=now,
-        error=f"{TRIES} workers took it and none came back. Look for a killed worker, then retry.",
+        error=f"{MAX_ATTEMPTS} workers started it and none finished. Look for killed workers, then retry.",
     )
     taken = ExportJob.objects.filter(
-        Q(state=ExportState.PENDING) | lapsed, pk=job_id, attempts__lt=TRIES
+        Q(state=ExportState.PENDING) | lapsed, pk=job_id, attempts__lt=MAX_ATTEMPTS
     ).update(
         state=ExportState.CLAIMED,
         claim=uuid4(),
-        lease_expires_at=now + lease(),
+        lease_expires_at=now + lease_duration(),
         attempts=F("attempts") + 1,
         rows=0,
         total=None,
@@ -198,25 +200,27 @@ def _claim(job_id: int, now: datetime) -> ExportJob | None:
     return ExportJob.objects.select_related("study", "by").get(pk=job_id) if taken else None
 
 
-def lease() -> timedelta:
-    """How long a worker may be silent before its export is somebody else's."""
+def lease_duration() -> timedelta:
+    """How long a worker may be silent before another one may claim its export."""
     return timedelta(seconds=settings.JOB_LEASE_SECONDS)
 
 
-def _mine(job: ExportJob) -> QuerySet[ExportJob]:
+def _still_claimed(job: ExportJob) -> QuerySet[ExportJob]:
     return ExportJob.objects.filter(pk=job.pk, state=ExportState.CLAIMED, claim=job.claim)
 
 
 def _write(job: ExportJob, selection: Selection, path: Path, stopping: Callable[[], bool]) -> _Written:
     digest = hashlib.sha256()
-    with Beat(_mine(job), selection, lease()) as beat, path.open("xb") as out:
+    with LeaseRenewal(_still_claimed(job), selection, lease_duration()) as lease, path.open("xb") as out:
         path.chmod(0o600)
-        _mine(job).update(total=writing.total(study=job.study, fmt=job.format, filters=selection.filters))
+        _still_claimed(job).update(
+            total=writing.count_judgements(study=job.study, fmt=job.format, filters=selection.filters)
+        )
         for piece in writing.archive(fmt=job.format, selection=selection):
-            if beat.lost:
-                raise _Lost
+            if lease.lost:
+                raise _ClaimLost
             if stopping():
-                raise _GivenBack
+                raise _Stopped
             out.write(piece)
             digest.update(piece)
         out.flush()
@@ -225,18 +229,18 @@ def _write(job: ExportJob, selection: Selection, path: Path, stopping: Callable[
 
 
 def _finish(job: ExportJob, selection: Selection, written: _Written) -> None:
-    """Keep the file, if the job is still this worker's and nobody withdrew."""
-    # a storage elsewhere takes its time with a large file
-    with Beat(_mine(job), selection, lease()), written.path.open("rb") as file:
+    """Store the file, if the job still has this worker's claim and nobody withdrew."""
+    # A remote storage may take long for a large file
+    with LeaseRenewal(_still_claimed(job), selection, lease_duration()), written.path.open("rb") as file:
         name = export_files.storage().save(
-            export_files.name_of(job), export_files.Made(file, str(written.path))
+            export_files.file_name(job), export_files.DiskFile(file, str(written.path))
         )
     try:
         with transaction.atomic():
-            # Who withdraws holds this row as well: either they are seen here, or they see this file.
+            # A withdrawal locks this row as well: either we see it, or it sees this file.
             Study.objects.select_for_update(no_key=True).get(pk=job.study_id)
             snapshot.check_withdrawals(selection)
-            done = _mine(job).update(
+            done = _still_claimed(job).update(
                 state=ExportState.DONE,
                 claim=None,
                 lease_expires_at=None,
@@ -249,45 +253,31 @@ def _finish(job: ExportJob, selection: Selection, written: _Written) -> None:
                 finished_at=timezone.now(),
             )
             if not done:
-                raise _Lost
+                raise _ClaimLost
             more: dict[str, str | int] = {"job": job.pk, "rows": selection.rows, "sha256": written.sha256}
-            writing.note(job.study, job.by, job.format, selection.filters, **more)
+            writing.record_export(job.study, job.by, job.format, selection.filters, **more)
             _announce(job, ExportState.DONE, rows=selection.rows)
     except BaseException:
         export_files.storage().delete(name)
         raise
 
 
-def _wait_for_room(job: ExportJob, error: OSError) -> None:
-    """Keep the claim for a while without a worker, so that a full disk is not filled at once again."""
-    said = f"There is no room for its file ({error.strerror}). It is tried again every minute: make room."
-    log.warning("export %s: %s", job.pk, said)
-    again = timezone.now() + ROOM
-    _mine(job).update(attempts=F("attempts") - 1, lease_expires_at=again, error=said)
+def _wait_for_space(job: ExportJob, error: OSError) -> None:
+    """Keep the claim for a while without a worker, so that the disk is not filled again at once."""
+    message = f"The disk is full ({error.strerror}). Free some space: it is tried again every minute."
+    log.warning("export %s: %s", job.pk, message)
+    retry_at = timezone.now() + DISK_FULL_PAUSE
+    _still_claimed(job).update(attempts=F("attempts") - 1, lease_expires_at=retry_at, error=message)
 
 
 def _fail(job: ExportJob, error: Exception, *, last: bool) -> None:
-    said = str(error) if isinstance(error, ExportRefused) else f"{type(error).__name__}: {error}"
-    ended = {**_PENDING, "state": ExportState.FAILED, "finished_at": timezone.now()}
+    message = str(error) if isinstance(error, ExportRefused) else f"{type(error).__name__}: {error}"
+    failed = {**_PENDING, "state": ExportState.FAILED, "finished_at": timezone.now()}
     with transaction.atomic():
-        if _mine(job).update(**(ended if last else _PENDING), error=said) and last:
+        if _still_claimed(job).update(**(failed if last else _PENDING), error=message) and last:
             _announce(job, ExportState.FAILED)
 
 
 def _announce(job: ExportJob, state: str, **counts: int) -> None:
     data = {"export": job.pk, "format": job.format, "state": str(state), **counts}
     events.announce(study_id=job.study_id, event="export.finished", data=data)
-
-
-__all__ = [
-    "TRIES",
-    "ExportGone",
-    "delete",
-    "fetch",
-    "lease",
-    "make",
-    "make_pending",
-    "request",
-    "retry",
-    "waiting",
-]

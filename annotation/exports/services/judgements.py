@@ -1,4 +1,4 @@
-"""Judgements read a page at a time, for who may export: each page is noted in the audit trail."""
+"""Judgements page by page, for accounts that may export. Each page is recorded in the audit trail."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
 
-from annotation.core.committed_ids import highest_safe_id
-from annotation.exports.selection import Filters, Selection, check
+from annotation.core.committed_ids import horizon
+from annotation.exports.selection import Filters, Selection, check_filters
 from annotation.exports.table import COLUMNS, chunks
 from annotation.models import AuditEvent, Judgement, Study
 
@@ -17,65 +17,65 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 
-class StillWriting(RuntimeError):
-    """Something that takes long writes answers: how far a page can go cannot be said before it is through."""
+class WritesInProgress(RuntimeError):
+    """A long transaction is writing answers: until it ends, nobody can know how far it is safe to read."""
 
     def __init__(self) -> None:
         super().__init__(
-            "Answers are being written that cannot be seen yet, by an import say. Ask again in a moment."
+            "A long transaction, for instance an import, is writing answers. Try again in a moment."
         )
 
 
-def selected(*, study: Study, filters: Filters) -> QuerySet[Judgement]:
-    """The judgements that `filters` ask for, without those of people who withdrew, as far as no number among
-    them can still appear: whoever goes on after the last one passes nothing by.
+def readable_judgements(*, study: Study, filters: Filters) -> QuerySet[Judgement]:
+    """The judgements that match `filters`, without withdrawn ones, up to the highest id below which no new
+    one can appear: a reader who continues after the last one misses nothing.
 
-    Raises ExportRefused, naming what there is, where a filter is none, and StillWriting.
+    Raises ExportRefused for an unknown value of a filter, and WritesInProgress.
     """
-    check(study, filters)
-    reached = highest_safe_id(Judgement)
+    check_filters(study, filters)
+    reached = horizon(Judgement)
     if reached is None:
-        raise StillWriting
+        raise WritesInProgress
     return Selection(study, filters).judgements().filter(pk__lte=reached)
 
 
-def read(*, study: Study, filters: Filters, found: Sequence[Judgement], by: User) -> list[dict[str, Any]]:
-    """The rows of the long table for `found`, in that order, as column -> value; who read them is noted."""
+def read_rows(
+    *, study: Study, filters: Filters, found: Sequence[Judgement], by: User
+) -> list[dict[str, Any]]:
+    """The rows of the long table for `found`, in that order, as column -> value. Recorded in the audit
+    trail."""
     if not found:
         return []
-    numbers = [judgement.pk for judgement in found]
+    ids = [judgement.pk for judgement in found]
     AuditEvent.objects.create(
         what="judgements read",
         study=study,
         by=by,
         details={
-            "rows": len(numbers),
-            "first": min(numbers),
-            "last": max(numbers),
-            **({"filters": filters.said()} if filters.said() else {}),
+            "rows": len(ids),
+            "first": min(ids),
+            "last": max(ids),
+            **({"filters": filters.as_dict()} if filters.as_dict() else {}),
         },
     )
-    by_place = {
+    row_of = {
         (row[_RESPONSE], row[_POSITION]): dict(zip(COLUMNS, row, strict=True))
-        for rows in chunks(_Some(study, filters, only=numbers))
+        for rows in chunks(_ListedJudgements(study, filters, ids=ids))
         for row in rows
     }
-    places = [(judgement.response_id, judgement.position) for judgement in found]
-    # what was withdrawn between the two queries is left out
-    return [by_place[place] for place in places if place in by_place]
+    keys = [(judgement.response_id, judgement.position) for judgement in found]
+    # Judgements that were withdrawn between the two queries are missing here
+    return [row_of[key] for key in keys if key in row_of]
 
 
 _RESPONSE, _POSITION = COLUMNS.index("response"), COLUMNS.index("shown_position")
 
 
 @dataclass
-class _Some(Selection):
-    """Those of the answers that are asked for by number."""
+class _ListedJudgements(Selection):
+    """Only the answers with the given ids."""
 
-    only: Sequence[int] = ()
+    ids: Sequence[int] = ()
 
     def judgements(self, *, status: str = "", tasks: Sequence[str] = ()) -> QuerySet[Judgement]:
-        return super().judgements(status=status, tasks=tasks).filter(pk__in=self.only)
-
-
-__all__ = ["StillWriting", "read", "selected"]
+        return super().judgements(status=status, tasks=tasks).filter(pk__in=self.ids)

@@ -1,4 +1,4 @@
-"""Keeps an export's lease and tells how far it is, while it is being made."""
+"""Renews an export's lease and stores its progress while it is being made."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from types import TracebackType
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotation.core.heartbeat import PeriodicThread
+from annotation.core.heartbeat import Pulse
 from annotation.exports.selection import Selection
 from annotation.models import ExportJob
 
 SECONDS = 1.0
 
 
-class Beat:
-    """`with Beat(mine, selection, lease) as beat: ... beat.lost`; `mine` is the job while it is claimed.
+class LeaseRenewal:
+    """`with LeaseRenewal(claimed, selection, duration) as lease: ... lease.lost`; `claimed` is the job as
+    long as it has this worker's claim.
 
-    On a connection of its own: that of the export is in a transaction that sees nothing and writes nothing.
-    `lost` is set when the job is no longer under its claim.
+    It uses a connection of its own: the export's is in a read-only snapshot. `lost` is set when the job no
+    longer has the claim.
     """
 
-    def __init__(self, mine: QuerySet[ExportJob], selection: Selection, lease: timedelta) -> None:
+    def __init__(self, claimed: QuerySet[ExportJob], selection: Selection, duration: timedelta) -> None:
         self.lost = False
-        self._mine, self._selection, self._lease = mine, selection, lease
-        self._pulse = PeriodicThread(self._tell, every=self._seconds, name="export-beat")
+        self._claimed, self._selection, self._duration = claimed, selection, duration
+        self._pulse = Pulse(self._renew, every=self._seconds, name="export-lease")
 
-    def __enter__(self) -> Beat:
+    def __enter__(self) -> LeaseRenewal:
         self._pulse.__enter__()
         return self
 
@@ -37,12 +38,9 @@ class Beat:
         self._pulse.__exit__(kind, error, trace)
 
     def _seconds(self) -> float:
-        return min(SECONDS, self._lease.total_seconds() / 3)
+        return min(SECONDS, self._duration.total_seconds() / 3)
 
-    def _tell(self) -> bool:
-        until = timezone.now() + self._lease
-        self.lost = not self._mine.all().update(rows=self._selection.rows, lease_expires_at=until)
+    def _renew(self) -> bool:
+        until = timezone.now() + self._duration
+        self.lost = not self._claimed.all().update(rows=self._selection.rows, lease_expires_at=until)
         return not self.lost
-
-
-__all__ = ["Beat"]

@@ -105,5 +105,7 @@ class Command(BaseCommand):
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task("judgements", total=writing.total(study=study, fmt=fmt, filters=filters))
+            task = bar.add_task(
+                "judgements", total=writing.count_judgements(study=study, fmt=fmt, filters=filters)
+            )
             yield lambda rows: bar.update(task, completed=rows)

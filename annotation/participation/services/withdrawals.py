@@ -86,7 +86,7 @@ def withdraw(
         filled = Slot.objects.filter(study=study, annotator=annotator, state=SlotState.FILLED)
         reopened = reopen(filled=filled, study=study)
         if responses:
-            export_files.outdate(study=study)
+            export_files.discard_files(study=study)
         skips, _rows = Skip.objects.filter(annotator=annotator, unit__task__study=study).delete()
         Consent.objects.filter(annotator=annotator, text__study=study, withdrawn_at__isnull=True).update(
             withdrawn_at=Greatest(now, F("given_at"))

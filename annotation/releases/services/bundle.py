@@ -1,4 +1,4 @@
-"""A release as a folder or a download, whole or not at all, and noted in the audit trail."""
+"""A release as a complete folder or download, recorded in the audit trail."""
 
 from __future__ import annotations
 
@@ -15,31 +15,41 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from annotation.core.snapshots import snapshot
-from annotation.export_files import workshop
-from annotation.exports.packing import ENOUGH, File, zipped
+from annotation.export_files import work_folder
+from annotation.exports.packing import CHUNK_BYTES, File, zip_stream
+from annotation.exports.snapshot import count_withdrawn
 from annotation.models import AuditEvent, Study
 from annotation.releases import columns, tables
-from annotation.releases.annotators import Key, People, people
+from annotation.releases.annotators import People, PseudonymKey, people
 from annotation.releases.croissant import croissant
-from annotation.releases.data_card import MARK, card
+from annotation.releases.data_card import README_MARK, data_card
 from annotation.releases.final_check import check
 from annotation.releases.licence import citation_file, licence_text
-from annotation.releases.metadata import About, as_data, holds_simulated, sets_of, sources_of, study_file
-from annotation.releases.request import ReleaseRefused, Wanted, responses, withdrawn
-from annotation.releases.rows import Answers, Counts
+from annotation.releases.metadata import (
+    ReleaseInfo,
+    holds_simulated,
+    release_json,
+    study_file,
+    used_image_sets,
+    used_sources,
+)
+from annotation.releases.request import ReleaseOptions, ReleaseRefused, responses
+from annotation.releases.rows import AnswerWriter, Counts
 from annotation.releases.screening import Screen, known_names
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-WHAT = "release"
-TRIES = 3
-_EPOCH = 315_532_800  # 1980-01-01, the first day that a zip archive knows: no file says when it was written
+AUDIT_EVENT = "release"
+MAX_ATTEMPTS = 3
+_EPOCH = (
+    315_532_800  # 1980-01-01, the earliest date in a zip archive: files do not show when they were written
+)
 
 
 @dataclass(frozen=True)
-class Made:
-    """What a release came to. `checksum` is that of its checksums, and so of all of it."""
+class ReleaseResult:
+    """A release that was made. `checksum` is that of its file of checksums, and so identifies all of it."""
 
     people: People
     counts: Counts
@@ -50,137 +60,144 @@ class Made:
 
 @dataclass(frozen=True)
 class Preview:
-    """What a release would tell of people, and how often the study was released before."""
+    """What a release would disclose about people, and how often the study was released before."""
 
     people: People
     responses: int
     earlier: int
 
 
-def preview(*, study: Study, wanted: Wanted) -> Preview:
-    """Nothing is written. Raises ReleaseRefused."""
-    wanted.check()
+def preview(*, study: Study, options: ReleaseOptions) -> Preview:
+    """Preview a release without writing anything. Raises ReleaseRefused."""
+    options.check()
     return Preview(
-        people=people(study, wanted),
+        people=people(study, options),
         responses=responses(study).count(),
-        earlier=AuditEvent.objects.filter(study=study, what=WHAT).count(),
+        earlier=AuditEvent.objects.filter(study=study, what=AUDIT_EVENT).count(),
     )
 
 
-def write(*, study: Study, path: Path, by: User | None, wanted: Wanted, overwrite: bool = False) -> Made:
-    """Make the folder `path`, which appears whole or not at all, readable by its owner only.
+def write(
+    *, study: Study, path: Path, by: User | None, options: ReleaseOptions, overwrite: bool = False
+) -> ReleaseResult:
+    """Make the folder `path`, complete or not at all, readable by its owner only.
 
-    Raises ReleaseRefused, FileExistsError unless `overwrite` (and then only an earlier release is replaced),
-    and FileNotFoundError if there is no such folder to make it in.
+    Raises ReleaseRefused, FileExistsError unless `overwrite` (which replaces earlier releases only), and
+    FileNotFoundError if the parent folder does not exist.
     """
-    wanted.check()
+    options.check()
     if path.exists() and not (overwrite and _is_release(path)):
         cure = "Choose another name, or replace it with --force."
         if overwrite:
-            cure = "It is not a release; only one of those is replaced. Choose another name."
-        raise FileExistsError(f"{path} is there already. {cure}")
+            cure = "It is not a release, so it is not replaced. Choose another name."
+        raise FileExistsError(f"{path} already exists. {cure}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent}. Make it first.")
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as unfinished:
-        made = Path(unfinished, "new")
-        done = _make(study, wanted, made)
-        _note(study, by, wanted, done)
+        new = Path(unfinished, "new")
+        result = _make(study, options, new)
+        _record(study, by, options, result)
         if path.exists():
             path.rename(Path(unfinished, "old"))
-        made.rename(path)
-    return done
+        new.rename(path)
+    return result
 
 
-def stream_zip(*, study: Study, by: User | None, wanted: Wanted) -> Iterator[bytes]:
-    """The same as a zip archive, piece by piece. It is made on the disk first, so that the database is read
-    as fast as it can be and not as fast as somebody's line.
+def stream_zip(*, study: Study, by: User | None, options: ReleaseOptions) -> Iterator[bytes]:
+    """A release as a zip archive, piece by piece. It is made on disk first, so that a slow download does not
+    keep the database transaction open.
 
-    What is wrong with the request is said here already: raises ReleaseRefused at once.
+    Raises ReleaseRefused at once, before the first piece is read.
     """
-    wanted.check()
-    people(study, wanted)
-    return _zip(study, by, wanted)
+    options.check()
+    people(study, options)
+    return _zip(study, by, options)
 
 
-def _zip(study: Study, by: User | None, wanted: Wanted) -> Iterator[bytes]:
-    with tempfile.TemporaryDirectory(dir=workshop(), prefix="release-") as folder:
+def _zip(study: Study, by: User | None, options: ReleaseOptions) -> Iterator[bytes]:
+    with tempfile.TemporaryDirectory(dir=work_folder(), prefix="release-") as folder:
         root = Path(folder, study.name)
-        _note(study, by, wanted, _make(study, wanted, root))
-        yield from zipped(File(f"{study.name}/{name}", _content(root / name)) for name in _names(root))
+        _record(study, by, options, _make(study, options, root))
+        yield from zip_stream(File(f"{study.name}/{name}", _content(root / name)) for name in _names(root))
 
 
 def _content(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        while piece := file.read(ENOUGH):
+        while piece := file.read(CHUNK_BYTES):
             yield piece
 
 
-def _make(study: Study, wanted: Wanted, folder: Path) -> Made:
-    """All files in `folder`. Starts anew where somebody withdraws meanwhile: what they said must not go."""
-    for _ in range(TRIES):
+def _make(study: Study, options: ReleaseOptions, folder: Path) -> ReleaseResult:
+    """Write all files to `folder`. Starts again if somebody withdraws meanwhile: their answers must not be
+    published."""
+    for _ in range(MAX_ATTEMPTS):
         folder.mkdir(mode=0o700)
         with snapshot():
-            before = withdrawn(study)
-            about = _tables(study, wanted, folder)
-            _documents(about, folder)
-        if withdrawn(study) == before:
-            check(folder, k=wanted.k)
-            files, checksum = _sealed(folder)
-            return Made(about.people, about.counts, about.screen, files, checksum)
+            before = count_withdrawn(study)
+            info = _write_tables(study, options, folder)
+            _write_documents(info, folder)
+        if count_withdrawn(study) == before:
+            check(folder, k=options.k)
+            files, checksum = _write_checksums(folder)
+            return ReleaseResult(info.people, info.counts, info.screen, files, checksum)
         shutil.rmtree(folder)
     raise ReleaseRefused(
-        f"Somebody withdrew while the release was made, {TRIES} times over. Nothing was written. Try again."
+        f"Somebody withdrew while the release was made, {MAX_ATTEMPTS} times in a row. Nothing was written. "
+        "Try again."
     )
 
 
-def _tables(study: Study, wanted: Wanted, folder: Path) -> About:
-    # what is in memory of the study may be older than the snapshot
+def _write_tables(study: Study, options: ReleaseOptions, folder: Path) -> ReleaseInfo:
+    # The study in memory may be older than the snapshot
     study = Study.objects.select_related("stereotype_source").get(pk=study.pk)
-    who, key = people(study, wanted), Key()
-    shown = tables.pictures(study)
-    screen = Screen(known_names()) if wanted.with_text else None
-    answers = Answers(study, who, key, shown.names, screen)
+    annotators, key = people(study, options), PseudonymKey()
+    images = tables.released_images(study)
+    screen = Screen(known_names()) if options.with_text else None
+    answers = AnswerWriter(study, annotators, key, images.names, screen)
     answers.write(folder)
-    told = [each for each in who.coarsened.report if not each.withheld]
-    kept = {each.name for each in told}
+    fields = [each.name for each in annotators.coarsened.report if not each.withheld]
     rows = {
-        columns.ANNOTATORS: tables.save(
+        columns.ANNOTATORS: tables.write_table(
             folder,
             columns.ANNOTATORS,
-            tables.annotator_rows(who, key, kept),
-            more=[each.name for each in told],
+            tables.annotator_rows(annotators, key, set(fields)),
+            more=fields,
         ),
-        columns.UNITS: tables.save(folder, columns.UNITS, tables.unit_rows(study, shown.names)),
-        columns.IMAGES: tables.save(
-            folder, columns.IMAGES, tables.image_rows(shown, folder, copy=wanted.images)
+        columns.UNITS: tables.write_table(folder, columns.UNITS, tables.unit_rows(study, images.names)),
+        columns.IMAGES: tables.write_table(
+            folder, columns.IMAGES, tables.image_rows(images, folder, copy=options.images)
         ),
-        columns.ASSOCIATIONS: tables.save(folder, columns.ASSOCIATIONS, tables.association_rows(study)),
-        columns.IDENTITIES: tables.save(folder, columns.IDENTITIES, tables.identity_rows(study, shown)),
+        columns.ASSOCIATIONS: tables.write_table(
+            folder, columns.ASSOCIATIONS, tables.association_rows(study)
+        ),
+        columns.IDENTITIES: tables.write_table(
+            folder, columns.IDENTITIES, tables.identity_rows(study, images)
+        ),
     }
-    return About(
+    return ReleaseInfo(
         study=study,
-        wanted=wanted,
-        people=who,
+        options=options,
+        people=annotators,
         counts=answers.counts,
         screen=screen,
-        pictures=shown,
-        simulated=holds_simulated(study, who),
+        images=images,
+        simulated=holds_simulated(study, annotators),
         made_on=timezone.now().date(),
         tasks=tuple(study.tasks.select_related("image_set").order_by("pk")),
-        sources=sources_of(study),
-        image_sets=sets_of(study, shown),
+        sources=used_sources(study),
+        image_sets=used_image_sets(study, images),
         rows=rows,
     )
 
 
-def _documents(about: About, folder: Path) -> None:
+def _write_documents(info: ReleaseInfo, folder: Path) -> None:
     for name, text in (
-        (columns.CARD, card(about)),
-        (columns.ABOUT, json.dumps(as_data(about), indent=2, ensure_ascii=False) + "\n"),
-        (columns.STUDY, study_file(about)),
-        (columns.LICENCE, licence_text(about)),
-        (columns.CITATION, citation_file(about)),
-        (columns.CROISSANT, croissant(about, folder)),
+        (columns.CARD, data_card(info)),
+        (columns.ABOUT, json.dumps(release_json(info), indent=2, ensure_ascii=False) + "\n"),
+        (columns.STUDY, study_file(info)),
+        (columns.LICENCE, licence_text(info)),
+        (columns.CITATION, citation_file(info)),
+        (columns.CROISSANT, croissant(info, folder)),
     ):
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
@@ -189,8 +206,9 @@ def _names(folder: Path) -> list[str]:
     return sorted(each.relative_to(folder).as_posix() for each in folder.rglob("*") if each.is_file())
 
 
-def _sealed(folder: Path) -> tuple[int, str]:
-    """Write the checksums, and give every file the same age; how many files, and the checksums' own."""
+def _write_checksums(folder: Path) -> tuple[int, str]:
+    """Write the checksums and give all files the same date; returns the number of files and the checksum of
+    the checksums."""
     names = _names(folder)
     lines = []
     for name in names:
@@ -204,25 +222,22 @@ def _sealed(folder: Path) -> tuple[int, str]:
 
 
 def _is_release(folder: Path) -> bool:
-    """Whether a folder is what an earlier release wrote: nothing else is ever replaced."""
+    """Whether an earlier release made this folder: nothing else is ever replaced."""
     readme = folder / columns.CARD
-    return readme.is_file() and MARK in readme.read_text(encoding="utf-8", errors="replace")
+    return readme.is_file() and README_MARK in readme.read_text(encoding="utf-8", errors="replace")
 
 
-def _note(study: Study, by: User | None, wanted: Wanted, made: Made) -> None:
-    """Record who released what; nobody, where a command does. Counts and settings only."""
+def _record(study: Study, by: User | None, options: ReleaseOptions, result: ReleaseResult) -> None:
+    """Record the release in the audit trail, with options and counts; `by` is None for a command."""
     details = {
-        "k": wanted.k,
-        "texts": wanted.with_text,
-        "images": wanted.images,
-        "withheld": sorted(wanted.withhold),
-        "without_pseudonyms": wanted.without_pseudonyms,
-        "annotators": len(made.people),
-        "responses": made.counts.responses,
-        "judgements": made.counts.judgements,
-        "checksum": made.checksum,
+        "k": options.k,
+        "texts": options.with_text,
+        "images": options.images,
+        "withheld": sorted(options.withhold),
+        "without_pseudonyms": options.without_pseudonyms,
+        "annotators": len(result.people),
+        "responses": result.counts.responses,
+        "judgements": result.counts.judgements,
+        "checksum": result.checksum,
     }
-    AuditEvent.objects.create(what=WHAT, study=study, by=by, details=details)
-
-
-__all__ = ["Made", "Preview", "preview", "stream_zip", "write"]
+    AuditEvent.objects.create(what=AUDIT_EVENT, study=study, by=by, details=details)

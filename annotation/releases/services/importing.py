@@ -1,4 +1,4 @@
-"""A release back into a database, as a closed study: the same answers, and so the same scores."""
+"""Importing a release as a closed study with the same answers, and so the same scores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.core.table_statistics import analyze_tables
+from annotation.core.table_statistics import learn
 from annotation.imports.services.catalogue import Imported, ImportRefused, Progress
 from annotation.models import (
     Association,
@@ -29,12 +29,11 @@ from annotation.models import (
 )
 from annotation.releases.reading import Release
 from annotation.releases.services import importing_catalogue as catalogue
-from annotation.releases.services.importing_rows import Writer
-from annotation.studies.errors import StudyFileError
-from annotation.studies.study_file.table import Table
+from annotation.releases.services.importing_rows import RowImporter
+from annotation.studies.study_file.table import StudyFileError, Table
 from annotation.studies.study_file.texts import read_questions, read_translations
 
-WHAT = "release imported"
+AUDIT_EVENT = "release imported"
 _STUDY = ("title", "description", "contact", "stereotype_pool", "stereotype_threshold")
 _RULES = ("visual_rule", "visual_mean")
 _STUDY_TOO = (
@@ -46,21 +45,21 @@ _TASK = ("kind", "version", "wording", "instructions", "overlap", "strata", "tra
 
 @transaction.atomic
 def import_release(*, release: Release, name: str, progress: Progress) -> Imported:
-    """Write a release as the closed study `name`, or as it is called if that is empty. All or nothing.
+    """Import a release as the closed study `name`, or under its own name if that is empty. All or nothing.
 
-    A second import of the same release under that name changes nothing. Raises ImportRefused where there is
-    another study of that name, or where something that the release needs is here and different; FileRefused
-    for a cell that cannot be.
+    Importing the same release under the same name again changes nothing. Raises ImportRefused if there is
+    another study of that name, or if existing groups, votes or images differ from the release's; FileRefused
+    for an invalid cell.
     """
-    name = name or str(release.about["study"].get("name", ""))
-    here = Study.objects.filter(name=name).first()
-    if here is not None:
-        done = AuditEvent.objects.filter(what=WHAT, study=here).order_by("pk").first()
-        if done is not None and done.details.get("checksum") == release.checksum:
+    name = name or str(release.metadata["study"].get("name", ""))
+    existing = Study.objects.filter(name=name).first()
+    if existing is not None:
+        event = AuditEvent.objects.filter(what=AUDIT_EVENT, study=existing).order_by("pk").first()
+        if event is not None and event.details.get("checksum") == release.checksum:
             return Imported()
         raise ImportRefused(
-            f"There is a study '{name}' here, and it is not this release. Nothing was changed. "
-            "Import it under another name with --name NAME."
+            f"There is already a study '{name}', which is not this release. Nothing was changed. "
+            "Import the release under another name with --name NAME."
         )
     group_of = catalogue.groups(release)
     attribute_of = catalogue.attributes(release)
@@ -69,35 +68,37 @@ def import_release(*, release: Release, name: str, progress: Progress) -> Import
     image_sets = catalogue.image_sets(release)
     image_of, images = catalogue.images(release, image_sets, group_of)
     study = _study(release, name, source_of)
-    writer = Writer(release, study, attribute_of, image_of, progress)
+    writer = RowImporter(release, study, attribute_of, image_of, progress)
     writer.write_units(_tasks(release, study, image_sets), source_of, group_of)
     writer.write_annotators()
     writer.write_answers()
     created = {"studies": 1, "images": images, "associations": associations, **writer.created}
     AuditEvent.objects.create(
-        what=WHAT, study=study, details={"checksum": release.checksum, "responses": created["responses"]}
+        what=AUDIT_EVENT,
+        study=study,
+        details={"checksum": release.checksum, "responses": created["responses"]},
     )
     written = (Attribute, Association, Image, Unit, Option, Slot, Response, Judgement, Box)
-    analyze_tables(*written, rows=sum(created.values()))
+    learn(*written, rows=sum(created.values()))
     return Imported(created=created)
 
 
 def _study(release: Release, name: str, source_of: Mapping[str, Any]) -> Study:
-    said, now = release.about["study"], timezone.now()
-    source = said.get("stereotype_source")
+    metadata, now = release.metadata["study"], timezone.now()
+    source = metadata.get("stereotype_source")
     if source is not None and source not in source_of:
         raise release.refused("study.stereotype_source", f"'{source}' is not among the sources.")
     try:
-        # pages take for granted that choices are as many in every language
-        read_questions(Table(said, path="study").tables("questions"))
-        read_translations(Table(said, path="study").table("translations"))
+        # Pages rely on every language having the same number of choices
+        read_questions(Table(metadata, where="study").tables("questions"))
+        read_translations(Table(metadata, where="study").table("translations"))
     except StudyFileError as error:
         raise release.refused("study", str(error)) from error
     study = Study(
         name=name,
-        **{key: said[key] for key in (*_STUDY, *_STUDY_TOO) if key in said},
-        support_text=said.get("support_text", ""),
-        simulated=bool(said.get("simulated")),
+        **{key: metadata[key] for key in (*_STUDY, *_STUDY_TOO) if key in metadata},
+        support_text=metadata.get("support_text", ""),
+        simulated=bool(metadata.get("simulated")),
         status=StudyStatus.CLOSED,
         stereotype_source=source_of.get(source) if source else None,
         self_enrol=False,
@@ -106,7 +107,7 @@ def _study(release: Release, name: str, source_of: Mapping[str, Any]) -> Study:
     )
     _valid(release, study, "study")
     study.save()
-    consent = said.get("consent") or {}
+    consent = metadata.get("consent") or {}
     ConsentText.objects.bulk_create(
         ConsentText(study=study, language=language, **text) for language, text in sorted(consent.items())
     )
@@ -114,19 +115,19 @@ def _study(release: Release, name: str, source_of: Mapping[str, Any]) -> Study:
 
 
 def _tasks(release: Release, study: Study, sets: Mapping[str, Any]) -> dict[tuple[str, int], Task]:
-    made = {}
-    for number, said in enumerate(release.about["tasks"], 1):
-        chosen = said.get("image_set")
+    tasks = {}
+    for number, metadata in enumerate(release.metadata["tasks"], 1):
+        chosen = metadata.get("image_set")
         task = Task(
             study=study,
-            **{key: said[key] for key in (*_TASK, "page_size", "seed") if key in said},
+            **{key: metadata[key] for key in (*_TASK, "page_size", "seed") if key in metadata},
             image_set=sets.get(chosen) if chosen else None,
             frozen_at=study.opened_at,
         )
         _valid(release, task, f"tasks[{number}]")
         task.save()
-        made[task.kind, task.version] = task
-    return made
+        tasks[task.kind, task.version] = task
+    return tasks
 
 
 def _valid(release: Release, row: Study | Task, key: str) -> None:
@@ -135,6 +136,3 @@ def _valid(release: Release, row: Study | Task, key: str) -> None:
     except ValidationError as error:
         name, problems = next(iter(error.message_dict.items()))
         raise release.refused(f"{key}.{name}", " ".join(problems)) from error
-
-
-__all__ = ["import_release"]

@@ -1,6 +1,6 @@
-"""What a release needs of the catalogue: identity groups, attributes, associations, image sets, images.
+"""Importing a release's identity groups, attributes, associations, image sets and images.
 
-What is here already has to say the same: an import never changes what other studies are computed from.
+Existing rows must be the same: an import never changes what other studies' scores are computed from.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ Pair = tuple[str, str]
 _VOTES = columns.names(columns.ASSOCIATIONS)[4:10]
 
 
-def chunked(rows: Iterable[Any]) -> Iterator[list[Any]]:
+def in_chunks(rows: Iterable[Any]) -> Iterator[list[Any]]:
     source = iter(rows)
-    while held := list(islice(source, CHUNK)):
-        yield held
+    while chunk := list(islice(source, CHUNK)):
+        yield chunk
 
 
 def groups(release: Release) -> dict[Pair, IdentityGroup]:
     known = {(group.axis, group.name): group for group in IdentityGroup.objects.all()}
-    fresh: dict[Pair, IdentityGroup] = {}
+    new: dict[Pair, IdentityGroup] = {}
     for row in release.rows(columns.IDENTITIES):
         key = row.one_of("axis", Axis.values), row.text("identity", needed=True, longest=120)
-        said = {
+        fields = {
             "demonym": row.text("demonym", longest=120),
             "country": row.text("country", longest=120),
             "region": row.one_of("region", ["", *Region.values]),
-            "global_south": row.flag_or_none("global_south"),
+            "global_south": row.boolean_or_none("global_south"),
         }
-        here = known.get(key)
-        if here is None:
-            fresh[key] = IdentityGroup(axis=key[0], name=key[1], **said)
-        elif here.region != said["region"]:
+        existing = known.get(key)
+        if existing is None:
+            new[key] = IdentityGroup(axis=key[0], name=key[1], **fields)
+        elif existing.region != fields["region"]:
             raise row.refused(
                 "region",
-                f"'{said['region']}', and here {key[1]} belongs to '{here.region}'.",
+                f"'{fields['region']}', but in this installation {key[1]} belongs to '{existing.region}'.",
                 "Import into an empty installation.",
             )
-    IdentityGroup.objects.bulk_create(fresh.values())
-    return known | fresh
+    IdentityGroup.objects.bulk_create(new.values())
+    return known | new
 
 
 def attributes(release: Release) -> dict[str, int]:
-    """Text -> primary key, of every attribute that the release names."""
-    wanted: dict[str, None] = {}
+    """Text -> primary key of every attribute in the release."""
+    texts: dict[str, None] = {}
     for file, names in (
         (columns.UNITS, ("attribute", "option_attribute")),
         (columns.ASSOCIATIONS, ("attribute",)),
@@ -62,19 +62,19 @@ def attributes(release: Release) -> dict[str, int]:
             for name in names:
                 text = row.text(name, longest=200)
                 if text != text.strip().lower():
-                    raise row.refused(name, f"'{text}' is not in small letters, without spaces around it.")
+                    raise row.refused(name, f"'{text}' must be in lower case, without spaces around it.")
                 if text:
-                    wanted[text] = None
+                    texts[text] = None
     known = dict(Attribute.objects.values_list("text", "pk"))
-    fresh = Attribute.objects.bulk_create([Attribute(text=text) for text in wanted if text not in known])
-    return known | {attribute.text: attribute.pk for attribute in fresh}
+    new = Attribute.objects.bulk_create([Attribute(text=text) for text in texts if text not in known])
+    return known | {attribute.text: attribute.pk for attribute in new}
 
 
 def sources(release: Release) -> dict[str, Source]:
     found = {}
-    for said in release.about["sources"]:
-        fields = {key: str(said.get(key) or "") for key in ("title", "licence", "citation")}
-        found[str(said["name"])], _ = Source.objects.get_or_create(name=str(said["name"]), defaults=fields)
+    for entry in release.metadata["sources"]:
+        fields = {key: str(entry.get(key) or "") for key in ("title", "licence", "citation")}
+        found[str(entry["name"])], _ = Source.objects.get_or_create(name=str(entry["name"]), defaults=fields)
     return found
 
 
@@ -84,44 +84,45 @@ def associations(
     group_of: Mapping[Pair, IdentityGroup],
     attribute_of: Mapping[str, int],
 ) -> int:
-    """Write those that are missing; how many. Raises ImportRefused where one is here with other votes."""
+    """Create the missing associations; returns how many. Raises ImportRefused if an existing one has other
+    votes."""
     known = {
         (row.source_id, row.group_id, row.attribute_id): row
         for row in Association.objects.filter(source__in=of.values())
     }
-    fresh: list[Association] = []
+    new: list[Association] = []
     for row in release.rows(columns.ASSOCIATIONS):
-        made = Association(
+        association = Association(
             source_id=lookup(of, row.text("source"), row, "source").pk,
             group_id=lookup(group_of, (row.text("axis"), row.text("identity")), row, "identity").pk,
             attribute_id=attribute_of[row.text("attribute", needed=True)],
-            **{name: row.whole_or_none(name) for name in _VOTES},
+            **{name: row.integer_or_none(name) for name in _VOTES},
             offensiveness=row.numbers("offensiveness"),
             offensiveness_mean=row.decimal_or_none("offensiveness_mean"),
         )
-        here = known.get((made.source_id, made.group_id, made.attribute_id))
-        if here is None:
-            fresh.append(made)
+        existing = known.get((association.source_id, association.group_id, association.attribute_id))
+        if existing is None:
+            new.append(association)
         elif any(
-            getattr(here, name) != getattr(made, name)
+            getattr(existing, name) != getattr(association, name)
             for name in (*_VOTES, "offensiveness", "offensiveness_mean")
         ):
             raise ImportRefused(
-                f"{row.file.name}, row {row.number}: here the source '{row.text('source')}' says something "
-                f"else of '{row.text('identity')}: '{row.text('attribute')}'. "
+                f"{row.file.name}, row {row.number}: in this installation the source '{row.text('source')}' "
+                f"has other votes for '{row.text('identity')}: {row.text('attribute')}'. "
                 "Import into an empty installation."
             )
-    for held in chunked(fresh):
-        Association.objects.bulk_create(held)
-    return len(fresh)
+    for chunk in in_chunks(new):
+        Association.objects.bulk_create(chunk)
+    return len(new)
 
 
 def image_sets(release: Release) -> dict[str, ImageSet]:
     found = {}
-    for said in release.about["image_sets"]:
-        fields = {key: str(said.get(key) or "") for key in ("title", "model_name", "licence")}
-        found[str(said["name"])], _ = ImageSet.objects.get_or_create(
-            name=str(said["name"]), defaults={**fields, "drawn": bool(said.get("drawn"))}
+    for entry in release.metadata["image_sets"]:
+        fields = {key: str(entry.get(key) or "") for key in ("title", "model_name", "licence")}
+        found[str(entry["name"])], _ = ImageSet.objects.get_or_create(
+            name=str(entry["name"]), defaults={**fields, "drawn": bool(entry.get("drawn"))}
         )
     return found
 
@@ -129,54 +130,58 @@ def image_sets(release: Release) -> dict[str, ImageSet]:
 def images(
     release: Release, sets: Mapping[str, ImageSet], group_of: Mapping[Pair, IdentityGroup]
 ) -> tuple[dict[str, Image], int]:
-    """Name in the release -> image, and how many had to be made."""
+    """Name in the release -> image, and how many images were created."""
     known = {
         (image.image_set_id, image.group_id, image.index): image
         for image in Image.objects.filter(image_set__in=sets.values())
     }
-    named: dict[str, Image] = {}
-    fresh: list[Image] = []
+    by_name: dict[str, Image] = {}
+    new: list[Image] = []
     for row in release.rows(columns.IMAGES):
         name = row.text("image", needed=True, longest=500)
         image = Image(
             image_set=lookup(sets, row.text("image_set"), row, "image_set"),
             group=lookup(group_of, (row.text("axis"), row.text("identity")), row, "identity"),
-            index=row.whole("index", least=1),
+            index=row.integer("index", least=1),
             prompt=row.text("prompt", longest=500),
-            width=row.whole("width", least=1),
-            height=row.whole("height", least=1),
+            width=row.integer("width", least=1),
+            height=row.integer("height", least=1),
             sha256=row.text("sha256", longest=64),
             reference=row.text("reference", longest=500),
         )
-        here = known.get((image.image_set_id, image.group_id, image.index))
-        if here is not None:
-            # Without a hash, where it is kept is all that says which picture it is.
-            same_place = bool(image.sha256) or here.reference == image.reference
-            said = (image.sha256, image.width, image.height)
-            if (here.sha256, here.width, here.height) != said or not same_place:
+        existing = known.get((image.image_set_id, image.group_id, image.index))
+        if existing is not None:
+            # Without a hash, only the location identifies an image
+            same_location = bool(image.sha256) or existing.reference == image.reference
+            same_file = (existing.sha256, existing.width, existing.height) == (
+                image.sha256,
+                image.width,
+                image.height,
+            )
+            if not (same_file and same_location):
                 raise ImportRefused(
-                    f"{row.file.name}, row {row.number}: here the image set '{row.text('image_set')}' holds "
-                    f"another image {image.index} of '{row.text('identity')}'. "
+                    f"{row.file.name}, row {row.number}: in this installation the image set "
+                    f"'{row.text('image_set')}' has another image {image.index} of '{row.text('identity')}'. "
                     "Import into an empty installation."
                 )
-            named[name] = here
+            by_name[name] = existing
             continue
         if file := row.text("file"):
-            image.file = _kept(release, row, file, sha256=image.sha256)
+            image.file = _store_file(release, row, file, sha256=image.sha256)
         elif not image.reference:
             image.reference = name
-        named[name] = image
-        fresh.append(image)
-    for held in chunked(fresh):
-        Image.objects.bulk_create(held)
-    return named, len(fresh)
+        by_name[name] = image
+        new.append(image)
+    for chunk in in_chunks(new):
+        Image.objects.bulk_create(chunk)
+    return by_name, len(new)
 
 
-def _kept(release: Release, row: Row, file: str, *, sha256: str) -> str:
+def _store_file(release: Release, row: Row, file: str, *, sha256: str) -> str:
     folder = release.folder.resolve()
     path = (folder / file).resolve()
     if not path.is_relative_to(folder / columns.IMAGE_FOLDER) or not path.is_file():
-        raise row.refused("file", f"'{file}' is no file in {columns.IMAGE_FOLDER}/.")
+        raise row.refused("file", f"'{file}' is not a file in {columns.IMAGE_FOLDER}/.")
     data = path.read_bytes()
     if image_files.digest(data) != sha256:
         raise row.refused("sha256", f"'{file}' has another hash.")
@@ -185,11 +190,8 @@ def _kept(release: Release, row: Row, file: str, *, sha256: str) -> str:
 
 
 def lookup(known: Mapping[Any, Any], key: Any, row: Row, column: str) -> Any:
-    """What `key` names; raises FileRefused where the release says nothing of it."""
+    """The value of `key`. Raises FileRefused if the release does not define it."""
     if key not in known:
-        said = key if isinstance(key, str) else " ".join(map(str, key))
-        raise row.refused(column, f"nothing else in the release says what '{said}' is.")
+        text = key if isinstance(key, str) else " ".join(map(str, key))
+        raise row.refused(column, f"'{text}' is not defined anywhere in the release.")
     return known[key]
-
-
-__all__ = ["associations", "attributes", "chunked", "groups", "image_sets", "images", "lookup", "sources"]

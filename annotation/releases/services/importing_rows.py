@@ -1,4 +1,4 @@
-"""The rows of a release into a database: units, annotators, answers, some thousands at a time."""
+"""Importing the rows of a release: units, annotators and answers, some thousands at a time."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ Place = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """One response; `judged`: key of the option, value, and the row that says it."""
+class _ImportedResponse:
+    """One response; `judged`: id of the option, value, and the row."""
 
     number: int
     unit: Unit
@@ -52,8 +52,8 @@ class _Said:
 
 
 @dataclass(slots=True)
-class Writer:
-    """Writes units and answers level by level, some thousands at a time; rows refer to each other by key."""
+class RowImporter:
+    """Creates units and answers level by level, some thousands at a time."""
 
     release: Release
     study: Study
@@ -70,23 +70,23 @@ class Writer:
     def write_units(
         self, tasks: Mapping[tuple[str, int], Task], source_of: Mapping[str, Any], group_of: Mapping[Any, Any]
     ) -> None:
-        asked = {
+        associations = {
             (row.source_id, row.group_id, row.attribute_id): row.pk
             for row in Association.objects.filter(source__in=source_of.values()).only(
                 "source", "group", "attribute"
             )
         }
         rows = groupby(self.release.rows(columns.UNITS), key=_place)
-        for held in catalogue.chunked((place, list(of_unit)) for place, of_unit in rows):
-            for place, of_unit in held:
+        for chunk in catalogue.in_chunks((place, list(of_unit)) for place, of_unit in rows):
+            for place, of_unit in chunk:
                 row = of_unit[0]
                 if place in self.units:
-                    raise row.refused("unit", f"unit {place[2]} of {place[0]} stands twice.")
+                    raise row.refused("unit", f"unit {place[2]} of {place[0]} occurs twice.")
                 unit = Unit(
                     task=catalogue.lookup(tasks, place[:2], row, "task"),
                     position=place[2],
-                    page=row.whole("page", least=1),
-                    repeat=row.whole("repeat"),
+                    page=row.integer("page", least=1),
+                    repeat=row.integer("repeat"),
                     source_name=row.text("unit_name", longest=80),
                 )
                 attribute = self.attribute_of.get(row.text("attribute"))
@@ -97,23 +97,23 @@ class Writer:
                         group_of, (row.text("axis"), row.text("identity")), row, "identity"
                     )
                     key = (catalogue.lookup(source_of, source, row, "source").pk, group.pk, attribute)
-                    unit.association_id = catalogue.lookup(asked, key, row, "attribute")
+                    unit.association_id = catalogue.lookup(associations, key, row, "attribute")
                 elif attribute is None:
-                    raise row.refused("attribute", "a unit shows an image, an association or an attribute.")
+                    raise row.refused("attribute", "a unit needs an image, an association or an attribute.")
                 else:
                     unit.attribute_id = attribute
                 self.units[place] = unit
-            Unit.objects.bulk_create(self.units[place] for place, _ in held)
-            made = Option.objects.bulk_create(
-                self._option(self.units[place], row) for place, of_unit in held for row in of_unit
+            Unit.objects.bulk_create(self.units[place] for place, _ in chunk)
+            created = Option.objects.bulk_create(
+                self._option(self.units[place], row) for place, of_unit in chunk for row in of_unit
             )
-            options = iter(made)
-            for place, of_unit in held:
-                self.options[place] = {each.whole("option"): next(options).pk for each in of_unit}
+            options = iter(created)
+            for place, of_unit in chunk:
+                self.options[place] = {each.integer("option"): next(options).pk for each in of_unit}
                 if len(self.options[place]) != len(of_unit):
                     raise of_unit[0].refused("option", "the unit has an option twice.")
-            self.created["units"] += len(held)
-            self.created["options"] += len(made)
+            self.created["units"] += len(chunk)
+            self.created["options"] += len(created)
 
     def _option(self, unit: Unit, row: Row) -> Option:
         role = row.one_of("role", OptionRole.values)
@@ -122,7 +122,7 @@ class Writer:
             unit_id=unit.pk,
             attribute_id=self.attribute_of[text] if text else None,
             role=role,
-            position=row.whole("option", least=1),
+            position=row.integer("option", least=1),
         )
 
     def write_annotators(self) -> None:
@@ -134,48 +134,48 @@ class Writer:
             if name in taken:
                 raise row.refused(
                     "annotator",
-                    f"'{name}' is here already, or stands twice.",
-                    "A release can be imported once; use another installation for a second copy.",
+                    f"'{name}' already exists in this installation, or occurs twice.",
+                    "A release can be imported only once; use another installation for a second copy.",
                 )
             taken.add(name)
-        made = Annotator.objects.bulk_create(
-            Annotator(pseudonym=name, simulated=row.flag("simulated"))
+        created = Annotator.objects.bulk_create(
+            Annotator(pseudonym=name, simulated=row.boolean("simulated"))
             for row, name in zip(rows, names, strict=True)
         )
-        self.annotators = {each.pseudonym: each.pk for each in made}
+        self.annotators = {each.pseudonym: each.pk for each in created}
         ProfileAnswer.objects.bulk_create(
-            ProfileAnswer(annotator=who, field=field, value=value, may_publish=True)
-            for who, row in zip(made, rows, strict=True)
+            ProfileAnswer(annotator=annotator, field=field, value=value, may_publish=True)
+            for annotator, row in zip(created, rows, strict=True)
             for field in fields
             if (value := row.text(field, longest=200))
         )
-        self.created["annotators"] += len(made)
+        self.created["annotators"] += len(created)
 
     def write_answers(self) -> None:
         answered: Counter[int] = Counter()
-        given = groupby(
-            self.release.rows(columns.ANNOTATIONS), key=lambda row: row.whole("response", least=1)
+        groups = groupby(
+            self.release.rows(columns.ANNOTATIONS), key=lambda row: row.integer("response", least=1)
         )
         last = 0
-        for held in catalogue.chunked((number, list(rows)) for number, rows in given):
-            for number, rows in held:
+        for chunk in catalogue.in_chunks((number, list(rows)) for number, rows in groups):
+            for number, rows in chunk:
                 if number <= last:
-                    raise rows[0].refused("response", f"{number} comes after {last}: they count upwards.")
+                    raise rows[0].refused("response", f"{number} comes after {last}; numbers must increase.")
                 last = number
-            said = [self._said(number, rows) for number, rows in held]
-            self._write(said)
-            answered.update(each.annotator for each in said if each.annotator is not None)
-            total = int((self.release.about.get("counts") or {}).get("responses") or 0)
+            responses = [self._parse_response(number, rows) for number, rows in chunk]
+            self._write(responses)
+            answered.update(each.annotator for each in responses if each.annotator is not None)
+            total = int((self.release.metadata.get("counts") or {}).get("responses") or 0)
             self.progress("responses", self.created["responses"], max(total, self.created["responses"]))
         Enrolment.objects.bulk_create(
             Enrolment(
-                study=self.study, annotator_id=who, status=EnrolmentStatus.FINISHED, answered=answered[who]
+                study=self.study, annotator_id=pk, status=EnrolmentStatus.FINISHED, answered=answered[pk]
             )
-            for who in self.annotators.values()
+            for pk in self.annotators.values()
         )
 
-    def _said(self, number: int, rows: list[Row]) -> _Said:
-        """One response, checked against the unit that it answers."""
+    def _parse_response(self, number: int, rows: list[Row]) -> _ImportedResponse:
+        """One response, checked against its unit."""
         first, place = rows[0], _place(rows[0])
         options = dict(catalogue.lookup(self.options, place, first, "unit"))
         scale = {label.value for label in scales.SCALES[place[0]]}
@@ -183,37 +183,37 @@ class Writer:
         same = ("annotator", "surplus", "stratum", "active_seconds")
         for row in rows:
             if _place(row) != place:
-                raise row.refused("unit", f"response {number} is of two units.")
+                raise row.refused("unit", f"response {number} belongs to two units.")
             for name in same:
                 if row.cells[name] != first.cells[name]:
-                    raise row.refused(name, f"response {number} says two things.")
-            option = options.pop(row.whole("option"), None)
+                    raise row.refused(name, f"the rows of response {number} differ.")
+            option = options.pop(row.integer("option"), None)
             if option is None:
                 raise row.refused("option", "the unit has no such option, or it was judged twice.")
-            value = row.whole("value", least=-1)
+            value = row.integer("value", least=-1)
             if value not in scale:
                 raise row.refused("value", f"{value} is not on the scale of a {place[0]} task.")
             judged.append((option, value, row))
-        positions = [row.whole("shown_position", least=1) for row in rows]
+        positions = [row.integer("shown_position", least=1) for row in rows]
         if len(set(positions)) < len(positions):
-            raise first.refused("shown_position", "two options stand in one place.")
-        who = first.text("annotator")
-        return _Said(
+            raise first.refused("shown_position", "two options have the same position.")
+        pseudonym = first.text("annotator")
+        return _ImportedResponse(
             number=number,
             unit=self.units[place],
-            annotator=catalogue.lookup(self.annotators, who, first, "annotator") if who else None,
-            surplus=first.flag("surplus"),
+            annotator=catalogue.lookup(self.annotators, pseudonym, first, "annotator") if pseudonym else None,
+            surplus=first.boolean("surplus"),
             stratum=first.text("stratum", longest=120) or "any",
-            seconds=first.whole_or_none("active_seconds"),
+            seconds=first.integer_or_none("active_seconds"),
             judged=judged,
         )
 
-    def _write(self, said: list[_Said]) -> None:
+    def _write(self, parsed: list[_ImportedResponse]) -> None:
         slots = {
             each.number: slot
             for each, slot in zip(
-                [one for one in said if not one.surplus],
-                Slot.objects.bulk_create(self._slot(one) for one in said if not one.surplus),
+                [one for one in parsed if not one.surplus],
+                Slot.objects.bulk_create(self._slot(one) for one in parsed if not one.surplus),
                 strict=True,
             )
         }
@@ -226,11 +226,11 @@ class Writer:
                 task_version=each.unit.task.version,
                 active_ms=None if each.seconds is None else 1000 * each.seconds,
             )
-            for each in said
+            for each in parsed
         )
         judged = [
             (response.pk, each.unit, option, value, row)
-            for response, each in zip(responses, said, strict=True)
+            for response, each in zip(responses, parsed, strict=True)
             for option, value, row in each.judged
         ]
         judgements = Judgement.objects.bulk_create(
@@ -238,9 +238,9 @@ class Writer:
                 response_id=response,
                 option_id=option,
                 value=value,
-                position=row.whole("shown_position"),
+                position=row.integer("shown_position"),
                 justification=row.text(columns.JUSTIFICATION),
-                whole_image=row.flag("whole_image"),
+                whole_image=row.boolean("whole_image"),
             )
             for response, _, option, value, row in judged
         )
@@ -253,32 +253,32 @@ class Writer:
             slots=len(slots), responses=len(responses), judgements=len(judgements), boxes=len(boxes)
         )
 
-    def _slot(self, said: _Said) -> Slot:
+    def _slot(self, response: _ImportedResponse) -> Slot:
         self.queue += 1
-        self.filled[said.unit.pk] += 1
+        self.filled[response.unit.pk] += 1
         return Slot(
             study_id=self.study.pk,
-            unit_id=said.unit.pk,
-            index=self.filled[said.unit.pk] - 1,
-            stratum=said.stratum,
+            unit_id=response.unit.pk,
+            index=self.filled[response.unit.pk] - 1,
+            stratum=response.stratum,
             queue=self.queue,
             state=SlotState.FILLED,
-            annotator_id=said.annotator,
+            annotator_id=response.annotator,
         )
 
 
 def _place(row: Row) -> Place:
     kind = row.one_of("task", tuple(scales.SCALES))
-    return kind, row.whole("task_version", least=1), row.whole("unit", least=1)
+    return kind, row.integer("task_version", least=1), row.integer("unit", least=1)
 
 
 def _box(judgement: int, unit: Unit, corners: list[float], row: Row) -> Box:
     image = unit.image
     if image is None:
-        raise row.refused("boxes", "a box where no image was shown.")
+        raise row.refused("boxes", "there is a box, but the unit shows no image.")
     x0, y0, x1, y1 = corners
     if not (0 <= x0 < x1 <= image.width and 0 <= y0 < y1 <= image.height):
-        raise row.refused("boxes", f"{corners} is no box inside {image.width} x {image.height} pixels.")
+        raise row.refused("boxes", f"{corners} is not a box inside {image.width} x {image.height} pixels.")
     return Box(
         judgement_id=judgement,
         x0=x0,
@@ -288,6 +288,3 @@ def _box(judgement: int, unit: Unit, corners: list[float], row: Row) -> Box:
         image_width=image.width,
         image_height=image.height,
     )
-
-
-__all__ = ["Writer"]

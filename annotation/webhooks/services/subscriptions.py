@@ -1,6 +1,6 @@
-"""Webhooks: addresses that are told what happens in a study (docs/webhooks.md).
+"""Webhook subscriptions (docs/webhooks.md).
 
-What happens is announced in annotation/events.py; answers are found in webhooks/services/events.py.
+Events are announced in annotation/events.py; new responses are found in webhooks/services/events.py.
 """
 
 from __future__ import annotations
@@ -25,42 +25,41 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 logger = logging.getLogger(__name__)
-
-
-MOST = 10
+MAX_WEBHOOKS = 10
 
 
 class WebhookRefused(ValueError):
-    """A webhook that cannot be kept as asked. The message says what to do."""
+    """A change of a webhook that is refused. The message says what to do."""
 
 
-def rules() -> safe_requests.Rules:
-    """What this installation may call."""
+def request_rules() -> safe_requests.Rules:
+    """Which URLs this installation may call."""
     return safe_requests.Rules(
         allow_http=settings.WEBHOOK_ALLOW_HTTP, hosts=frozenset(settings.WEBHOOK_ALLOWED_HOSTS)
     )
 
 
 def add(*, study: Study, url: str, events: Collection[str], by: User) -> Webhook:
-    """Tell `url` of `events` from now on. `secret` of what is returned is for the receiver; show it once.
+    """Send `events` to `url` from now on. The returned webhook's `secret` is for the receiver: show it once.
 
-    Raises WebhookRefused for an address that may not be called or is there already, for events that there
-    are not, and where a study has enough.
+    Raises WebhookRefused for a URL that may not be called or is in use already, for unknown events, and if
+    the study has MAX_WEBHOOKS.
     """
     try:
-        safe_requests.checked(url, rules())
+        safe_requests.parse_url(url, request_rules())
     except safe_requests.AddressRefused as refused:
         raise WebhookRefused(str(refused)) from refused
     if len(url) > 500:
-        raise WebhookRefused(_("The address is longer than 500 signs."))
+        raise WebhookRefused(_("The URL is longer than 500 characters."))
     chosen = _chosen(events)
     try:
         with transaction.atomic():
-            # whoever adds one at the same time waits here, so that there are never more than allowed
+            # Concurrent calls wait here, so that the limit holds
             Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-            if Webhook.objects.filter(study=study).count() >= MOST:
+            if Webhook.objects.filter(study=study).count() >= MAX_WEBHOOKS:
                 raise WebhookRefused(
-                    _("A study has %(most)d webhooks at most. Delete one first.") % {"most": MOST}
+                    _("A study can have at most %(most)d webhooks. Delete one first.")
+                    % {"most": MAX_WEBHOOKS}
                 )
             webhook = Webhook.objects.create(
                 study=study,
@@ -68,78 +67,78 @@ def add(*, study: Study, url: str, events: Collection[str], by: User) -> Webhook
                 secret=_new_secret(),
                 events=chosen,
                 created_by=by,
-                seen_response=newest_response(),
+                seen_response=newest_response_id(),
             )
             _record("webhook added", webhook, by=by, events=chosen)
     except IntegrityError as error:
-        raise WebhookRefused(_("This address is told already. Change its events instead.")) from error
+        raise WebhookRefused(_("The study already has a webhook for this URL. Change its events.")) from error
     return webhook
 
 
-def choose(*, webhook: Webhook, events: Collection[str], by: User) -> None:
-    """Tell `webhook` of these events and no others. Raises WebhookRefused."""
+def change_events(*, webhook: Webhook, events: Collection[str], by: User) -> None:
+    """Send these events to `webhook` and no others. Raises WebhookRefused."""
     chosen = _chosen(events)
     with transaction.atomic():
-        held = _locked(webhook)
-        if held.events == chosen:
+        locked = _locked(webhook)
+        if locked.events == chosen:
             return
-        listened = _wants_answers(held)
-        held.events = webhook.events = chosen
-        if not listened:
-            # it asked for none until now: those of before are not sent
-            held.seen_response = newest_response()
-        held.save(update_fields=["events", "seen_response"])
-        _record("webhook changed", held, by=by, events=chosen)
+        had_responses = _wants_responses(locked)
+        locked.events = webhook.events = chosen
+        if not had_responses:
+            # Responses from before the subscription are not sent
+            locked.seen_response = newest_response_id()
+        locked.save(update_fields=["events", "seen_response"])
+        _record("webhook changed", locked, by=by, events=chosen)
 
 
-def rotate(*, webhook: Webhook, by: User) -> str:
-    """Give `webhook` a new secret, and return it: the old one signs nothing from now on."""
-    fresh = _new_secret()
+def rotate_secret(*, webhook: Webhook, by: User) -> str:
+    """Give `webhook` a new secret and return it. The old one is invalid at once."""
+    secret = _new_secret()
     with transaction.atomic():
-        held = _locked(webhook)
-        held.secret = webhook.secret = fresh
-        held.save(update_fields=["secret"])
-        _record("webhook secret changed", held, by=by)
-    return fresh
+        locked = _locked(webhook)
+        locked.secret = webhook.secret = secret
+        locked.save(update_fields=["secret"])
+        _record("webhook secret changed", locked, by=by)
+    return secret
 
 
 def disable(*, webhook: Webhook, by: User, now: datetime | None = None) -> bool:
-    """Send nothing more to `webhook`; False if it was disabled before. What waits is kept."""
+    """Stop sending to `webhook`; False if it was disabled before. Pending messages are kept."""
     with transaction.atomic():
-        done = Webhook.objects.filter(pk=webhook.pk, disabled_at__isnull=True).update(
+        updated = Webhook.objects.filter(pk=webhook.pk, disabled_at__isnull=True).update(
             disabled_at=now or timezone.now(), disabled_why=""
         )
-        if done:
+        if updated:
             _record("webhook disabled", webhook, by=by)
     webhook.refresh_from_db()
-    return bool(done)
+    return bool(updated)
 
 
 def enable(*, webhook: Webhook, by: User) -> bool:
-    """Send to `webhook` again what waits and what happens from now on; False if it was not disabled."""
+    """Send pending messages and events from now on to `webhook`; False if it was not disabled."""
     with transaction.atomic():
-        done = Webhook.objects.filter(pk=webhook.pk, disabled_at__isnull=False).update(
+        updated = Webhook.objects.filter(pk=webhook.pk, disabled_at__isnull=False).update(
             disabled_at=None,
             disabled_why="",
             failing_since=None,
             rests_until=None,
-            seen_response=newest_response(),
+            seen_response=newest_response_id(),
         )
-        if done:
+        if updated:
             _record("webhook enabled", webhook, by=by)
     webhook.refresh_from_db()
-    return bool(done)
+    return bool(updated)
 
 
 def remove(*, webhook: Webhook, by: User) -> None:
-    """Forget `webhook` and what was sent to it."""
+    """Delete `webhook` and its messages."""
     with transaction.atomic():
         _record("webhook deleted", webhook, by=by)
         webhook.delete()
 
 
 def ping(*, webhook: Webhook) -> Delivery:
-    """Have a test message sent. Raises WebhookRefused while the webhook is disabled."""
+    """Queue a test message. Raises WebhookRefused while the webhook is disabled."""
     if webhook.disabled_at is not None:
         raise WebhookRefused(_("The webhook is disabled. Enable it first."))
     return Delivery.objects.create(
@@ -147,12 +146,12 @@ def ping(*, webhook: Webhook) -> Delivery:
     )
 
 
-def newest_response() -> int:
-    """The id of the newest answer there is, 0 without one."""
+def newest_response_id() -> int:
+    """The id of the newest response, 0 if there is none."""
     return Response.objects.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
-def _wants_answers(webhook: Webhook) -> bool:
+def _wants_responses(webhook: Webhook) -> bool:
     return bool({RESPONSE_CREATED, FULLY_ANNOTATED} & set(webhook.events))
 
 
@@ -177,22 +176,7 @@ def _locked(webhook: Webhook) -> Webhook:
 
 
 def _record(what: str, webhook: Webhook, *, by: User, **details: object) -> None:
-    # the host only: a path may hold a secret of the receiver's
+    # The host only: the path may contain a secret of the receiver
     host = urlsplit(webhook.url).hostname
     AuditEvent.objects.create(what=what, study_id=webhook.study_id, by=by, details={"host": host, **details})
     logger.info("%s: %s by %s", what, webhook.pk, by.pk)
-
-
-__all__ = [
-    "MOST",
-    "WebhookRefused",
-    "add",
-    "choose",
-    "disable",
-    "enable",
-    "newest_response",
-    "ping",
-    "remove",
-    "rotate",
-    "rules",
-]

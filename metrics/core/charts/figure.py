@@ -17,7 +17,7 @@ from typing import Any
 
 from django.core.cache import cache
 
-from annotation.exports.formats.text import safe_cell
+from annotation.core.csv_text import safe_cell
 
 CONTENT_TYPES = {
     "svg": "image/svg+xml",

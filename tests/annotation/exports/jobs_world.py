@@ -39,7 +39,7 @@ def lying_about() -> list[str]:
     """Every file of exports, finished or not."""
     kept = export_files.storage()
     finished = kept.listdir("")[1] if kept.exists("") else []
-    return sorted([*finished, *(path.name for path in export_files.workshop().iterdir())])
+    return sorted([*finished, *(path.name for path in export_files.work_folder().iterdir())])
 
 
 def enrolled(study):

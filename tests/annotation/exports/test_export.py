@@ -126,7 +126,7 @@ def test_every_column_is_explained_in_the_documentation():
     text = (ROOT / "docs" / "exports.md").read_text()
     formats, _, long_table = text.partition("## The long annotator-level table")
     explained = [line for line in long_table.splitlines() if line.startswith("| `")]
-    assert explained == [f"| `{name}` | {meaning} |" for name, _, meaning in table.DESCRIBED]
+    assert explained == [f"| `{name}` | {meaning} |" for name, _, meaning in table.COLUMN_SPECS]
     offered = [line.split("`")[1] for line in formats.splitlines() if line.startswith("| `")]
     assert offered[: len(FORMATS)] == list(FORMATS)
 
@@ -163,7 +163,7 @@ def test_an_export_that_fails_half_way_leaves_what_was_there(tmp_path, monkeypat
     def fail(*_args):
         raise RuntimeError("disk gone")
 
-    monkeypatch.setattr(Selection, "read", fail)
+    monkeypatch.setattr(Selection, "count_rows", fail)
     with pytest.raises(RuntimeError):
         call_command("export", "live", out=out, force=True)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("table.csv", "mine")]
@@ -172,8 +172,8 @@ def test_an_export_that_fails_half_way_leaves_what_was_there(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"study": "liv"}, "There is no study 'liv'. There are: live."),
-        ({"study": "live", "format": "xlsx"}, "There is no export format 'xlsx'. There is: csv, "),
+        ({"study": "liv"}, "There is no study 'liv'. Studies: live."),
+        ({"study": "live", "format": "xlsx"}, "There is no export format 'xlsx'. Choose from: csv, "),
         ({"study": "live", "out": Path("/no/such/folder/x.csv")}, "There is no folder /no/such/folder"),
     ],
 )

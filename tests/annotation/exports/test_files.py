@@ -65,7 +65,7 @@ def test_what_the_columns_hold_travels_with_the_data(tmp_path, fmt):
     path = written(study, fmt, tmp_path / "out")
     beside = path / "README.md" if path.is_dir() else tmp_path / "out.columns.md"
     for text in (beside.read_text(), unpacked(study, fmt)["README.md"].decode()):
-        assert "| column | holds |" in text
+        assert "| column | meaning |" in text
         assert all(meaning in text for _, meaning in form.columns)
         assert "made by a program" in text
         assert "Filters: none" in text
@@ -122,10 +122,10 @@ def test_days_are_utc_and_both_ends_count(tmp_path, days, there):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"task": "offensiveness"}, "There is no task 'offensiveness' here. There is: depiction."),
-        ({"pool": "both"}, "There is no pool 'both' here. There is: in, out."),
-        ({"stratum": "some"}, "There is no stratum 'some' here. There is: any."),
-        ({"status": "withdrawn"}, "There is no status 'withdrawn' here. There is: counted, surplus."),
+        ({"task": "offensiveness"}, "There is no task 'offensiveness' here. Choose from: depiction."),
+        ({"pool": "both"}, "There is no pool 'both' here. Choose from: in, out."),
+        ({"stratum": "some"}, "There is no stratum 'some' here. Choose from: any."),
+        ({"status": "withdrawn"}, "There is no status 'withdrawn' here. Choose from: counted, surplus."),
         ({"group": "Martian"}, "There is no identity group 'Martian'."),
         ({"since": datetime(2026, 2, 2).date(), "until": datetime(2026, 2, 1).date()}, "is after"),
     ],
@@ -172,7 +172,7 @@ def test_only_a_folder_that_an_export_made_is_ever_replaced(tmp_path):
     mine.mkdir()
     (mine / "README.md").write_text("all I have")
     for fmt in ("voc", "csv"):
-        with pytest.raises(CommandError, match="not one that an export made"):
+        with pytest.raises(CommandError, match="that no export made"):
             call_command("export", "live", format=fmt, out=mine, force=True)
     assert [path.name for path in mine.iterdir()] == ["README.md"]
     call_command("export", "live", format="voc", out=tmp_path / "voc")
@@ -190,7 +190,7 @@ def test_several_files_that_fail_half_way_leave_nothing(tmp_path, monkeypatch, o
     def fail(*_args):
         raise RuntimeError("disk gone")
 
-    monkeypatch.setattr("annotation.exports.formats.voc.Aside.content", fail)
+    monkeypatch.setattr("annotation.exports.formats.voc.TemporaryText.content", fail)
     with pytest.raises(RuntimeError):
         call_command("export", study.name, format="voc", out=tmp_path / out)
     assert list(tmp_path.iterdir()) == []

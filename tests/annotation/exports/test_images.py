@@ -235,7 +235,7 @@ def test_only_counted_answers_are_in_and_surplus_where_asked(fmt):
     Response.objects.filter(pk=surplus.pk).update(slot=None)
     Response.objects.filter(pk=older.pk).update(current=False)
     Response.objects.filter(pk=withdrawn.pk).update(withdrawn_at=withdrawn.submitted_at)
-    assert list(image_answers.reviewed(Selection(study))) == []
+    assert list(image_answers.reviewed_images(Selection(study))) == []
     everything = b"".join(unpacked(study, fmt).values())
     assert not any(name in everything for name in (b"a-one", b"a-two", b"a-two-b"))
     asked = b"".join(unpacked(study, fmt, status="surplus").values())
@@ -259,10 +259,10 @@ def test_two_images_of_one_name_get_two_names():
             group_name="Nepali", index=task.units.count() + 1, width=400, height=200, reference=name
         )
         factories.response(factories.page_unit(task, picture=picture))
-    names = [image.file_name for image in image_answers.reviewed(Selection(study))]
+    names = [image.file_name for image in image_answers.reviewed_images(Selection(study))]
     assert len({name.lower() for name in names}) == 7
     assert not any("/" in name or name.startswith(".") for name in names)
-    stems = [image.stem.lower() for image in image_answers.reviewed(Selection(study))]
+    stems = [image.stem.lower() for image in image_answers.reviewed_images(Selection(study))]
     assert len(set(stems)) == 7
 
 
@@ -313,5 +313,5 @@ def test_label_studio_is_told_no_time_where_none_is_known():
 def test_queries_do_not_grow_with_images(django_assert_num_queries):
     study = depiction()
     with django_assert_num_queries(2):
-        assert len(list(image_answers.reviewed(Selection(study)))) == 2
+        assert len(list(image_answers.reviewed_images(Selection(study)))) == 2
     assert Box.objects.count() == 2

@@ -30,7 +30,7 @@ CSV = "annotations.csv"
 @pytest.fixture(autouse=True)
 def _no_beat(monkeypatch):
     # Another connection would not see what these tests have not committed.
-    monkeypatch.setattr(progress.Beat, "_tell", lambda beat: None)
+    monkeypatch.setattr(progress.LeaseRenewal, "_renew", lambda beat: None)
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_it_is_noted_when_it_is_made_and_when_it_is_fetched(admin):
     job = asked(study, admin, group="French")
     assert not AuditEvent.objects.exists()
     job = made(job)
-    export_jobs.fetch(job=job, by=admin).close()
+    export_jobs.open_file(job=job, by=admin).close()
     told = [(event.what, event.study, event.by) for event in AuditEvent.objects.order_by("pk")]
     assert told == [("export", study, admin), ("export_download", study, admin)]
     first, second = AuditEvent.objects.order_by("pk")
@@ -193,18 +193,18 @@ def test_a_full_disk_uses_up_no_try_and_is_tried_again_after_a_while(admin, monk
         for attempt in range(4):
             job = made(job)
             assert (job.state, job.attempts) == (ExportState.CLAIMED, 0)
-            assert "no room for its file (No space left on device)" in job.error
+            assert "The disk is full (No space left on device)" in job.error
             assert lying_about() == []
             assert export_jobs.make(job_id=job.pk) is None, "the full disk is filled again at once"
             ExportJob.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
-            assert list(export_jobs.waiting()) == [job], attempt
+            assert list(export_jobs.claimable()) == [job], attempt
     assert "No space left" in caplog.text
     job = made(job)
     assert (job.state, job.attempts, job.error) == (ExportState.DONE, 1, "")
 
 
 def test_what_cannot_be_made_as_asked_is_not_tried_again(admin, monkeypatch):
-    monkeypatch.setattr("annotation.exports.packing.MOST_ROWS", 3)
+    monkeypatch.setattr("annotation.exports.packing.MAX_ROWS", 3)
     job = made(asked(depiction(), admin, "visage"))
     assert (job.state, job.attempts) == (ExportState.FAILED, 1)
     assert job.error.startswith("These are more rows than an Excel sheet can hold.")
@@ -219,7 +219,7 @@ def test_an_export_that_kills_its_workers_ends_as_failed(admin):
     assert export_jobs.make(job_id=job.pk) is None
     job.refresh_from_db()
     assert (job.state, job.claim) == (ExportState.FAILED, None)
-    assert "3 workers took it and none came back" in job.error
+    assert "3 workers started it and none finished" in job.error
 
 
 def test_a_worker_that_is_asked_to_stop_gives_the_export_back_untried(admin):
@@ -240,18 +240,18 @@ def rung(settings, monkeypatch) -> list[int]:
 def test_a_worker_is_told_once_the_export_is_committed(admin, rung, django_capture_on_commit_callbacks):
     job = asked(depiction(), admin)
     with django_capture_on_commit_callbacks(execute=True):
-        exports_tasks.ring(job)
+        exports_tasks.enqueue(job)
         assert rung == []
     assert rung == [job.pk]
     with django_capture_on_commit_callbacks(execute=True):
-        exports_tasks.ring(made(job))
+        exports_tasks.enqueue(made(job))
     assert rung == [job.pk]
 
 
 def test_without_a_broker_nobody_is_told(admin, settings, rung, django_capture_on_commit_callbacks):
     settings.CELERY_BROKER_URL = ""
     with django_capture_on_commit_callbacks(execute=True):
-        exports_tasks.ring(asked(depiction(), admin))
+        exports_tasks.enqueue(asked(depiction(), admin))
     assert rung == []
 
 
@@ -265,9 +265,9 @@ def test_a_message_that_was_lost_is_sent_again_and_only_then(admin, rung, monkey
             lease_expires_at=timezone.now() + timedelta(seconds=seconds)
         )
     monkeypatch.setattr(exports_tasks.broker, "messages", lambda queue: 1)
-    assert exports_tasks.sweep() == 0
+    assert exports_tasks.enqueue_waiting() == 0
     monkeypatch.setattr(exports_tasks.broker, "messages", lambda queue: 0)
-    assert exports_tasks.sweep() == 2
+    assert exports_tasks.enqueue_waiting() == 2
     assert rung == [waits.pk, lapsed.pk]
 
 

@@ -18,10 +18,10 @@ from annotation.exports import snapshot as export_snapshot
 from annotation.exports.selection import Filters, Selection
 from annotation.exports.services import jobs as export_jobs
 from annotation.exports.services import progress, writing
-from annotation.exports.snapshot import WithdrawnMeanwhile
+from annotation.exports.snapshot import WithdrawnDuringExport
 from annotation.models import AuditEvent, ExportJob, ExportState, Response
 from annotation.participation.services import withdrawals
-from annotation.releases.request import Wanted
+from annotation.releases.request import ReleaseOptions
 from annotation.releases.services import bundle
 from tests import factories
 from tests.annotation.exports.jobs_world import asked, enrolled, lying_about, made, members, words
@@ -34,7 +34,7 @@ CSV = "annotations.csv"
 @pytest.fixture(autouse=True)
 def _no_beat(monkeypatch):
     # Another connection would not see what these tests have not committed.
-    monkeypatch.setattr(progress.Beat, "_tell", lambda beat: None)
+    monkeypatch.setattr(progress.LeaseRenewal, "_renew", lambda beat: None)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_withdrawal_while_it_is_written_begins_it_anew_without_them(admin, mon
         withdrawals.withdraw(annotator=leaver, study=study, by=None)
         yield from pieces
 
-    monkeypatch.setattr(packing, "ENOUGH", 1)
+    monkeypatch.setattr(packing, "CHUNK_BYTES", 1)
     monkeypatch.setattr(writing, "archive", left)
     first = made(job)
     assert (first.state, first.attempts, first.file) == (ExportState.PENDING, 0, "")
@@ -89,10 +89,10 @@ def test_a_withdrawal_afterwards_deletes_the_file_at_once(admin, django_capture_
     with django_capture_on_commit_callbacks(execute=True):
         withdrawals.withdraw(annotator=leaver, study=study, by=None)
     job.refresh_from_db()
-    assert (job.state, job.file, job.error) == (ExportState.DONE, "", export_files.OUTDATED)
+    assert (job.state, job.file, job.error) == (ExportState.DONE, "", export_files.DISCARDED)
     assert lying_about() == [kept.file]
     with pytest.raises(export_jobs.ExportGone, match="withdrew"):
-        export_jobs.fetch(job=job, by=admin)
+        export_jobs.open_file(job=job, by=admin)
     assert export_jobs.retry(job=job)
     assert leaver.pseudonym.encode() not in members(made(job))[CSV]
 
@@ -113,8 +113,8 @@ def test_a_storage_that_is_away_stops_no_withdrawal_and_the_file_goes_later(
     assert "no storage" in caplog.text
     assert lying_about() == [job.file]
     with pytest.raises(export_jobs.ExportGone, match="withdrew"):
-        export_jobs.fetch(job=ExportJob.objects.get(pk=job.pk), by=admin)
-    export_files.tidy()
+        export_jobs.open_file(job=ExportJob.objects.get(pk=job.pk), by=admin)
+    export_files.clean_up()
     assert lying_about() == []
 
 
@@ -128,13 +128,13 @@ def test_a_withdrawal_of_somebody_without_answers_leaves_files_alone(admin):
 
 @pytest.mark.parametrize("fmt", ["csv", "coco"])
 def test_a_download_during_which_somebody_withdraws_does_not_open(fmt, monkeypatch):
-    monkeypatch.setattr(packing, "ENOUGH", 1)
+    monkeypatch.setattr(packing, "CHUNK_BYTES", 1)
     study = depiction()
     leaver = enrolled(study)
     pieces = writing.stream_zip(study=study, fmt=fmt, by=None, filters=Filters())
     got = [next(pieces), next(pieces)]
     withdrawals.withdraw(annotator=leaver, study=study, by=None)
-    with pytest.raises(WithdrawnMeanwhile):
+    with pytest.raises(WithdrawnDuringExport):
         got.extend(pieces)
     assert not zipfile.is_zipfile(io.BytesIO(b"".join(got)))
 
@@ -144,7 +144,7 @@ def test_files_are_deleted_after_the_days_they_are_kept(admin, settings):
     study = depiction()
     old, new = made(asked(study, admin)), made(asked(study, admin, "jsonl"))
     ExportJob.objects.filter(pk=old.pk).update(finished_at=timezone.now() - timedelta(days=3, minutes=1))
-    assert export_files.tidy() == 1
+    assert export_files.clean_up() == 1
     assert lying_about() == [new.file]
     old.refresh_from_db()
     assert (old.state, old.file, old.error) == (ExportState.DONE, "", "")
@@ -156,19 +156,19 @@ def test_what_a_killed_worker_left_is_deleted_and_what_is_being_made_is_not(admi
     job = export_jobs._claim(asked(study, admin, "jsonl").pk, timezone.now())
     names = {f"{job.pk}-{uuid4()}.zip", f"{job.pk}-{job.claim}.zip", "notes.zip"}
     for name in names:
-        (export_files.workshop() / name).write_bytes(b"half")
-    export_files.tidy()
+        (export_files.work_folder() / name).write_bytes(b"half")
+    export_files.clean_up()
     assert lying_about() == sorted([f"{job.pk}-{job.claim}.zip", done.file])
 
 
 def test_folders_that_a_killed_process_left_are_deleted_a_day_later(admin):
-    left, fresh = (export_files.workshop() / name for name in ("sheet-left", "sheet-fresh"))
+    left, fresh = (export_files.work_folder() / name for name in ("sheet-left", "sheet-fresh"))
     for folder in (left, fresh):
         folder.mkdir()
         (folder / "sheet.xlsx").write_bytes(b"half")
     yesterday = time.time() - timedelta(days=1, minutes=1).total_seconds()
     os.utime(left, (yesterday, yesterday))
-    assert export_files.tidy() == 1
+    assert export_files.clean_up() == 1
     assert (left.exists(), fresh.exists()) == (False, True)
 
 
@@ -185,7 +185,7 @@ def test_nothing_is_made_in_the_folder_for_temporary_files(fmt, monkeypatch):
 
 def test_a_release_is_not_made_there_either(monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
-    pieces = bundle.stream_zip(study=depiction(), by=None, wanted=Wanted())
+    pieces = bundle.stream_zip(study=depiction(), by=None, options=ReleaseOptions())
     assert zipfile.is_zipfile(io.BytesIO(b"".join(pieces)))
     assert lying_about() == []
 
@@ -210,8 +210,8 @@ def test_the_embedded_worker_makes_what_waits(admin):
 def test_nobody_withdrew_is_told_from_the_responses_of_this_study_alone():
     study, other = depiction(), words()
     selection = Selection(study)
-    with snapshot.consistent(selection):
+    with snapshot.consistent_read(selection):
         Response.objects.filter(unit__task__study=other).update(withdrawn_at=timezone.now())
     Response.objects.filter(unit__task__study=study).update(withdrawn_at=timezone.now())
-    with pytest.raises(WithdrawnMeanwhile):
+    with pytest.raises(WithdrawnDuringExport):
         export_snapshot.check_withdrawals(selection)

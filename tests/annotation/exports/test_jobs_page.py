@@ -21,7 +21,7 @@ HTMX = {"HX-Request": "true"}
 @pytest.fixture(autouse=True)
 def _no_beat(monkeypatch):
     # Another connection would not see what these tests have not committed.
-    monkeypatch.setattr(progress.Beat, "_tell", lambda beat: None)
+    monkeypatch.setattr(progress.LeaseRenewal, "_renew", lambda beat: None)
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_progress_is_shown_and_followed(admin, study):
     claimed = export_jobs._claim(job.pk, job.created_at)
     part = admin.get(url("export_list"), headers=HTMX).text
     assert "Counting the judgements" in part
-    export_jobs._mine(claimed).update(rows=5, total=15)
+    export_jobs._still_claimed(claimed).update(rows=5, total=15)
     part = admin.get(url("export_list"), headers=HTMX).text
     assert "5 of 15 judgements" in part
     assert 'value="33"' in part
@@ -108,10 +108,10 @@ def test_progress_is_shown_and_followed(admin, study):
 def test_an_error_and_a_file_that_is_gone_can_be_made_again(admin, study):
     job = ExportJob.objects.create(study=study, by=admin.admin, format="csv")
     export_jobs.make(job_id=job.pk)
-    export_files.outdate(study=study)
-    assert export_files.OUTDATED in admin.get(url("export_page")).text
+    export_files.discard_files(study=study)
+    assert export_files.DISCARDED in admin.get(url("export_page")).text
     answer = admin.get(url("export_file", job.pk), follow=True)
-    assert "There is no file of this export any more." in answer.text
+    assert "The file of this export was deleted." in answer.text
     admin.post(url("export_action", job.pk, "retry"))
     job.refresh_from_db()
     assert (job.state, job.error) == (ExportState.PENDING, "")

@@ -61,7 +61,7 @@ def content(pieces) -> dict[str, object]:
 
 @pytest.mark.parametrize("fmt", ["csv", "jsonl", "parquet", "crowdkit", "coco", "yolo", "visage"])
 def test_an_export_shows_one_moment_while_answers_come_in(fmt, monkeypatch):
-    monkeypatch.setattr(packing, "ENOUGH", 1)
+    monkeypatch.setattr(packing, "CHUNK_BYTES", 1)
     monkeypatch.setattr(table, "CHUNK", 1)
     monkeypatch.setattr("annotation.exports.image_answers.CHUNK", 1)
     monkeypatch.setattr("annotation.exports.formats.visage.CHUNK", 1)

@@ -146,7 +146,7 @@ def test_both_ways_make_the_same_columns():
     study = of_every_kind()
     left, plain = (
         pa.Table.from_batches(batches(Selection(study)), parquet.SCHEMA)
-        for batches in (parquet.batches, parquet.made)
+        for batches in (parquet.batches, parquet.python_batches)
     )
     assert plain.num_rows == 20 + len(ODD) + 4
     for name in COLUMNS:
@@ -184,12 +184,12 @@ def test_an_empty_study_has_a_head():
 def test_rows_are_counted_as_they_pass(monkeypatch):
     monkeypatch.setattr(table, "CHUNK", 4)
     told: list[int] = []
-    selection = Selection(depiction(), told=told.append)
+    selection = Selection(depiction(), on_progress=told.append)
     for _ in postgres_copy.long_csv(selection):
         pass
     assert told == [4, 8, 12, 15]
     told.clear()
-    again = Selection(selection.study, told=told.append)
+    again = Selection(selection.study, on_progress=told.append)
     assert sum(piece.count(b"\n") for piece in postgres_copy.long_jsonl(again)) == 15
     assert told == [4, 8, 12, 15]
 

@@ -209,7 +209,7 @@ def test_an_attribute_called_none_of_the_above_is_refused_where_it_would_be_take
     task = factories.task(study, kind=TaskKind.DEPICTION, image_set=factories.image_set())
     texts = ("hat", "none of the above")
     factories.response(factories.page_unit(task, picture=factories.image(), texts=texts))
-    with pytest.raises(ExportRefused, match="An attribute here is 'none of the above'"):
+    with pytest.raises(ExportRefused, match="An attribute is called 'none of the above'"):
         unpacked(study, fmt)
 
 
@@ -265,7 +265,7 @@ def test_a_sheet_keeps_every_character_that_xml_can_hold(tmp_path):
 
 
 def test_more_rows_than_a_sheet_holds_are_refused_and_nothing_is_left(released, tmp_path, monkeypatch):
-    monkeypatch.setattr("annotation.exports.packing.MOST_ROWS", 3)
+    monkeypatch.setattr("annotation.exports.packing.MAX_ROWS", 3)
     out = tmp_path / "out"
     out.mkdir()
     with pytest.raises(CommandError, match="more rows than an Excel sheet can hold"):
@@ -352,5 +352,5 @@ def test_crowdkit_counts_answers_of_nobody_known_as_workers_of_their_own(release
 def test_a_task_that_the_release_has_not_is_refused(tmp_path, fmt, task):
     study = prevalence()
     factories.task(study)
-    with pytest.raises(CommandError, match=f"tasks only, and '{task}' was asked for"):
+    with pytest.raises(CommandError, match=f"tasks only, not to '{task}'"):
         call_command("export", study.name, format=fmt, task=task, out=tmp_path / "x")

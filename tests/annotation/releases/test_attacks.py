@@ -12,7 +12,7 @@ from annotation.models import Annotator, AuditEvent, Response
 from annotation.participation.services import withdrawals
 from annotation.releases import final_check
 from annotation.releases.coarsening import coarsen
-from annotation.releases.request import ReleaseRefused, Wanted
+from annotation.releases.request import ReleaseOptions, ReleaseRefused
 from annotation.releases.services import bundle
 from annotation.releases.services import bundle as release_bundle
 from tests import factories
@@ -119,7 +119,7 @@ def test_files_say_nothing_of_when_or_where_they_were_written(two, tmp_path):
     for folder in two:
         assert {int(each.stat().st_mtime) for each in (folder, *folder.rglob("*"))} == {315532800}
     study = answered(people((ASIAN_WOMAN, 5)), name="zipped", units=1)
-    archive = b"".join(release_bundle.stream_zip(study=study, by=None, wanted=Wanted()))
+    archive = b"".join(release_bundle.stream_zip(study=study, by=None, options=ReleaseOptions()))
     with zipfile.ZipFile(io.BytesIO(archive)) as opened:
         assert {each.date_time for each in opened.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         assert {(each.external_attr, each.extra, each.comment) for each in opened.infolist()} == {
@@ -160,13 +160,15 @@ def test_what_does_not_hold_in_the_written_files_is_not_published(tmp_path, monk
 
     def as_they_said(everybody, fields, *, k):
         made = coarsen(everybody, fields, k=1)
-        return replace(made, values=tuple(tuple(one.said.get(f) for f in made.fields) for one in everybody))
+        return replace(
+            made, values=tuple(tuple(one.answers.get(f) for f in made.fields) for one in everybody)
+        )
 
     monkeypatch.setattr("annotation.releases.annotators.coarsen", as_they_said)
     with pytest.raises(ReleaseRefused, match=r"annotators\.csv: 1 share the values.*fewer than 5"):
         released(study, tmp_path / "r")
     with pytest.raises(ReleaseRefused, match="Nothing was published"):
-        b"".join(release_bundle.stream_zip(study=study, by=None, wanted=Wanted()))
+        b"".join(release_bundle.stream_zip(study=study, by=None, options=ReleaseOptions()))
     assert list(tmp_path.iterdir()) == []
     assert not AuditEvent.objects.exists()
 
@@ -175,10 +177,10 @@ def test_what_does_not_hold_in_the_written_files_is_not_published(tmp_path, monk
 def test_a_stratum_that_says_more_than_the_profile_is_not_published(tmp_path, monkeypatch, file):
     who = people((ASIAN_WOMAN, 5), (EUROPEAN_MAN, 5))
     study = answered(who, units=2, strata=("origin: Asia",) * 5 + ("any",) * 5)
-    monkeypatch.setattr("annotation.releases.annotators.strata_told", lambda *_: True)
+    monkeypatch.setattr("annotation.releases.annotators.may_publish_strata", lambda *_: True)
     if file.endswith("parquet"):
         monkeypatch.setattr(final_check, "_from_csv", lambda path: [])
-    with pytest.raises(ReleaseRefused, match=rf"{file}: the stratum 'origin: Asia' says more"):
+    with pytest.raises(ReleaseRefused, match=rf"{file}: the stratum 'origin: Asia' discloses more"):
         released(study, tmp_path / "r", withhold=("origin",))
 
 
@@ -253,14 +255,14 @@ def test_who_withdraws_while_it_is_made_is_not_in_it(tmp_path, monkeypatch):
     study = answered(who, units=3)
     for one in who:
         factories.enrolment(study, who=one)
-    leaving, written = [who[0]], bundle._documents
+    leaving, written = [who[0]], bundle._write_documents
 
     def and_somebody_leaves(about, folder):
         written(about, folder)
         if leaving:
             withdrawals.withdraw(annotator=leaving.pop(), study=study, by=None)
 
-    monkeypatch.setattr(bundle, "_documents", and_somebody_leaves)
+    monkeypatch.setattr(bundle, "_write_documents", and_somebody_leaves)
     folder = released(study, tmp_path / "r")
     assert len(rows(folder, "annotators.csv")) == 6
     assert len(rows(folder, "annotations.csv")) == 18
@@ -271,13 +273,13 @@ def test_it_is_given_up_where_people_leave_again_and_again(tmp_path, monkeypatch
     study = answered(who, units=1)
     for one in who:
         factories.enrolment(study, who=one)
-    leaving, written = list(who), bundle._documents
+    leaving, written = list(who), bundle._write_documents
 
     def and_somebody_leaves(about, folder):
         written(about, folder)
         withdrawals.withdraw(annotator=leaving.pop(), study=study, by=None)
 
-    monkeypatch.setattr(bundle, "_documents", and_somebody_leaves)
+    monkeypatch.setattr(bundle, "_write_documents", and_somebody_leaves)
     with pytest.raises(ReleaseRefused, match="Somebody withdrew"):
         released(study, tmp_path / "r")
     assert list(tmp_path.iterdir()) == []

@@ -16,7 +16,7 @@ from django.core.management.base import CommandError
 
 from annotation.models import AuditEvent, ConsentText, Image, Judgement, Response, Study
 from annotation.releases import tables
-from annotation.releases.request import ReleaseRefused, Wanted
+from annotation.releases.request import ReleaseOptions, ReleaseRefused
 from annotation.releases.services import bundle
 from tests import factories
 from tests.annotation.exports.world import depiction, png
@@ -117,7 +117,7 @@ def test_licence_and_citation_stand_where_they_belong(tmp_path):
     assert json.loads(cff["message"]) == 'Please cite: Noor "N" K: (2026)'
     assert json.loads(cff["license"]) == "CC-BY-4.0"
     without = released(study, tmp_path / "without")
-    assert "nobody may pass these data on" in (without / "LICENSE.txt").read_text()
+    assert "nobody may share these data" in (without / "LICENSE.txt").read_text()
 
 
 def test_the_studys_file_names_no_lead_and_no_completion_code(tmp_path):
@@ -228,7 +228,7 @@ def test_it_appears_whole_or_not_at_all_and_is_noted_once(tmp_path, monkeypatch)
             released(study, tmp_path / "r")
     assert [each.name for each in tmp_path.iterdir() if each.name != "media"] == []
     assert not AuditEvent.objects.exists()
-    made = bundle.write(study=study, path=tmp_path / "r", by=None, wanted=Wanted(k=3))
+    made = bundle.write(study=study, path=tmp_path / "r", by=None, options=ReleaseOptions(k=3))
     event = AuditEvent.objects.get()
     assert (event.what, event.study) == ("release", study)
     assert event.details == {
@@ -252,21 +252,21 @@ def test_only_an_earlier_release_is_replaced(tmp_path):
     released(study, tmp_path / "r")
     with pytest.raises(FileExistsError, match="--force"):
         released(study, tmp_path / "r")
-    bundle.write(study=study, path=tmp_path / "r", by=None, wanted=Wanted(k=4), overwrite=True)
+    bundle.write(study=study, path=tmp_path / "r", by=None, options=ReleaseOptions(k=4), overwrite=True)
     assert about(tmp_path / "r")["k"] == 4
     other = tmp_path / "mine"
     other.mkdir()
     (other / "README.md").write_text("my notes")
     with pytest.raises(FileExistsError, match="not a release"):
-        bundle.write(study=study, path=other, by=None, wanted=Wanted(), overwrite=True)
+        bundle.write(study=study, path=other, by=None, options=ReleaseOptions(), overwrite=True)
     assert (other / "README.md").read_text() == "my notes"
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["nothing"], "There is no study 'nothing'. There are: live."),
-        (["live", "--k", "1"], "k is 1: somebody could stand alone"),
+        (["nothing"], "There is no study 'nothing'. Studies: live."),
+        (["live", "--k", "1"], "k is 1: a person could be unique"),
         (["live", "--withhold", "shoe_size"], "There is no profile field 'shoe_size'"),
     ],
 )
@@ -281,10 +281,7 @@ def test_the_command_says_what_was_coarsened(tmp_path, capsys):
     answered(people((ASIAN_WOMAN, 9), (EUROPEAN_MAN, 1)), units=1)
     call_command("release", "live", "--out", str(tmp_path / "r"), "--with-text")
     said = capsys.readouterr().out
-    assert (
-        "gender: as it was chosen; told of 5 people, own words 0, withheld so that nobody stands out 5"
-        in said
-    )
+    assert "gender: as chosen; told of 5 people, own words 0, withheld so that nobody stands out 5" in said
     assert "Read all of them before you publish" in said
 
 

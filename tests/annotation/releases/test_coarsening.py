@@ -7,10 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.participation import profile_fields
-from annotation.releases.coarsening import Person, coarsen, field_of
+from annotation.releases.coarsening import Person, coarsen, make_field
 
-FIELDS = [field_of(name, [value for value, _ in choices]) for name, choices in profile_fields.CHOICES.items()]
-QUESTION = field_of("diaspora", ["yes", "no"], own_question=True)
+FIELDS = [
+    make_field(name, [value for value, _ in choices]) for name, choices in profile_fields.CHOICES.items()
+]
+QUESTION = make_field("diaspora", ["yes", "no"], own_question=True)
 BY_NAME = {field.name: field for field in [*FIELDS, QUESTION]}
 
 said = st.fixed_dictionaries(
@@ -20,7 +22,7 @@ said = st.fixed_dictionaries(
         for name, field in BY_NAME.items()
     },
 )
-crowds = st.lists(st.builds(Person, simulated=st.booleans(), said=said), max_size=60)
+crowds = st.lists(st.builds(Person, simulated=st.booleans(), answers=said), max_size=60)
 
 
 @settings(max_examples=150, deadline=None)
@@ -47,7 +49,7 @@ def test_what_is_told_is_true_and_never_somebodys_own_words(crowd, k):
             if value is None:
                 continue
             field = BY_NAME[name]
-            chosen = field.offered(one.said[name])
+            chosen = field.match_choice(one.answers[name])
             assert chosen is not None
             assert value in {chosen, *(step[chosen] for step in field.steps)}
 
@@ -69,7 +71,7 @@ def test_regions_are_widened_before_they_are_withheld():
     crowd = crowd_of(*(({"origin": name}, 3) for name in ("Asia", "Africa", "Europe", "North America")))
     found = coarsen(crowd, FIELDS[:1], k=5)
     assert told(found) == {("Global South",): 6, ("Global North",): 6}
-    assert (found.report[0].level, found.report[0].told) == (1, 12)
+    assert (found.report[0].level, found.report[0].published) == (1, 12)
 
 
 def test_age_bands_are_merged():
@@ -83,7 +85,7 @@ def test_one_who_stands_out_is_withheld_and_the_others_are_not():
     found = coarsen(crowd_of(({"gender": "woman"}, 9), ({"gender": "non-binary"}, 1)), gender, k=5)
     # four women hide the one who would be the only blank
     assert told(found) == {("woman",): 5, (None,): 5}
-    assert (found.report[0].told, found.report[0].rare) == (5, 5)
+    assert (found.report[0].published, found.report[0].rare) == (5, 5)
 
 
 def test_a_whole_group_hides_the_one_whom_too_few_could():

@@ -27,7 +27,7 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.releases.request import Wanted
+from annotation.releases.request import ReleaseOptions
 from tests import factories
 from tests.annotation.exports.world import depiction
 from tests.annotation.releases.world import ASIAN_WOMAN, answered, people, released
@@ -104,7 +104,7 @@ def test_twice_is_once(bundle):
 
 
 def test_another_study_of_that_name_is_left_alone(bundle):
-    with pytest.raises(CommandError, match="There is a study 'live' here, and it is not this release"):
+    with pytest.raises(CommandError, match="There is already a study 'live', which is not this release"):
         run(bundle)
     with pytest.raises(CommandError, match="letters, digits"):
         run(bundle, "--name", "no spaces")
@@ -113,7 +113,7 @@ def test_another_study_of_that_name_is_left_alone(bundle):
 
 def test_a_changed_file_is_not_believed(bundle):
     (bundle / "annotations.csv").write_text((bundle / "annotations.csv").read_text() + "\n")
-    with pytest.raises(CommandError, match=r"annotations.csv: the file is not what checksums.sha256 says"):
+    with pytest.raises(CommandError, match=r"annotations.csv: the file does not match checksums.sha256"):
         run(bundle, "--name", "again")
 
 
@@ -150,23 +150,28 @@ def test_a_folder_that_is_none_is_refused(tmp_path):
         ),
         ("annotations.csv", ",1,Depicted,", ",x,Depicted,", r"column 'value': 'x' is not a whole number"),
         ("annotations.csv", "depiction,1,1,2,", "depiction,1,1,1,", "column 'option': the unit has no such"),
-        ("annotations.csv", "depiction,1,1,1,", "depiction,1,9,1,", "column 'unit': nothing else"),
+        ("annotations.csv", "depiction,1,1,1,", "depiction,1,9,1,", "column 'unit': .* is not defined"),
         (
             "annotations.csv",
             "[[40.0, 20.0,",
             "[[140.0, 20.0,",
-            "column 'boxes': .* is no box inside 400 x 200",
+            "column 'boxes': .* is not a box inside 400 x 200",
         ),
         ("annotations.csv", "[[40.0, 20.0,", "[[20.0,", "does not have 4 numbers"),
         ("annotations.csv", "[[40.0, 20.0,", "[[NaN, 20.0,", "is not a list of numbers"),
         ("annotations.csv", "task,task_version", "kind,task_version", "row 1: there is no column 'task'"),
         ("annotations.csv", ",no,5,no,", ",no,5,maybe,", "column 'surplus'"),
-        ("units.csv", "unassigned", "typical", "column 'role': 'typical' is none of"),
+        ("units.csv", "unassigned", "typical", "column 'role': 'typical' is not one of"),
         ("images.csv", ",400,200,", ",400,0,", "column 'height': 0 is below 1"),
-        ("images.csv", "live-images", "other-images", "column 'image_set': nothing else in the release"),
-        ("associations.csv", "nationality,", "planet,", "column 'identity': nothing else"),
-        ("associations.csv", ",2,1,0,2", ",3,1,0,2", "here the source 'votes' says something else"),
-        ("identities.csv", "nationality,", "planet,", "column 'axis': 'planet' is none of"),
+        (
+            "images.csv",
+            "live-images",
+            "other-images",
+            "column 'image_set': .* is not defined anywhere in the release",
+        ),
+        ("associations.csv", "nationality,", "planet,", "column 'identity': .* is not defined"),
+        ("associations.csv", ",2,1,0,2", ",3,1,0,2", "the source 'votes' has other votes for"),
+        ("identities.csv", "nationality,", "planet,", "column 'axis': 'planet' is not one of"),
         ("annotators.csv", ",no", ",perhaps", "column 'simulated'"),
         ("release.json", '"schema": 1', '"schema": 2', "its schema is 2; this program reads 1"),
         ("release.json", '"wording": "', '"wording": "", "x": "', "release.json: tasks.1..wording"),
@@ -214,14 +219,14 @@ def test_a_picture_outside_the_release_is_not_fetched(bundle, tmp_path):
         "\n".join([text[0], ",".join([*cells[:10], "", "../secret.png"]), *text[2:]]) + "\n"
     )
     renewed(bundle)
-    with pytest.raises(CommandError, match="is no file in images/"):
+    with pytest.raises(CommandError, match="is not a file in images/"):
         run(bundle, "--name", "again")
 
 
 def test_another_picture_of_that_number_is_not_taken_for_it(bundle):
     """Pictures that are kept outside have no hash: where they are kept tells them apart."""
     Image.objects.filter(group__name="French").update(reference="elsewhere/French2.png")
-    with pytest.raises(CommandError, match=r"images.csv, row \d+: .* holds another image 2 of 'French'"):
+    with pytest.raises(CommandError, match=r"images.csv, row \d+: .* has another image 2 of 'French'"):
         run(bundle, "--name", "again")
 
 
@@ -245,7 +250,7 @@ def test_somebody_elses_region_is_not_changed(bundle):
 
 def test_one_release_cannot_be_two_studies(bundle):
     run(bundle, "--name", "again")
-    with pytest.raises(CommandError, match="is here already"):
+    with pytest.raises(CommandError, match="already exists in this installation"):
         run(bundle, "--name", "once-more")
 
 
@@ -284,4 +289,4 @@ def test_the_audit_trail_says_what_came_in(bundle):
     sums = hashlib.sha256((bundle / "checksums.sha256").read_bytes()).hexdigest()
     assert event.details == {"checksum": sums, "responses": 3}
     assert json.loads((bundle / "release.json").read_text())["study"]["name"] == "live"
-    assert Wanted().k == 5
+    assert ReleaseOptions().k == 5

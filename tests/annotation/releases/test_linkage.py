@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.releases.linkage import Linkage, linkage
-from annotation.releases.request import Wanted
+from annotation.releases.request import ReleaseOptions
 from annotation.releases.services import bundle
 from tests import factories
 from tests.annotation.api.calls import Program
@@ -34,7 +34,7 @@ def drawn(people, units, *, seed):
 def test_one_annotator_of_each_origin_gives_all_origins_away(people, units):
     for seed in range(10):
         who, matched = drawn(people, units, seed=seed)
-        found = linkage([(each, STRATA) for each in who], matched, told={})
+        found = linkage([(each, STRATA) for each in who], matched, published={})
         assert found == Linkage(people, people, determined=True)
 
 
@@ -67,7 +67,7 @@ def test_what_is_said_to_be_found_has_no_other_solution(seed, units, told):
 
 def test_places_for_everybody_tell_nothing_and_what_is_told_is_not_hidden():
     who, matched = drawn(12, 40, seed=1)
-    assert linkage([(each, ("any",) * 3) for each in who], matched, told={}) == Linkage()
+    assert linkage([(each, ("any",) * 3) for each in who], matched, published={}) == Linkage()
     everybody = dict.fromkeys(range(12), EVERY)
     assert linkage([(each, STRATA) for each in who], matched, everybody) == Linkage()
     del everybody[11]
@@ -77,7 +77,7 @@ def test_places_for_everybody_tell_nothing_and_what_is_told_is_not_hidden():
 def test_a_place_for_anybody_but_men_leaves_most_open():
     matched = {one: frozenset({"gender: not male"} if one % 2 else ()) for one in range(8)}
     slots = ("any", "any", "gender: not male")
-    found = linkage([((0, 1, 2), slots), ((3, 4, 5), slots), ((6, 7, 1), slots)], matched, told={})
+    found = linkage([((0, 1, 2), slots), ((3, 4, 5), slots), ((6, 7, 1), slots)], matched, published={})
     assert (found.hidden, found.found) == (8, 0)
     # two who are known not to be women leave it to the third
     men = dict.fromkeys((0, 2), frozenset({"gender: not male"}))
@@ -90,7 +90,7 @@ def test_another_design_hides_nothing_of_this_one():
     women = {one: texts | ({"gender: not male"} if one % 2 else set()) for one, texts in matched.items()}
     units = [(each, STRATA) for each in who]
     units += [(tuple(sorted(each)), ("any", "any", "gender: not male")) for each in ((0, 1, 2), (3, 4, 5))]
-    assert linkage(units, women, told={}) == Linkage(12, 12, determined=True)
+    assert linkage(units, women, published={}) == Linkage(12, 12, determined=True)
     genders = dict.fromkeys(range(12), frozenset({"gender: not male"}))
     assert linkage(units, women, genders) == Linkage(12, 12, determined=True)
     origins = dict.fromkeys(range(12), EVERY)
@@ -133,9 +133,9 @@ def test_the_report_the_card_and_the_page_say_so_and_the_cure_works(study, tmp_p
     report = program.get("studies/live/release-report").json()
     assert report["strata_worked_out"] == {"hidden": 12, "found": 12, "determined": True}
     page = client.get(reverse("release_page", args=["live"])).text
-    assert "can be worked out for all 12 people" in page
+    assert "infer the withheld strata for all 12 people" in page
     linked = released(study, tmp_path / "linked")
-    assert "**Who judged the same unit says more.**" in (linked / "README.md").read_text()
+    assert "**Who judged the same unit discloses more.**" in (linked / "README.md").read_text()
     assert about(linked)["strata_worked_out"] == {"hidden": 12, "found": 12, "determined": True}
     assert coloured(linked) == (3, 12)
 
@@ -144,9 +144,9 @@ def test_the_report_the_card_and_the_page_say_so_and_the_cure_works(study, tmp_p
     assert rows(cured, "annotators.csv") == []
     assert {(row["annotator"], row["stratum"]) for row in rows(cured, "annotations.csv")} == {("", "")}
     card = (cured / "README.md").read_text()
-    assert "Who judged the same unit says more" not in card
+    assert "Who judged the same unit discloses more" not in card
     assert "nobody can tell which answers" in card
-    assert "intervals that draw annotators" in card
+    assert "annotators, agreement within and between groups" in card
     asked = "studies/live/release-report?without_pseudonyms=yes"
     assert program.get(asked).json()["strata_worked_out"]["hidden"] == 0
 
@@ -177,5 +177,5 @@ def test_a_release_without_pseudonyms_comes_back_with_the_same_answers(study, tm
     folder = released(study, tmp_path / "r", without_pseudonyms=True)
     call_command("import_release", str(folder), "--name", "again")
     again = type(study).objects.get(name="again")
-    found = bundle.preview(study=again, wanted=Wanted())
+    found = bundle.preview(study=again, options=ReleaseOptions())
     assert (found.responses, len(found.people)) == (120, 0)

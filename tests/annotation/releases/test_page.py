@@ -29,7 +29,7 @@ def test_the_page_says_what_would_be_told_and_writes_nothing(admin, study):
     assert page.status_code == 200
     assert "22 answers by 11 annotators." in page.text
     assert "has 5 people." in page.text  # those of whom nothing is told
-    assert "as it was chosen" in page.text
+    assert "as chosen" in page.text
     assert not AuditEvent.objects.exists()
     assert reverse("release_page", args=["live"]) in admin.get(reverse("export_page", args=["live"])).text
 

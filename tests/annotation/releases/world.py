@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from annotation.models import Annotator, ProfileAnswer, Study
-from annotation.releases.request import Wanted
+from annotation.releases.request import ReleaseOptions
 from annotation.releases.services import bundle
 from tests import factories
 
@@ -41,7 +41,7 @@ def answered(who: list[Annotator], *, name: str = "live", units: int = 20, strat
 
 
 def released(study: Study, folder: Path, **wanted) -> Path:
-    bundle.write(study=study, path=folder, by=None, wanted=Wanted(**wanted))
+    bundle.write(study=study, path=folder, by=None, options=ReleaseOptions(**wanted))
     return folder
 
 

@@ -122,7 +122,7 @@ def test_the_pauses_grow_and_the_last_try_is_the_last(webhook):
     message = announce(webhook)
     now = NOW
     pauses = []
-    for tried in range(deliveries.TRIES):
+    for tried in range(deliveries.MAX_ATTEMPTS):
         if tried:
             assert deliver(receiver, now=now - timedelta(seconds=1)) == 0, "not before its time"
         assert deliver(receiver, now=now) == 1
@@ -179,7 +179,7 @@ def test_a_webhook_that_fails_for_days_is_disabled_and_says_why(webhook):
     deliver(Receiver(500), now=NOW + deliveries.GIVE_UP_AFTER + timedelta(minutes=2))
     webhook.refresh_from_db()
     assert webhook.disabled_at is not None
-    assert "The answer was 500." in webhook.disabled_why
+    assert "The response was 500." in webhook.disabled_why
     assert AuditEvent.objects.get(what="webhook given up").study_id == webhook.study_id
     assert events.announce(study_id=webhook.study_id, event="study.paused", data={}) == 0
     waiting = Delivery.objects.filter(state=DeliveryState.PENDING).count()
@@ -231,14 +231,14 @@ def test_a_message_that_kills_whoever_sends_it_is_parked(webhook):
         raise Killed
 
     now = NOW
-    for _ in range(deliveries.TRIES):
+    for _ in range(deliveries.MAX_ATTEMPTS):
         with pytest.raises(Killed):
             deliver(killed, now=now)
         now += deliveries.LEASE + timedelta(seconds=1)
     assert deliver(killed, now=now) == 0
     message.refresh_from_db()
     assert message.state == DeliveryState.FAILED
-    assert "did not come back" in message.error
+    assert "stopped during the last attempt" in message.error
 
 
 def test_who_overslept_the_lease_is_not_heard(webhook):

@@ -49,34 +49,34 @@ def told(event, key, webhook=None):
 def test_answers_are_told_once_and_full_items_with_their_last_answer(study, webhook):
     first, second, _ = units(study)
     given = [factories.response(first).pk, factories.response(first).pk, factories.response(second).pk]
-    assert webhook_events.find() == 1
+    assert webhook_events.queue_messages() == 1
     assert told(RESPONSE_CREATED, "responses") == given
     assert told(FULLY_ANNOTATED, "units") == []
-    assert webhook_events.find() == 0
+    assert webhook_events.queue_messages() == 0
     given.append(factories.response(first).pk)
-    assert webhook_events.find() == 2
+    assert webhook_events.queue_messages() == 2
     assert told(RESPONSE_CREATED, "responses") == given
     assert told(FULLY_ANNOTATED, "units") == [first.pk]
-    assert webhook_events.find() == 0
+    assert webhook_events.queue_messages() == 0
 
 
 def test_what_was_there_before_is_not_told(study):
     first, *_ = units(study)
     factories.response(first)
     hook(study)
-    assert webhook_events.find() == 0
+    assert webhook_events.queue_messages() == 0
     factories.response(first)
-    webhook_events.find()
+    webhook_events.queue_messages()
     assert len(told(RESPONSE_CREATED, "responses")) == 1
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 100])
 def test_in_whatever_parts_it_is_looked_at_each_is_told_once(study, webhook, size, monkeypatch):
-    monkeypatch.setattr(webhook_events, "BATCH", size)
+    monkeypatch.setattr(webhook_events, "MESSAGE_SIZE", size)
     order = [0, 1, 0, 2, 1, 0, 2, 2, 1]
     of = units(study)
     given = [factories.response(of[place]).pk for place in order]
-    while webhook_events.find():
+    while webhook_events.queue_messages():
         pass
     assert told(RESPONSE_CREATED, "responses") == given
     assert sorted(told(FULLY_ANNOTATED, "units")) == sorted(unit.pk for unit in of)
@@ -85,7 +85,7 @@ def test_in_whatever_parts_it_is_looked_at_each_is_told_once(study, webhook, siz
 def test_a_message_holds_nothing_of_anybody(study, webhook):
     who = factories.annotator(pseudonym="a-secret-name", user=factories.user("maria"))
     answer = factories.response(units(study)[0], who=who, justification="because I live there")
-    webhook_events.find()
+    webhook_events.queue_messages()
     text = json.dumps(Delivery.objects.get().payload)
     assert Delivery.objects.get().payload == {
         "responses": [
@@ -107,13 +107,13 @@ def test_training_gold_and_other_studies_are_not_told(study, webhook):
     Unit.objects.filter(pk=gold.pk).update(purpose=Purpose.GOLD)
     factories.response(gold)
     factories.response(units(factories.rating_study(name="other"))[0])
-    assert webhook_events.find() == 0
+    assert webhook_events.queue_messages() == 0
 
 
 def test_a_change_of_mind_is_told_and_does_not_fill_an_item_again(study, webhook):
     first, *_ = units(study)
     answers = [factories.response(first) for _ in range(3)]
-    webhook_events.find()
+    webhook_events.queue_messages()
     last = answers[-1]
     Response.objects.filter(pk=last.pk).update(current=False)
     revised = Response.objects.create(
@@ -124,7 +124,7 @@ def test_a_change_of_mind_is_told_and_does_not_fill_an_item_again(study, webhook
         revision=2,
         submitted_at=timezone.now(),
     )
-    assert webhook_events.find() == 1
+    assert webhook_events.queue_messages() == 1
     assert told(RESPONSE_CREATED, "responses")[-1] == revised.pk
     assert Delivery.objects.latest("pk").payload["responses"][0]["revision"] == 2
     assert told(FULLY_ANNOTATED, "units") == [first.pk]
@@ -135,11 +135,11 @@ def test_an_item_that_was_reopened_and_filled_again_is_told_again(study, webhook
     leaver = factories.enrolment(study, consented=True)
     for who in (None, None, leaver.annotator):
         factories.response(first, who=who)
-    webhook_events.find()
+    webhook_events.queue_messages()
     withdrawals.withdraw(annotator=leaver.annotator, study=study, by=None)
-    assert webhook_events.find() == 0
+    assert webhook_events.queue_messages() == 0
     factories.response(first)
-    webhook_events.find()
+    webhook_events.queue_messages()
     assert told(FULLY_ANNOTATED, "units") == [first.pk, first.pk]
 
 
@@ -148,18 +148,18 @@ def test_an_answer_that_was_withdrawn_meanwhile_is_not_told(study, webhook):
     factories.response(units(study)[0], who=leaver.annotator)
     kept = factories.response(units(study)[0])
     withdrawals.withdraw(annotator=leaver.annotator, study=study, by=None)
-    webhook_events.find()
+    webhook_events.queue_messages()
     assert told(RESPONSE_CREATED, "responses") == [kept.pk]
 
 
 def test_a_receiver_that_is_away_makes_no_heap(study, webhook, monkeypatch):
-    monkeypatch.setattr(webhook_events, "_MOST_WAITING", 2)
+    monkeypatch.setattr(webhook_events, "_MAX_WAITING", 2)
     for place in range(3):
         factories.response(units(study)[place])
-        webhook_events.find()
+        webhook_events.queue_messages()
     assert len(told(RESPONSE_CREATED, "responses")) == 2
     Delivery.objects.update(state=DeliveryState.DONE, finished_at=timezone.now())
-    webhook_events.find()
+    webhook_events.queue_messages()
     assert len(told(RESPONSE_CREATED, "responses")) == 3, "it was kept, not lost"
 
 
@@ -167,13 +167,13 @@ def test_what_happens_while_a_webhook_is_disabled_is_not_told(study, webhook):
     by = factories.user()
     subscriptions.disable(webhook=webhook, by=by)
     factories.response(units(study)[0])
-    assert webhook_events.find() == 0
+    assert webhook_events.queue_messages() == 0
     subscriptions.enable(webhook=webhook, by=by)
-    assert webhook_events.find() == 0
-    subscriptions.choose(webhook=webhook, events=["study.paused"], by=by)
+    assert webhook_events.queue_messages() == 0
+    subscriptions.change_events(webhook=webhook, events=["study.paused"], by=by)
     factories.response(units(study)[0])
-    subscriptions.choose(webhook=webhook, events=BOTH, by=by)
-    assert webhook_events.find() == 0
+    subscriptions.change_events(webhook=webhook, events=BOTH, by=by)
+    assert webhook_events.queue_messages() == 0
 
 
 def test_each_webhook_has_its_own_cursor_and_its_own_events(study, webhook):
@@ -182,17 +182,17 @@ def test_each_webhook_has_its_own_cursor_and_its_own_events(study, webhook):
     first, *_ = units(study)
     for _ in range(3):
         factories.response(first)
-    assert webhook_events.find() == 3
+    assert webhook_events.queue_messages() == 3
     assert told(FULLY_ANNOTATED, "units", full_only) == [first.pk]
     assert told(RESPONSE_CREATED, "responses", full_only) == []
 
 
 def test_without_news_a_look_costs_two_queries_and_without_webhooks_one(study, django_assert_num_queries):
     with django_assert_num_queries(1):
-        webhook_events.find()
+        webhook_events.queue_messages()
     hook(study)
     with django_assert_num_queries(2):
-        webhook_events.find()
+        webhook_events.queue_messages()
 
 
 def test_giving_an_answer_knows_nothing_of_webhooks(study, webhook):
@@ -219,9 +219,9 @@ def test_giving_an_answer_knows_nothing_of_webhooks(study, webhook):
 
 def test_of_two_who_look_at_the_same_answers_one_tells(study, webhook):
     factories.response(units(study)[0])
-    reached = subscriptions.newest_response()
+    reached = subscriptions.newest_response_id()
     stale = [Webhook.objects.get(), Webhook.objects.get()]
-    assert [webhook_events._look(each, reached) for each in stale] == [1, 0]
+    assert [webhook_events._queue_for(each, reached) for each in stale] == [1, 0]
     assert Delivery.objects.count() == 1
 
 
@@ -242,5 +242,5 @@ def test_an_item_with_a_slot_that_is_not_filled_is_not_full(study, webhook, stat
             else {"annotator": None}
         ),
     )
-    webhook_events.find()
+    webhook_events.queue_messages()
     assert told(FULLY_ANNOTATED, "units") == []

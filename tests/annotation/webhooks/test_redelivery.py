@@ -53,7 +53,7 @@ def test_old_messages_are_forgotten_and_those_that_wait_are_not(webhook):
     old, waiting = announce(webhook), None
     deliver(Receiver(200))
     waiting = announce(webhook)
-    later = NOW + deliveries.KEPT + timedelta(seconds=1)
-    assert deliveries.forget_old(now=NOW + deliveries.KEPT - timedelta(seconds=1)) == 0
+    later = NOW + deliveries.RETENTION + timedelta(seconds=1)
+    assert deliveries.forget_old(now=NOW + deliveries.RETENTION - timedelta(seconds=1)) == 0
     assert deliveries.forget_old(now=later) == 1
     assert list(Delivery.objects.values_list("pk", flat=True)) == [waiting.pk] != [old.pk]

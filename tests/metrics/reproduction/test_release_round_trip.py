@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation.demo import accounts, catalogue, pictures, plan, scenario, studies
 from annotation.models import Annotator, Box, Judgement, ProfileAnswer, Study
 from annotation.releases.reading import read_release
-from annotation.releases.request import Wanted
+from annotation.releases.request import ReleaseOptions
 from annotation.releases.services import bundle, importing
 from generation.recipes.prompts import image_prompts
 from metrics.agreement.scores.evaluation import evaluate_agreement
@@ -65,7 +65,7 @@ def same(first, second) -> bool:
 
 
 def there_and_back(study: Study, folder, **wanted) -> Study:
-    bundle.write(study=study, path=folder, by=None, wanted=Wanted(**wanted))
+    bundle.write(study=study, path=folder, by=None, options=ReleaseOptions(**wanted))
     clear()
     imported = importing.import_release(
         release=read_release(folder), name="", progress=lambda step, done, total: None

@@ -110,7 +110,7 @@ class TestFiles:
         made = tmp_path / "made.zip"
         made.write_bytes(bytes(range(256)) * 36_000)
         with made.open("rb") as file, s3_world.asked(storages["exports"]) as requests:
-            assert storages["exports"].save("1.zip", services_files.Made(file, str(made))) == "1.zip"
+            assert storages["exports"].save("1.zip", services_files.DiskFile(file, str(made))) == "1.zip"
         assert sorted(requests) == ["CompleteMultipartUpload", "CreateMultipartUpload", *["UploadPart"] * 2]
         assert made.exists(), "it is the worker's to take away"
         with storages["exports"].open("1.zip") as file:
@@ -217,7 +217,7 @@ class TestExports:
     @pytest.fixture(autouse=True)
     def _no_beat(self, monkeypatch):
         # another connection would not see what these tests have not committed
-        monkeypatch.setattr(progress.Beat, "_tell", lambda beat: None)
+        monkeypatch.setattr(progress.LeaseRenewal, "_renew", lambda beat: None)
 
     def test_from_asking_to_the_download_with_the_images_in_it(
         self, bucket, client, django_capture_on_commit_callbacks
@@ -227,7 +227,7 @@ class TestExports:
         job = made(export_of(study, admin, "huggingface"))
         assert (job.state, job.error) == (ExportState.DONE, "")
         assert f"exports/{job.file}" in keys(bucket)
-        assert list(services_files.workshop().iterdir()) == []
+        assert list(services_files.work_folder().iterdir()) == []
         client.force_login(admin)
         with s3_world.asked(services_files.storage()) as requests:
             answer = client.get(reverse("export_file", args=[study.name, job.pk]))
@@ -246,9 +246,9 @@ class TestExports:
         image_files.keep(DATA)
         job = made(export_of(depiction(), factories.user("admin", admin=True)))
         bucket.put_object(Bucket=s3_world.BUCKET, Key="exports/7-of-nobody.zip", Body=b"x")
-        assert services_files.tidy() == 1
+        assert services_files.clean_up() == 1
         assert f"exports/{job.file}" in keys(bucket)
-        assert services_files.tidy(now=timezone.now() + timedelta(days=30)) == 1
+        assert services_files.clean_up(now=timezone.now() + timedelta(days=30)) == 1
         assert [key.split("/")[0] for key in keys(bucket)] == ["images"]
 
     def test_a_server_that_goes_away_is_on_the_job_and_it_is_made_at_the_next_try(
@@ -260,13 +260,13 @@ class TestExports:
         failed = export_jobs.make(job_id=job.pk)
         assert failed.state == ExportState.PENDING
         assert "does not answer" in failed.error
-        assert list(services_files.workshop().iterdir()) == []
+        assert list(services_files.work_folder().iterdir()) == []
         s3_world.use(settings, s3_world.buckets(server.endpoint))
         assert made(job).state == ExportState.DONE
         s3_world.use(settings, s3_world.buckets(s3_world.nobody()))
         client.force_login(admin)
         answer = client.get(reverse("export_file", args=[job.study.name, job.pk]), follow=True)
-        assert "does not answer at the moment" in answer.text
+        assert "The export storage is not responding" in answer.text
 
     def test_a_release_shape_reads_every_image_once(self, bucket):
         study = depiction(files=True)
