@@ -163,6 +163,3 @@ class Score(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} = {self.value}"
-
-
-__all__ = ["RunState", "Score", "ScoreRun", "Variant"]

@@ -12,7 +12,7 @@ from annotation.api.errors import refusals
 from annotation.api.resource import Resource
 from metrics.agreement.queries import DIFFERENCE, METRIC
 from metrics.agreement.serializers import AgreementQuery, AgreementSerializer
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_study_or_404
 from metrics.models import Variant
 from metrics.score_runs import queries, registry
@@ -48,7 +48,7 @@ class Agreement(Resource):
         said = {
             "run": latest.run,
             "stale": latest.stale,
-            "simulated": holds_simulated(study),
+            "simulated": has_simulated_answers(study),
             "results": [row for part, row in parts.items() if DIFFERENCE not in part],
             "differences": [row for part, row in parts.items() if DIFFERENCE in part],
         }

@@ -9,9 +9,9 @@ from itertools import combinations
 from django.contrib.auth.models import User
 
 from annotation import policies
-from metrics.core.annotator_groups import GROUPINGS, LEAST_PEOPLE
+from metrics.core.annotator_groups import GROUPINGS, MIN_GROUP_SIZE
 from metrics.models import Score, ScoreRun, Variant
-from metrics.score_runs.queries import Wanted
+from metrics.score_runs.queries import ScoreRequest
 
 METRIC = "agreement"
 BY = ("none", *GROUPINGS)
@@ -85,10 +85,10 @@ def _task(part: str, found: dict[str, Scores]) -> TaskAgreement:
 
 
 def _large(annotators: Score | None) -> bool:
-    return annotators is None or annotators.n >= LEAST_PEOPLE
+    return annotators is None or annotators.n >= MIN_GROUP_SIZE
 
 
-def wanted_by(by: str) -> Wanted:
+def wanted_by(by: str) -> ScoreRequest:
     """Agreement, as a page shows it: of groups of annotators unless `by` is the first of BY."""
     return METRIC, Variant.CORRECTED, {} if by == BY[0] else {"by": by}
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from annotation.models import ImageSet, Study
-from metrics.core.annotator_groups import GROUPINGS, grouping
-from metrics.core.comparison_choice import ComparisonChoice, comparison_choice
+from metrics.core.annotator_groups import GROUPINGS, group_labeller
+from metrics.core.comparison_choice import ComparisonChoice, parse_comparison
 from metrics.core.stats import bootstrap, differences
 from metrics.core.stats.checks import Bools, Floats
-from metrics.core.stats.differences import Side
+from metrics.core.stats.differences import AnswerSet
 from metrics.depiction.data import GroupFrame, read_depiction
 from metrics.depiction.scores.measures import Drawn, as_variant, people_of_all
 from metrics.score_runs import registry, shared_resamples
@@ -23,21 +23,21 @@ _KIND, _TOGETHER = "sides", "sides of all groups together"
 _Pair = tuple[GroupFrame, GroupFrame]
 
 
-def studies(inputs: Inputs) -> tuple[Study, Study]:
+def compared_studies(inputs: Inputs) -> tuple[Study, Study]:
     """The study of each side: the same one, unless another is compared with."""
-    other = comparison_choice(inputs.parameters, by=(*GROUPINGS, IMAGE_SET)).other
+    other = parse_comparison(inputs.parameters, by=(*GROUPINGS, IMAGE_SET)).other
     return inputs.study, other or inputs.study
 
 
-def drawn_sides(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[Drawn, Drawn]]:
+def drawn_pairs(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[Drawn, Drawn]]:
     """Both sides of each group that both have, with resamples drawn together. Metrics and variants that
     compare the same are of the same resamples. `together`, for means over groups: annotators who are known
     are drawn once for all groups. Raises ValueError for what cannot be compared."""
-    asked = comparison_choice(inputs.parameters, by=(*GROUPINGS, IMAGE_SET))
-    if shared_resamples.shared(inputs):
+    asked = parse_comparison(inputs.parameters, by=(*GROUPINGS, IMAGE_SET))
+    if shared_resamples.is_shared(inputs):
         # it says all that hangs on the arrays of both sides, as every comparison of depictions reads them
         digest = inputs_digest(inputs.study, registry.get("tendency_difference"), inputs.parameters)
-        kept = shared_resamples.drawn_once(
+        kept = shared_resamples.draw_once(
             _TOGETHER if together else _KIND,
             inputs,
             digest,
@@ -56,14 +56,14 @@ def drawn_sides(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[Dra
 def _draw(inputs: Inputs, asked: ComparisonChoice, together: bool) -> Iterator[tuple[Drawn, Drawn]]:
     people = people_of_all(inputs) if together else None
     pairs = (
-        _of_studies(inputs.study, asked.other)
+        _pairs_between_studies(inputs.study, asked.other)
         if asked.other is not None
-        else _of_answers(inputs.study, asked.by, (asked.first, asked.second))
+        else _pairs_within_study(inputs.study, asked.by, (asked.first, asked.second))
     )
     for pair in pairs:
         values: list[tuple[Floats | None, Floats | None]] = [(None, None)] * 2
         if inputs.resamples:
-            sides = [Side(one.k, one.n, one.answers, one.images, one.annotators) for one in pair]
+            sides = [AnswerSet(one.k, one.n, one.answers, one.images, one.annotators) for one in pair]
             rng = bootstrap.generator(inputs.seed, pair[0].group)
             values = [
                 *differences.paired_likelihoods(*sides, resamples=inputs.resamples, rng=rng, people=people)
@@ -75,7 +75,7 @@ def _draw(inputs: Inputs, asked: ComparisonChoice, together: bool) -> Iterator[t
         yield first, second
 
 
-def _of_studies(study: Study, other: Study) -> Iterator[_Pair]:
+def _pairs_between_studies(study: Study, other: Study) -> Iterator[_Pair]:
     others = read_depiction(other, by_response=True)
     second = next(others, None)
     for first in read_depiction(study, by_response=True):
@@ -85,9 +85,9 @@ def _of_studies(study: Study, other: Study) -> Iterator[_Pair]:
             yield first, second
 
 
-def _of_answers(study: Study, by: str, wanted: tuple[str, str]) -> Iterator[_Pair]:
+def _pairs_within_study(study: Study, by: str, wanted: tuple[str, str]) -> Iterator[_Pair]:
     sets = dict(ImageSet.objects.values_list("pk", "name")) if by == IMAGE_SET else {}
-    group_of = None if by == IMAGE_SET else grouping(study, by)
+    group_of = None if by == IMAGE_SET else group_labeller(study, by)
     for frame in read_depiction(study, by_response=True):
         if group_of is None:
             kinds, which = np.unique(frame.image_sets, return_inverse=True)
@@ -99,10 +99,10 @@ def _of_answers(study: Study, by: str, wanted: tuple[str, str]) -> Iterator[_Pai
                 group_of([None if person < 0 else person, frame.strata[stratum], frame.region])
                 for person, stratum in kinds.tolist()
             ]
-        sides = [_named(names, name)[which.ravel()] for name in wanted]
+        sides = [_matches(names, name)[which.ravel()] for name in wanted]
         if all(side.any() for side in sides):
             yield frame.only(sides[0]), frame.only(sides[1])
 
 
-def _named(names: list[str], wanted: str) -> Bools:
+def _matches(names: list[str], wanted: str) -> Bools:
     return np.array([name.lower() == wanted.strip().lower() for name in names], dtype=np.bool_)

@@ -14,11 +14,11 @@ from django.utils.translation import gettext_lazy as _
 from annotation import policies
 from annotation.core import strata
 from annotation.models import IdentityGroup, ImageSet, ProfileField, Study, TaskKind
-from metrics.core.annotator_groups import LEAST_PEOPLE, people_offered, profiles_of
+from metrics.core.annotator_groups import MIN_GROUP_SIZE, annotator_profiles, selectable_groups
 from metrics.models import Score, ScoreRun, Variant
 from metrics.score_runs import queries
 from metrics.score_runs.compared_rows import SIDES
-from metrics.score_runs.queries import Wanted
+from metrics.score_runs.queries import ScoreRequest
 
 METRICS = ("tendency_difference", "offensiveness_difference")
 """What is computed of two sides of depictions."""
@@ -31,7 +31,7 @@ DIFFERENCES: Mapping[str, Mapping[str, str]] = {
 _REGION = "region: "
 # Fields whose groups of annotators are compared; more values than that are a list too long to choose from.
 _FIELDS = (ProfileField.GENDER, ProfileField.ORIGIN)
-_MOST_VALUES = 6
+_MAX_VALUES = 6
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedScore:
     """One number of both sides, their difference, and how significant it still is among all groups (q)."""
 
     first: Score | None
@@ -57,13 +57,13 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """One group, or the mean over a region or over all (`group` None, `region` of all empty), with each
     number of DIFFERENCES."""
 
     group: IdentityGroup | None
     region: str
-    numbers: tuple[Compared, ...]
+    numbers: tuple[ComparedScore, ...]
 
 
 def choices(study: Study, led: QuerySet[Study]) -> list[Choice]:
@@ -79,14 +79,14 @@ def choices(study: Study, led: QuerySet[Study]) -> list[Choice]:
     sets = ImageSet.objects.filter(task__study=study, task__kind=TaskKind.DEPICTION).distinct()
     for one, two in combinations(sets.order_by("pk"), 2):
         found.append(_split("image_set", one.name, two.name, titles=(one.title, two.title)))
-    profiles = profiles_of(study)
-    if sum("residence" in profile for profile in profiles.values()) >= 2 * LEAST_PEOPLE:
+    profiles = annotator_profiles(study)
+    if sum("residence" in profile for profile in profiles.values()) >= 2 * MIN_GROUP_SIZE:
         titles = (_("in-region annotators"), _("out-region annotators"))
         found.append(_split("pool", strata.IN_REGION, strata.OUT_REGION, titles=titles))
-    offered = people_offered(profiles, region="")
+    offered = selectable_groups(profiles, region="")
     for name in _FIELDS:
         values = [text.partition(": ")[2] for text in offered if text.startswith(f"{name}: ")]
-        if len(values) <= _MOST_VALUES:
+        if len(values) <= _MAX_VALUES:
             found += [_split(str(name), *pair) for pair in combinations(values, 2)]
     return found
 
@@ -98,7 +98,7 @@ def _split(
     return Choice(f"{by}:{first}|{second}", one, two, {"by": by, "first": first, "second": second})
 
 
-def compare(run: ScoreRun, names: Collection[str] = ()) -> list[Row]:
+def comparison_rows(run: ScoreRun, names: Collection[str] = ()) -> list[ComparisonRow]:
     """The mean over all groups, those over regions and then the groups by name, of a finished run of one of
     DIFFERENCES; `names` are those of its numbers that are wanted, by default all. One query."""
     shown = {
@@ -107,16 +107,16 @@ def compare(run: ScoreRun, names: Collection[str] = ()) -> list[Row]:
     found: dict[tuple[int | None, str], dict[tuple[str, str], Score]] = {}
     scores = Score.objects.filter(run=run, attribute__isnull=True)
     for score in scores.select_related("group"):
-        part, side = _parted(score.part)
+        part, side = _split_part(score.part)
         found.setdefault((score.group_id, part), {})[side, score.name] = score
     rows = [
-        Row(next(iter(one.values())).group, part.removeprefix(_REGION), _numbers(one, shown))
+        ComparisonRow(next(iter(one.values())).group, part.removeprefix(_REGION), _numbers(one, shown))
         for (_, part), one in found.items()
     ]
-    return sorted(rows, key=_place)
+    return sorted(rows, key=_sort_key)
 
 
-def _parted(part: str) -> tuple[str, str]:
+def _split_part(part: str) -> tuple[str, str]:
     """What a score is of, and which side of it: no side, of a difference."""
     for side in SIDES:
         if part.endswith(side):
@@ -124,10 +124,10 @@ def _parted(part: str) -> tuple[str, str]:
     return part, ""
 
 
-def _numbers(found: Mapping[tuple[str, str], Score], shown: Mapping[str, str]) -> tuple[Compared, ...]:
+def _numbers(found: Mapping[tuple[str, str], Score], shown: Mapping[str, str]) -> tuple[ComparedScore, ...]:
     first, second = SIDES
     return tuple(
-        Compared(
+        ComparedScore(
             first=found.get((first, name)),
             second=found.get((second, name)),
             difference=found.get(("", difference)),
@@ -137,19 +137,19 @@ def _numbers(found: Mapping[tuple[str, str], Score], shown: Mapping[str, str]) -
     )
 
 
-def _place(row: Row) -> tuple[bool, str, str, int]:
+def _sort_key(row: ComparisonRow) -> tuple[bool, str, str, int]:
     if row.group is None:
         return False, row.region, "", 0
     return True, "", row.group.name, row.group.pk
 
 
-def stored(study: Study, choice: Choice, variant: str) -> dict[str, ScoreRun]:
+def stored_runs(study: Study, choice: Choice, variant: str) -> dict[str, ScoreRun]:
     """The finished runs of METRICS that compare what was chosen, as far as there are any. A query each."""
     found = {metric: queries.newest_run(study, metric, variant, choice.parameters) for metric in METRICS}
     return {metric: run for metric, run in found.items() if run is not None}
 
 
-def wanted_of(choice: Choice) -> list[Wanted]:
+def score_requests(choice: Choice) -> list[ScoreRequest]:
     """The two sides of a choice, and their differences, in everything that is compared."""
     return [(metric, Variant.CORRECTED, choice.parameters) for metric in METRICS]
 

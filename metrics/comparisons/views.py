@@ -10,8 +10,8 @@ from django.views.decorators.http import require_safe
 
 from annotation import policies
 from metrics.comparisons import queries as pages
-from metrics.comparisons.queries import wanted_of
-from metrics.core.answers import holds_simulated
+from metrics.comparisons.queries import score_requests
+from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_depiction_study_or_404
 from metrics.depiction.queries.identities import COLUMNS
 from metrics.models import Variant
@@ -38,9 +38,9 @@ def compare(request: HttpRequest, name: str) -> HttpResponse:
     if asked and choice is None:
         raise Http404("There is nothing of that name to compare.")
     variant = Variant.CORRECTED
-    runs = pages.stored(study, choice, variant) if choice else {}
-    compared = wanted_of(choice) if choice else []
-    wanted = [*compared, *freshness.usual(contrasts.METRICS)]
+    runs = pages.stored_runs(study, choice, variant) if choice else {}
+    compared = score_requests(choice) if choice else []
+    wanted = [*compared, *freshness.default_requests(contrasts.METRICS)]
     against = [queries.newest_run(study, metric, variant) for metric in contrasts.METRICS]
     contrast_runs = [run for run in against if run is not None]
     others = contrasts.contrasts(contrast_runs, _NAMES) if contrast_runs else []
@@ -50,15 +50,15 @@ def compare(request: HttpRequest, name: str) -> HttpResponse:
         "metrics/comparisons/compare.html",
         {
             "study": study,
-            "simulated": any(holds_simulated(one) for one in studies),
+            "simulated": any(has_simulated_answers(one) for one in studies),
             "choices": choices,
             "choice": choice,
-            "tables": [(run, pages.compare(run), _COLUMNS[metric]) for metric, run in runs.items()],
+            "tables": [(run, pages.comparison_rows(run), _COLUMNS[metric]) for metric, run in runs.items()],
             "contrast_runs": contrast_runs,
             "contrast_columns": [COLUMNS[name] for name in _NAMES],
             "regions": [row for row in others if row.group is None],
             "groups": [row for row in others if row.group is not None],
             "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
-            "fresh_question": freshness.question(wanted, more=[("with", asked)] if choice else []),
+            "fresh_question": freshness.query_string(wanted, more=[("with", asked)] if choice else []),
         },
     )

@@ -11,12 +11,12 @@ from annotation.models import ProfileAnswer, ProfileField, Region, Study
 GROUPINGS = ("gender", "origin", "pool")
 NOT_STATED = "not stated"
 # A group of annotators is offered as a filter only if so many are in it: fewer could be told from each other.
-LEAST_PEOPLE = 3
+MIN_GROUP_SIZE = 3
 _FIELDS = (ProfileField.GENDER, ProfileField.ORIGIN, ProfileField.RESIDENCE, ProfileField.IDENTITY_REGION)
 _POOLS = (strata.IN_REGION, strata.OUT_REGION)
 
 
-def grouping(study: Study, by: str | None) -> Callable[[list[object]], str]:
+def group_labeller(study: Study, by: str | None) -> Callable[[list[object]], str]:
     """The function from (annotator, stratum[, region]) to the name of a group, as `ratings` has it."""
     if by is None:
         return lambda key: ""
@@ -51,7 +51,7 @@ def _pool(profile: Mapping[str, str], stratum: str, region: str) -> str:
     return "neither pool"
 
 
-def profiles_of(study: Study) -> dict[int, dict[str, str]]:
+def annotator_profiles(study: Study) -> dict[int, dict[str, str]]:
     """What those who take part said of themselves, as far as it can be filtered by. One query."""
     answers = ProfileAnswer.objects.filter(annotator__enrolments__study=study, field__in=_FIELDS)
     profiles: dict[int, dict[str, str]] = defaultdict(dict)
@@ -60,7 +60,7 @@ def profiles_of(study: Study) -> dict[int, dict[str, str]]:
     return profiles
 
 
-def people_offered(profiles: Mapping[int, Mapping[str, str]], *, region: str) -> dict[str, Sequence[int]]:
+def selectable_groups(profiles: Mapping[int, Mapping[str, str]], *, region: str) -> dict[str, Sequence[int]]:
     """{stratum: the annotators in it}, of those with at least LEAST_PEOPLE; the pools only for a region."""
     by_stratum: dict[str, list[int]] = defaultdict(list)
     for annotator, profile in profiles.items():
@@ -71,4 +71,4 @@ def people_offered(profiles: Mapping[int, Mapping[str, str]], *, region: str) ->
         stratum = strata.parse(strata.resolve(pool, region=region))
         offered[pool] = [pk for pk, profile in profiles.items() if stratum.matches(profile)]
     offered |= {text: by_stratum[text] for text in sorted(by_stratum)}
-    return {text: people for text, people in offered.items() if len(people) >= LEAST_PEOPLE}
+    return {text: people for text, people in offered.items() if len(people) >= MIN_GROUP_SIZE}

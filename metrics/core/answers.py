@@ -39,7 +39,7 @@ def stereotypes(study: Study) -> QuerySet[Association]:
     )
 
 
-def stereotype_rule_in_words(study: Study) -> str:
+def describe_stereotype_rule(study: Study) -> str:
     """The study's rule for stereotypes, as it stands beside every score that depends on it."""
     if study.stereotype_source is None:
         return "no stereotype source is set: no attribute counts as stereotypical"
@@ -54,7 +54,7 @@ def task_kinds(study: Study) -> list[str]:
     return [kind for kind in TaskKind.values if counted_judgements(study, kind).exists()]
 
 
-def holds_simulated(study: Study) -> bool:
+def has_simulated_answers(study: Study) -> bool:
     """Whether any of the answers was made by a program: such numbers must say so."""
     if study.simulated:
         return True

@@ -18,7 +18,7 @@ class ComparisonChoice:
     second: str
 
 
-def comparison_choice(parameters: Mapping[str, str], *, by: Sequence[str]) -> ComparisonChoice:
+def parse_comparison(parameters: Mapping[str, str], *, by: Sequence[str]) -> ComparisonChoice:
     """The parameters `against`, `by`, `first` and `second`, of which either the first or the others are
     given; `by` lists what can be split by. Raises ValueError for any other choice, and says what to give."""
     against, split, first, second = (parameters[name] for name in ("against", "by", "first", "second"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from annotation.models import Region
-from metrics.core.suggestions import nearest
+from metrics.core.suggestions import did_you_mean
 
 
 def choice(options: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
@@ -31,7 +31,7 @@ def region(options: Mapping[str, str]) -> str:
     chosen = options.get("region", "")
     if chosen and chosen not in Region.values:
         raise ValueError(
-            f"region={chosen}: choose one of {', '.join(Region.values)}.{nearest(chosen, Region.values)}"
+            f"region={chosen}: choose one of {', '.join(Region.values)}.{did_you_mean(chosen, Region.values)}"
         )
     return chosen
 
@@ -44,4 +44,4 @@ def groups(options: Mapping[str, str], names: Mapping[int, str]) -> list[int]:
     for pk, known in names.items():
         if known.casefold() == name.casefold():
             return [pk]
-    raise ValueError(f"group={name}: there is no such group here.{nearest(name, list(names.values()))}")
+    raise ValueError(f"group={name}: there is no such group here.{did_you_mean(name, list(names.values()))}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from django.urls import reverse
 
 from annotation.models import Study
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.charts.figure import Figure
 from metrics.core.charts.titles import answered_by, marked_title
 
@@ -22,7 +22,7 @@ class NothingToDraw(ValueError):
 
 
 @dataclass(frozen=True)
-class Source:
+class FigureSource:
     """Where a figure comes from. `draw` takes the study and the options given, as text; it raises
     NothingToDraw, and ValueError naming an option that cannot be. `options`: name -> what it chooses.
     `choices`: of an option that takes one of a few values, which; the first is the default.
@@ -38,12 +38,12 @@ class Source:
 
 def study_title(study: Study) -> str:
     """The study's title, which says that its answers are simulated, if they are."""
-    return marked_title(study.title, simulated=holds_simulated(study))
+    return marked_title(study.title, simulated=has_simulated_answers(study))
 
 
-def answers_of(study: Study) -> str:
+def answers_label(study: Study) -> str:
     """Who gave the study's answers, as each row of a figure's data says."""
-    return answered_by(simulated=holds_simulated(study))
+    return answered_by(simulated=has_simulated_answers(study))
 
 
 def group_link(study: Study, group_id: int) -> str:

@@ -18,10 +18,10 @@ from metrics.core.answers import stereotypes
 # A prime below 2^31, so that the square of a remainder still fits in a signed 64-bit integer.
 _PRIME = 2_147_483_647
 # Fingerprints that were taken of the state which a snapshot sees.
-_known: ContextVar[dict[str, list[int]] | None] = ContextVar("known", default=None)
+_cached: ContextVar[dict[str, list[int]] | None] = ContextVar("known", default=None)
 
 
-def _in_words(rows: QuerySet[Any]) -> str:
+def _sql_of(rows: QuerySet[Any]) -> str:
     """The query, or nothing where Django sees that there can be no rows."""
     try:
         return str(rows.order_by().query)
@@ -36,8 +36,8 @@ def fingerprint(rows: QuerySet[Any]) -> list[int]:
     replaced one is gone. The squares tell apart sets of the same size and sum.
     """
     remainder = Mod(F("pk"), _PRIME)
-    known = _known.get()
-    query = "" if known is None else _in_words(rows)
+    known = _cached.get()
+    query = "" if known is None else _sql_of(rows)
     if known and query in known:
         return known[query]
     found = rows.order_by().aggregate(
@@ -66,9 +66,9 @@ def snapshot() -> Iterator[None]:
     for reading: what was counted within it is not counted again.
     """
     with snapshots.snapshot():
-        token = _known.set({}) if _known.get() is None else None
+        token = _cached.set({}) if _cached.get() is None else None
         try:
             yield
         finally:
             if token is not None:
-                _known.reset(token)
+                _cached.reset(token)

@@ -19,19 +19,16 @@ class ScoreNumber(serializers.Field[Any, Any, Any, Any]):
     """A number of a score: "inf" and "-inf" stand for infinite ones, null for one that is undefined."""
 
     def to_representation(self, value: float) -> float | str | None:
-        number: float | str | None = finite(value)
+        number: float | str | None = json_safe(value)
         return number
 
 
-def finite(value: Any) -> Any:
+def json_safe(value: Any) -> Any:
     """`value` as JSON can hold it, with whatever it consists of."""
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else "inf" if value > 0 else "-inf"
     if isinstance(value, dict):
-        return {key: finite(each) for key, each in value.items()}
+        return {key: json_safe(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(each) for each in value]
+        return [json_safe(each) for each in value]
     return value
-
-
-__all__ = ["ScoreNumber", "finite"]

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 
-def whole_number(text: str) -> int:
+def parse_id(text: str) -> int:
     """A number out of an address; 0, which is nobody's key, for anything that is none."""
     return int(text) if text.isdecimal() and len(text) < 19 else 0

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from metrics.core.json_numbers import ScoreNumber
 
-LARGEST = 2**63 - 1
+MAX_ID = 2**63 - 1
 
 
 class MeaningSerializer(serializers.Serializer[Any]):

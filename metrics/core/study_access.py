@@ -28,6 +28,3 @@ def get_depiction_study_or_404(request: HttpRequest | Request, name: str) -> Stu
     if not any(task.kind == TaskKind.DEPICTION for task in study.tasks.all()):
         raise Http404("This study has no task about what images depict.")
     return study
-
-
-__all__ = ["get_depiction_study_or_404", "get_study_or_404"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from annotation.models import Slot, Study
 
-SMALL = 20_000
+MAX_SMALL = 20_000
 """A study with at most so many places is counted at once."""
 
 
 def is_large(study: Study) -> bool:
     """Whether to count it takes longer than a page may."""
-    return Slot.objects.filter(study=study).order_by()[SMALL : SMALL + 1].exists()
+    return Slot.objects.filter(study=study).order_by()[MAX_SMALL : MAX_SMALL + 1].exists()

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from django.http import HttpRequest, QueryDict
 
 
-def changed(request: HttpRequest, **changes: str) -> str:
+def url_with(request: HttpRequest, **changes: str) -> str:
     """The page's own address with some parameters changed, the rest of the reader's choices kept. To wait
     until the page has checked its numbers (`check`) is chosen once."""
     query: QueryDict = request.GET.copy()
@@ -17,7 +17,7 @@ def changed(request: HttpRequest, **changes: str) -> str:
     return f"?{query.urlencode()}"
 
 
-def first_direction(column: str, words: Collection[str]) -> str:
+def default_direction(column: str, words: Collection[str]) -> str:
     return "asc" if column in words else "desc"
 
 
@@ -32,7 +32,7 @@ def headings(
     """Each column's heading with the link that sorts by it, and how it is sorted now (aria-sort)."""
     found: list[dict[str, object]] = []
     for name, heading in columns.items():
-        direction = first_direction(name, words)
+        direction = default_direction(name, words)
         state = ""
         if name == sort:
             state = "descending" if descending else "ascending"
@@ -43,7 +43,7 @@ def headings(
                 "heading": heading,
                 "state": state,
                 "number": name not in words,
-                "link": changed(request, sort=name, dir=direction),
+                "link": url_with(request, sort=name, dir=direction),
             }
         )
     return found

@@ -16,7 +16,7 @@ from django.db.models.expressions import Combinable
 
 from metrics.core.stats.checks import Ints
 
-_BETWEEN = "\x1e"
+_SEPARATOR = "\x1e"
 """Stands between texts: the character made for it, which nobody types."""
 
 
@@ -36,30 +36,32 @@ class JoinedText(Aggregate):
         return f"STRING_AGG(({sql})::text, {separator})", (*parameters, *more)
 
 
-def numbers(rows: QuerySet[Any], *fields: str | Combinable) -> Ints:
+def read_integers(rows: QuerySet[Any], *fields: str | Combinable) -> Ints:
     """Whole-number `fields` of `rows`, none of them null, shape (fields, rows)."""
-    return numbers_and_texts(rows, fields, ())[0]
+    return read_integers_and_texts(rows, fields, ())[0]
 
 
-def numbers_and_texts(
+def read_integers_and_texts(
     rows: QuerySet[Any], whole: Sequence[str | Combinable], texts: Sequence[str]
 ) -> tuple[Ints, list[list[str]]]:
     """Whole-number fields of `rows`, shape (fields, rows), and for each of `texts` a list; none is null."""
-    found = _listed(rows, whole, texts)
+    found = _aggregate(rows, whole, texts)
     if found is None:
         return np.empty((len(whole), 0), dtype=np.int64), [[] for _ in texts]
     table = [np.fromstring(text, dtype=np.int64, sep=",") for text in found[: len(whole)]]
-    return np.stack(table), [text.split(_BETWEEN) for text in found[len(whole) :]]
+    return np.stack(table), [text.split(_SEPARATOR) for text in found[len(whole) :]]
 
 
-def _listed(rows: QuerySet[Any], whole: Sequence[str | Combinable], texts: Sequence[str]) -> list[str] | None:
+def _aggregate(
+    rows: QuerySet[Any], whole: Sequence[str | Combinable], texts: Sequence[str]
+) -> list[str] | None:
     sums = {f"c{place}": JoinedText(field) for place, field in enumerate(whole)}
-    sums |= {f"t{place}": JoinedText(field, _BETWEEN) for place, field in enumerate(texts)}
+    sums |= {f"t{place}": JoinedText(field, _SEPARATOR) for place, field in enumerate(texts)}
     found = rows.aggregate(**sums)
     return None if found["c0"] is None else [found[name] for name in sums]
 
 
-def numbered(texts: list[str]) -> tuple[Ints, list[str]]:
+def factorize(texts: list[str]) -> tuple[Ints, list[str]]:
     """Which of the different texts each is, and those, in the order in which they first occur."""
     known = {text: place for place, text in enumerate(dict.fromkeys(texts))}
     return np.fromiter(map(known.__getitem__, texts), dtype=np.int64, count=len(texts)), list(known)

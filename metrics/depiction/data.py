@@ -174,12 +174,12 @@ def _named(groups: QuerySet[IdentityGroup]) -> list[tuple[int, str, str]]:
 def _read(study: Study, group: int) -> _Read:
     """The responses to images of `group`, in an order that does not depend on primary keys."""
     of_group = Unit.objects.filter(task__study=study, task__kind="depiction", image__group=group).order_by()
-    units = text_columns.numbers(
+    units = text_columns.read_integers(
         of_group, "pk", "image__index", "task__version", "position", "image_id", "image__image_set_id"
     )
     rows = counted_responses(study, "depiction").filter(unit__image__group_id=group).order_by()
     # 0 is nobody known
-    answered = text_columns.numbers_and_texts(
+    answered = text_columns.read_integers_and_texts(
         rows.annotate(said=_said()),
         ("pk", "unit_id", "slot__index", Coalesce("annotator_id", Value(0))),
         ("slot__stratum", "said"),
@@ -194,8 +194,8 @@ def _read(study: Study, group: int) -> _Read:
     image, image_set = units[4:, place]
     # Nobody known: the response is a cluster of its own (PROTOCOL §13).
     annotators = np.where(annotators == 0, -key, annotators)
-    stratum, strata = text_columns.numbered(reserved)
-    said_of, written = text_columns.numbered(texts)
+    stratum, strata = text_columns.factorize(reserved)
+    said_of, written = text_columns.factorize(texts)
     # The same answer may be written in several ways, the attributes in another order.
     answers: dict[_Said, int] = {}
     renumbered = np.empty(len(written), dtype=np.int64)

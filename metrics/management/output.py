@@ -15,7 +15,7 @@ from rich.console import Console
 
 from annotation.exports.formats.text import safe_cell
 from annotation.models import Study
-from metrics.core.suggestions import nearest
+from metrics.core.suggestions import did_you_mean
 
 FORMATS = ("table", "csv", "json")
 SIMULATED = "SIMULATED: some or all of these answers were made by a program, not by people."
@@ -23,7 +23,7 @@ SIMULATED = "SIMULATED: some or all of these answers were made by a program, not
 Cell = str | int | float | bool | None
 
 
-def study_named(name: str) -> Study:
+def get_study(name: str) -> Study:
     """The study; CommandError names the nearest one and all there are."""
     study = Study.objects.select_related("stereotype_source").filter(name=name).first()
     if study is not None:
@@ -33,11 +33,13 @@ def study_named(name: str) -> Study:
         raise CommandError(
             f"There is no study '{name}', and no other. Import one (import_visage) or open one (open_study)."
         )
-    raise CommandError(f"There is no study '{name}'.{nearest(name, known)} There are: {', '.join(known)}.")
+    raise CommandError(
+        f"There is no study '{name}'.{did_you_mean(name, known)} There are: {', '.join(known)}."
+    )
 
 
 @contextmanager
-def working(message: str) -> Iterator[None]:
+def spinner(message: str) -> Iterator[None]:
     """A moving sign on a terminal's error stream while something is computed; nothing elsewhere."""
     if not sys.stderr.isatty():
         yield
@@ -46,7 +48,7 @@ def working(message: str) -> Iterator[None]:
         yield
 
 
-def exact(value: Cell) -> Cell:
+def csv_value(value: Cell) -> Cell:
     """As CSV has it: empty for undefined, `inf` for infinite, every digit otherwise; a text that a
     spreadsheet would run is defused, as in exports."""
     if value is None:
@@ -58,7 +60,7 @@ def exact(value: Cell) -> Cell:
     return repr(value) if isinstance(value, float) else value
 
 
-def short(value: Cell) -> str:
+def table_value(value: Cell) -> str:
     """As people read it in a table."""
     if value is None:
         return "–"
@@ -73,7 +75,7 @@ def as_csv(columns: Sequence[str], rows: Sequence[Mapping[str, Cell]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([exact(row[column]) for column in columns] for row in rows)
+    writer.writerows([csv_value(row[column]) for column in columns] for row in rows)
     return out.getvalue()
 
 
@@ -85,7 +87,7 @@ def as_json(about: Mapping[str, Any], rows: Sequence[Mapping[str, Cell]]) -> str
 
 def as_table(columns: Sequence[str], rows: Sequence[Mapping[str, Cell]]) -> str:
     """Columns as wide as their widest cell; text to the left, numbers to the right."""
-    cells = [[short(row[column]) for column in columns] for row in rows]
+    cells = [[table_value(row[column]) for column in columns] for row in rows]
     text = [any(isinstance(row[column], str) for row in rows) for column in columns]
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
     lines = []
@@ -98,7 +100,7 @@ def as_table(columns: Sequence[str], rows: Sequence[Mapping[str, Cell]]) -> str:
     return "".join(lines)
 
 
-def settings_of(given: Sequence[str]) -> dict[str, str]:
+def parse_settings(given: Sequence[str]) -> dict[str, str]:
     """{'name': 'value'} of arguments NAME=VALUE; ValueError for one that is not of that form."""
     found = {}
     for each in given:

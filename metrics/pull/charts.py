@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.core.charts.figure import COLOURS, INK_SOFT, LINE_FAINT, SHAPES, Figure, styled
+from metrics.core.charts.figure import COLOURS, INK_SOFT, LINE_FAINT, SHAPES, Figure, apply_style
 
 _WIDTH, _HEIGHT = 520, 380
-_ROOM = 0.08  # of the axis, beyond the outermost interval
+_MARGIN = 0.08  # of the axis, beyond the outermost interval
 _NO_REGION = "no region"
 _OWN = "this study"
 # A stroke has no area: a point filled with a colour would not be seen.
@@ -17,7 +17,7 @@ _SHAPES = (*(shape for shape in SHAPES if shape != "stroke"), "triangle-left")
 
 
 @dataclass(frozen=True)
-class Ranged:
+class Estimate:
     """A number with its interval, None where it has none."""
 
     value: float
@@ -31,36 +31,36 @@ class Ranged:
 
 
 @dataclass(frozen=True)
-class Pulled:
+class PullPoint:
     """One point: a region, or a group of one. `n` counts its groups, or its images, None where they were not
     published; `pulled` of the groups of a region are pulled."""
 
     name: str
     region: str
-    x: Ranged
-    y: Ranged
+    x: Estimate
+    y: Estimate
     n: int | None
     pulled: int | None = None
     link: str = ""
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedPoints:
     """Points that a paper prints, outlined beside those of a study. `name` says which paper, in a few words;
     `notes` beneath the title what is shown, with the citation."""
 
-    points: Sequence[Pulled]
+    points: Sequence[PullPoint]
     name: str
     notes: tuple[str, ...]
 
 
 def pull_chart(
-    points: Sequence[Pulled],
+    points: Sequence[PullPoint],
     *,
     by: str,
     study: str,
     notes: tuple[str, ...] = (),
-    published: Published | None = None,
+    published: PublishedPoints | None = None,
 ) -> Figure:
     """x = S(d,s) − S(d,ns) against y = S(s,ns) (PROTOCOL §9; ViSAGe, figure 5), at least one point.
 
@@ -122,7 +122,7 @@ def pull_chart(
     size = 110 if by == "region" else 55
     below, above = [], []
     if published:
-        apart = base.properties(data=alt.Data(values=_joined(points, beside)))
+        apart = base.properties(data=alt.Data(values=_links_to_own(points, beside)))
         below.append(apart.mark_rule(opacity=0.8, strokeDash=[1, 3]).encode(x2="x_own", y2="y_own"))
         outlined = base.properties(
             data=alt.Data(values=[_datum(point, by, published.name) for point in beside])
@@ -142,36 +142,36 @@ def pull_chart(
         height=_HEIGHT,
         background="white",
         padding=14,
-        title=alt.Title("Stereotypical pull", subtitle=[f"{study}; {_counted(points, by)}", *notes]),
+        title=alt.Title("Stereotypical pull", subtitle=[f"{study}; {_count_label(points, by)}", *notes]),
     )
     right = sum(point.x.value > 0 for point in points)
     columns: tuple[str, ...] = _COLUMNS[by]
     rows = [_row(point, by) for point in points]
-    said = [_in_words(points)]
+    said = [_describe_points(points)]
     if published:
         columns = (*columns, "source")
         rows = [*((*row, _OWN) for row in rows), *((*_row(point, by), published.name) for point in beside)]
-        said.append(f"{published.name}: {_in_words(beside)}")
+        said.append(f"{published.name}: {_describe_points(beside)}")
     return Figure(
         name="pull",
         title="Stereotypical pull",
         alt=(
-            f"Scatter plot of {_counted(points, by)}: {right} of {len(points)} points lie right of 0, where "
+            f"Scatter plot of {_count_label(points, by)}: {right} of {len(points)} points lie right of 0, where "
             "default images are more like the stereotypical than the other described ones. "
             f"{'. '.join(said)}."
         ),
         columns=columns,
         rows=tuple(rows),
-        spec=_framed(styled(chart)),
+        spec=_with_grid(apply_style(chart)),
         notes=notes,
     )
 
 
-def _in_words(points: Sequence[Pulled]) -> str:
+def _describe_points(points: Sequence[PullPoint]) -> str:
     return "; ".join(f"{point.name}: x {point.x}, y {point.y}" for point in points)
 
 
-def _joined(points: Sequence[Pulled], published: Sequence[Pulled]) -> list[dict[str, Any]]:
+def _links_to_own(points: Sequence[PullPoint], published: Sequence[PullPoint]) -> list[dict[str, Any]]:
     """From each published point to the study's of the same name."""
     own = {(point.name, point.region): point for point in points}
     return [
@@ -194,7 +194,7 @@ _COLUMNS = {
 }
 
 
-def _datum(point: Pulled, by: str, source: str = _OWN) -> dict[str, Any]:
+def _datum(point: PullPoint, by: str, source: str = _OWN) -> dict[str, Any]:
     counted = "not published" if point.n is None else f"{point.n} images"
     if by == "region":
         counted = f"{point.n} group{'s' if point.n != 1 else ''}, {point.pulled} pulled"
@@ -215,7 +215,7 @@ def _datum(point: Pulled, by: str, source: str = _OWN) -> dict[str, Any]:
     return said | ({"link": point.link} if point.link else {})
 
 
-def _row(point: Pulled, by: str) -> tuple[Any, ...]:
+def _row(point: PullPoint, by: str) -> tuple[Any, ...]:
     numbers = (
         *(point.x.value, point.x.low, point.x.high),
         *(point.y.value, point.y.low, point.y.high),
@@ -225,21 +225,21 @@ def _row(point: Pulled, by: str) -> tuple[Any, ...]:
     return (point.name, point.region, point.n, *numbers)
 
 
-def _counted(points: Sequence[Pulled], by: str) -> str:
+def _count_label(points: Sequence[PullPoint], by: str) -> str:
     of = "regions" if by == "region" else "groups"
     groups = f" of {sum(point.n or 0 for point in points)} groups" if by == "region" else ""
     return f"{len(points)} {of if len(points) != 1 else of[:-1]}{groups}"
 
 
-def _domain(ranges: Sequence[Ranged], *, zero: bool = False) -> list[float]:
+def _domain(ranges: Sequence[Estimate], *, zero: bool = False) -> list[float]:
     """From the lowest to the highest end of an interval, with some room; with 0 in it if asked for."""
     ends = [each for one in ranges for each in (one.value, one.low, one.high) if each is not None]
     low, high = min([*ends, 0.0] if zero else ends), max([*ends, 0.0] if zero else ends)
-    room = _ROOM * (high - low) or 0.01
+    room = _MARGIN * (high - low) or 0.01
     return [low - room, high + room]
 
 
-def _framed(spec: dict[str, Any]) -> dict[str, Any]:
+def _with_grid(spec: dict[str, Any]) -> dict[str, Any]:
     """With the faint lines that a reader of a scatter plot follows to the axes."""
     spec["config"]["axis"] |= {"grid": True, "gridColor": LINE_FAINT, "gridOpacity": 0.5}
     return spec
@@ -247,6 +247,3 @@ def _framed(spec: dict[str, Any]) -> dict[str, Any]:
 
 def _number(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
-
-
-__all__ = ["Published", "Pulled", "Ranged", "pull_chart"]

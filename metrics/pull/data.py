@@ -16,7 +16,7 @@ from generation.core import vectors
 from generation.models import Embedding, Provenance, Run, RunKind, RunState
 from generation.recipes.prompts import PromptSet
 from generation.recipes.recipes import FAKE
-from metrics.core.comparison_choice import comparison_choice
+from metrics.core.comparison_choice import parse_comparison
 from metrics.core.fingerprints import fingerprint
 from metrics.core.stats.checks import Ints
 from metrics.score_runs.metric import NothingToCompute
@@ -24,8 +24,8 @@ from metrics.score_runs.metric import NothingToCompute
 NEWEST = "newest"
 SPLITS = ("run", "image_set")
 """What pull can be compared by, besides between studies."""
-PULL_SETS = (PromptSet.DEFAULT, PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL)
-_AT_ONCE = 2000
+PROMPT_SETS = (PromptSet.DEFAULT, PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL)
+_CHUNK_SIZE = 2000
 
 
 class NothingEmbedded(NothingToCompute):
@@ -33,7 +33,7 @@ class NothingEmbedded(NothingToCompute):
 
 
 @dataclass(frozen=True)
-class Embedded:
+class EmbeddedSet:
     """The images of one prompt set: `vectors` (n, dim) of float32, in the order of the images' numbers, so
     that a seeded draw gives the same in every database. `prompts` (n,) are their clusters: what people are
     described as, whichever of the three wordings says it, or the prompt where nothing is described. `images`
@@ -51,12 +51,12 @@ class EmbeddingFrame:
     group_id: int
     group: str
     region: str
-    default: Embedded
-    stereotypical: Embedded
-    non_stereotypical: Embedded
+    default: EmbeddedSet
+    stereotypical: EmbeddedSet
+    non_stereotypical: EmbeddedSet
 
     @property
-    def sets(self) -> tuple[Embedded, Embedded, Embedded]:
+    def sets(self) -> tuple[EmbeddedSet, EmbeddedSet, EmbeddedSet]:
         return self.default, self.stereotypical, self.non_stereotypical
 
     @property
@@ -77,7 +77,7 @@ def pull_sets(*studies: Study) -> QuerySet[ImageSet]:
     planned = AuditEvent.objects.filter(study__in=studies, what__in=("run planned", "run extended"))
     runs = {each for each in planned.values_list("details__run", flat=True) if isinstance(each, int)}
     made = Run.objects.filter(pk__in=runs).values("image_set")
-    return ImageSet.objects.filter(Q(pk__in=shown) | Q(pk__in=made), Exists(_default_pictures("pk")))
+    return ImageSet.objects.filter(Q(pk__in=shown) | Q(pk__in=made), Exists(_default_images("pk")))
 
 
 def embedding_runs(*studies: Study) -> QuerySet[Run]:
@@ -88,12 +88,12 @@ def embedding_runs(*studies: Study) -> QuerySet[Run]:
 def finished_runs() -> QuerySet[Run]:
     """The finished runs that embedded any set with pictures of default prompts, the newest first."""
     finished = Run.objects.filter(
-        Exists(_default_pictures("image_set")), kind=RunKind.EMBEDDINGS, state=RunState.DONE
+        Exists(_default_images("image_set")), kind=RunKind.EMBEDDINGS, state=RunState.DONE
     )
     return finished.select_related("image_set").order_by("-finished_at", "-pk")
 
 
-def _default_pictures(image_set: str) -> QuerySet[Provenance]:
+def _default_images(image_set: str) -> QuerySet[Provenance]:
     of_set = Provenance.objects.filter(image__image_set=OuterRef(image_set), prompt_set=PromptSet.DEFAULT)
     return of_set.order_by()
 
@@ -123,11 +123,11 @@ def runs_compared(study: Study, parameters: Mapping[str, str]) -> tuple[Run, Run
     Raises ValueError for a choice that is none (`compared.asked`), for a side without a run, and for two
     encoders, whose similarities are on scales of their own.
     """
-    asked = comparison_choice(parameters, by=SPLITS)
+    asked = parse_comparison(parameters, by=SPLITS)
     if asked.other is not None:
-        sides = [chosen_run(one) for one in (study, asked.other)]
+        sides = [require_embedding_run(one) for one in (study, asked.other)]
     elif asked.by == "run":
-        sides = [chosen_run(study, number) for number in (asked.first, asked.second)]
+        sides = [require_embedding_run(study, number) for number in (asked.first, asked.second)]
     else:
         sides = [_newest_of_set(name) for name in (asked.first, asked.second)]
     first, second = sides
@@ -147,7 +147,7 @@ def encoder_of(run: Run) -> tuple[str, ...]:
     return (run.backend, *(str(run.recipe.get(key) or "") for key in ("model", "pretrained")))
 
 
-def chosen_run(study: Study, run: str = NEWEST) -> Run:
+def require_embedding_run(study: Study, run: str = NEWEST) -> Run:
     """As `embedding_run`, but raises NothingEmbedded where the study has none."""
     chosen = embedding_run(study, run)
     if chosen is None:
@@ -168,14 +168,14 @@ def _newest_of_set(name: str) -> Run:
     return run
 
 
-def embeddings_read(run: Run) -> QuerySet[Embedding]:
+def pull_embeddings(run: Run) -> QuerySet[Embedding]:
     """The embeddings of a run that pull is computed from: those of the three prompt sets."""
     return Embedding.objects.filter(
-        run=run, image__image_set=run.image_set_id, image__provenance__prompt_set__in=PULL_SETS
+        run=run, image__image_set=run.image_set_id, image__provenance__prompt_set__in=PROMPT_SETS
     )
 
 
-def groups_embedded(run: Run) -> QuerySet[IdentityGroup]:
+def embedded_groups(run: Run) -> QuerySet[IdentityGroup]:
     """The identity groups that the run's image set has images of."""
     of_group = Image.objects.filter(image_set=run.image_set_id, group=OuterRef("pk")).order_by()
     return IdentityGroup.objects.filter(Exists(of_group))
@@ -187,9 +187,9 @@ def read_embeddings(run: Run) -> Iterator[EmbeddingFrame]:
     Two queries. Rows are streamed in the order of an index (image set, group, number), so that neither the
     program nor the database ever holds more than one group's vectors.
     """
-    known = {group.pk: group for group in groups_embedded(run)}
+    known = {group.pk: group for group in embedded_groups(run)}
     rows = (
-        embeddings_read(run)
+        pull_embeddings(run)
         .order_by("image__group_id", "image__index")
         .values_list(
             "image__group_id",
@@ -200,38 +200,38 @@ def read_embeddings(run: Run) -> Iterator[EmbeddingFrame]:
             "vector",
             "image_id",
         )
-        .iterator(chunk_size=_AT_ONCE)
+        .iterator(chunk_size=_CHUNK_SIZE)
     )
     for group_id, of_group in groupby(rows, key=lambda row: row[0]):
         group, images = known[group_id], list(of_group)
         default, stereotypical, non_stereotypical = (
-            _embedded([row for row in images if row[1] == prompt_set]) for prompt_set in PULL_SETS
+            _embedded_set([row for row in images if row[1] == prompt_set]) for prompt_set in PROMPT_SETS
         )
         yield EmbeddingFrame(group_id, group.name, group.region, default, stereotypical, non_stereotypical)
 
 
-def _embedded(rows: list[tuple[Any, ...]]) -> Embedded:
+def _embedded_set(rows: list[tuple[Any, ...]]) -> EmbeddedSet:
     if not rows:
-        return Embedded(
+        return EmbeddedSet(
             np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=np.str_), np.zeros(0, dtype=np.int64)
         )
     prompts = [f"attribute {attribute}" if attribute else prompt for _, _, attribute, prompt, *_ in rows]
-    return Embedded(
+    return EmbeddedSet(
         vectors.unpack([row[5] for row in rows], dim=rows[0][4]),
         np.array(prompts),
         np.array([row[6] for row in rows], dtype=np.int64),
     )
 
 
-def embeddings_in_words(study: Study, parameters: Mapping[str, str]) -> str:
+def describe_embeddings(study: Study, parameters: Mapping[str, str]) -> str:
     """Which embeddings a score of pull is computed from, as it stands beside it."""
     if "run" not in parameters:
-        return " against ".join(_in_words(run) for run in runs_compared(study, parameters))
+        return " against ".join(_describe_run(run) for run in runs_compared(study, parameters))
     chosen = embedding_run(study, parameters["run"])
-    return "no embeddings of pictures for pull" if chosen is None else _in_words(chosen)
+    return "no embeddings of pictures for pull" if chosen is None else _describe_run(chosen)
 
 
-def _in_words(chosen: Run) -> str:
+def _describe_run(chosen: Run) -> str:
     # what sees colours only has no weights, whatever its recipe says
     keys = ("model", "pretrained") if chosen.backend != FAKE else ("backend",)
     model = ", ".join(str(chosen.recipe[key]) for key in keys if chosen.recipe.get(key))
@@ -244,13 +244,13 @@ def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[obje
     """The embeddings of a run, or of the two that are compared, and the groups and regions that their images
     are of."""
     if "run" not in parameters:
-        return [[part for run in runs_compared(study, parameters) for part in _of_run(run)]]
+        return [[part for run in runs_compared(study, parameters) for part in _run_fingerprint(run)]]
     chosen = embedding_run(study, parameters["run"])
-    return [[] if chosen is None else _of_run(chosen)]
+    return [[] if chosen is None else _run_fingerprint(chosen)]
 
 
-def _of_run(run: Run) -> list[object]:
-    groups = groups_embedded(run).order_by("pk")
+def _run_fingerprint(run: Run) -> list[object]:
+    groups = embedded_groups(run).order_by("pk")
     return [
         run.pk,
         run.recipe_hash,
@@ -263,4 +263,4 @@ def check_inputs(study: Study, parameters: Mapping[str, str]) -> None:
     """Raises NothingEmbedded for an embedding run that is not there: no worker could compute from it. Metrics
     that compare two runs need both for their digest."""
     if "run" in parameters:
-        chosen_run(study, parameters["run"])
+        require_embedding_run(study, parameters["run"])

@@ -81,7 +81,7 @@ METRICS: tuple[Metric, ...] = (
             "similarities within a set are moved to have the estimate as their mean"
         ),
         compute=pull.pull_scores,
-        rule=data.embeddings_in_words,
+        rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
         check_inputs=data.check_inputs,
     ),
@@ -129,7 +129,7 @@ METRICS: tuple[Metric, ...] = (
             "are drawn once for both, of a region and the whole the groups too"
         ),
         compute=differences.pull_difference_scores,
-        rule=data.embeddings_in_words,
+        rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
         check_inputs=data.check_inputs,
         check_offered=comparable_runs.check_offered,
@@ -162,7 +162,7 @@ METRICS: tuple[Metric, ...] = (
         ),
         resampling="two-stage bootstrap over prompts and images of each, over groups first for more of them",
         compute=differences.pull_contrast_scores,
-        rule=data.embeddings_in_words,
+        rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
         check_inputs=data.check_inputs,
     ),

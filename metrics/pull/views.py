@@ -17,11 +17,11 @@ from annotation.core.requests import LoggedIn
 from annotation.models import Study
 from generation.models import Run
 from metrics.comparisons import queries as compare
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.fingerprints import snapshot
-from metrics.core.request_parameters import whole_number
+from metrics.core.request_parameters import parse_id
 from metrics.core.study_access import get_study_or_404
-from metrics.core.tables import changed, first_direction, headings
+from metrics.core.tables import default_direction, headings, url_with
 from metrics.models import RunState, ScoreRun, Variant
 from metrics.pull.data import embedding_runs, finished_runs
 from metrics.pull.figures import BY, POINTS, published_groups
@@ -32,7 +32,7 @@ from metrics.score_runs import services as score_runs
 from metrics.score_runs.freshness import Freshness
 from metrics.score_runs.tasks import enqueue
 
-_CHOICES = ("sort", "dir", "region", "by", "points", "run", "with", "number")
+_QUERY_PARAMETERS = ("sort", "dir", "region", "by", "points", "run", "with", "number")
 
 
 @login_required
@@ -45,27 +45,27 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
     context = {
         "study": study,
         "runs": own + others,
-        "simulated": holds_simulated(study),
+        "simulated": has_simulated_answers(study),
         "makes": policies.may_make_images(request.user),
     }
-    embedded = _chosen(request, own, others)
+    embedded = _embedding_run(request, own, others)
     if embedded is None:
-        context["made"] = pages.made_so_far(study)
+        context["made"] = pages.image_set_status(study)
         return render(request, "metrics/pull/pull.html", context)
     asked = {"run": request.GET["run"]} if request.GET.get("run") else {}
-    beside = comparisons.comparable(embedded, _visible(request, study))
-    other = _other(request, beside)
+    beside = comparisons.comparable_runs(embedded, _visible_runs(request, study))
+    other = _comparison_run(request, beside)
     wanted = {"pull": asked, "pull_contrast": asked}
     if other is not None:
-        wanted["pull_difference"] = comparisons.parameters(embedded, other)
+        wanted["pull_difference"] = comparisons.comparison_parameters(embedded, other)
     found, fresh = _scores(study, wanted)
     run = found["pull"]
     sort = request.GET.get("sort", "x")
     if sort not in pages.COLUMNS:
         sort = "x"
-    descending = request.GET.get("dir", first_direction(sort, pages.WORDS)) == "desc"
+    descending = request.GET.get("dir", default_direction(sort, pages.TEXT_COLUMNS)) == "desc"
     page = pages.pull_page(run, embedded, sort=sort, descending=descending) if run is not None else None
-    row = _row(request, page)
+    row = _group_row(request, page)
     region = request.GET.get("region", "")
     context |= {
         "embedded": embedded,
@@ -76,20 +76,22 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
         "region": region,
         "sort": sort,
         "direction": "desc" if descending else "asc",
-        "columns": headings(request, pages.COLUMNS, sort=sort, descending=descending, words=pages.WORDS),
+        "columns": headings(
+            request, pages.COLUMNS, sort=sort, descending=descending, words=pages.TEXT_COLUMNS
+        ),
         "names": pages.COLUMNS,
-        **_figure(request, page, asked),
-        "kept": urlencode({key: request.GET[key] for key in _CHOICES if request.GET.get(key)}),
+        **_figure_context(request, page, asked),
+        "kept": urlencode({key: request.GET[key] for key in _QUERY_PARAMETERS if request.GET.get(key)}),
         "row": row,
-        "behind": pages.images_behind(embedded, row, page=whole_number(request.GET.get("page", "1")))
+        "behind": pages.group_images(embedded, row, page=parse_id(request.GET.get("page", "1")))
         if row
         else None,
         "sees_images": policies.may_see_set(request.user, embedded.image_set),
         "beside": beside,
         "other": other,
-        "first_name": _named(embedded),
-        "second_name": _named(other) if other is not None else "",
-        **_compared(request, found),
+        "first_name": _run_label(embedded),
+        "second_name": _run_label(other) if other is not None else "",
+        **_comparison_context(request, found),
     }
     return render(request, "metrics/pull/pull.html", context)
 
@@ -102,12 +104,12 @@ def _runs(request: LoggedIn, study: Study) -> tuple[list[Run], list[Run]]:
     return own, list(finished_runs().exclude(pk__in=[run.pk for run in own]))
 
 
-def _visible(request: LoggedIn, study: Study) -> list[Run]:
+def _visible_runs(request: LoggedIn, study: Study) -> list[Run]:
     led = policies.studies_led_by(request.user)
-    return comparisons.visible(study, led, every=policies.may_make_images(request.user))
+    return comparisons.visible_runs(study, led, every=policies.may_make_images(request.user))
 
 
-def _chosen(request: HttpRequest, own: list[Run], others: list[Run]) -> Run | None:
+def _embedding_run(request: HttpRequest, own: list[Run], others: list[Run]) -> Run | None:
     """The run that is asked for by its number, else the study's newest; None if the study has none."""
     asked = request.GET.get("run", "")
     if not asked:
@@ -118,12 +120,12 @@ def _chosen(request: HttpRequest, own: list[Run], others: list[Run]) -> Run | No
     return chosen[0]
 
 
-def _named(run: Run) -> str:
+def _run_label(run: Run) -> str:
     said = gettext("run %(number)s") % {"number": run.pk}
     return f"{run.image_set.name if run.image_set else run.backend} ({said})"
 
 
-def _other(request: HttpRequest, beside: list[Run]) -> Run | None:
+def _comparison_run(request: HttpRequest, beside: list[Run]) -> Run | None:
     """The run to compare with, if one is asked for."""
     asked = request.GET.get("with", "")
     if not asked:
@@ -134,7 +136,9 @@ def _other(request: HttpRequest, beside: list[Run]) -> Run | None:
     raise Http404("There is no such embedding run to compare with.")
 
 
-def _figure(request: HttpRequest, page: pages.PullPage | None, asked: Mapping[str, str]) -> dict[str, object]:
+def _figure_context(
+    request: HttpRequest, page: pages.PullPage | None, asked: Mapping[str, str]
+) -> dict[str, object]:
     """What is chosen of the figure, and what can be. Published points are offered where they are of a group
     that is reported here."""
     by, points = request.GET.get("by", BY[0]), request.GET.get("points", POINTS[0])
@@ -145,13 +149,13 @@ def _figure(request: HttpRequest, page: pages.PullPage | None, asked: Mapping[st
     return {
         "by": by,
         "points": points,
-        "views": [(each, changed(request, by=each)) for each in BY],
-        "points_offered": [(each, changed(request, points=each)) for each in offered],
+        "views": [(each, url_with(request, by=each)) for each in BY],
+        "points_offered": [(each, url_with(request, points=each)) for each in offered],
         "figure_query": urlencode({**drawn, **asked}),
     }
 
 
-def _compared(request: HttpRequest, found: Mapping[str, ScoreRun | None]) -> dict[str, object]:
+def _comparison_context(request: HttpRequest, found: Mapping[str, ScoreRun | None]) -> dict[str, object]:
     """Groups and regions against the others, and against another run."""
     number = request.GET.get("number", "")
     number = number if number in comparisons.NUMBERS else comparisons.NUMBERS[0]
@@ -163,10 +167,10 @@ def _compared(request: HttpRequest, found: Mapping[str, ScoreRun | None]) -> dic
         "against_regions": [row for row in against if row.group is None],
         "against_groups": [row for row in against if row.group is not None],
         "difference_run": difference_run,
-        "compared": compare.compare(difference_run, [number]) if difference_run else [],
+        "compared": compare.comparison_rows(difference_run, [number]) if difference_run else [],
         "compared_columns": [(pages.COLUMNS[number], _("Difference"))],
         "number": number,
-        "numbers": [(one, pages.COLUMNS[one], changed(request, number=one)) for one in comparisons.NUMBERS],
+        "numbers": [(one, pages.COLUMNS[one], url_with(request, number=one)) for one in comparisons.NUMBERS],
     }
 
 
@@ -193,12 +197,12 @@ def _scores(
     )
 
 
-def _row(request: HttpRequest, page: pages.PullPage | None) -> pages.PullRow | None:
+def _group_row(request: HttpRequest, page: pages.PullPage | None) -> pages.PullRow | None:
     """The group whose images are asked for; Http404 for one that has no scores."""
     asked = request.GET.get("group", "")
     if not asked or page is None:
         return None
     for row in page.rows:
-        if row.group is not None and row.group.pk == whole_number(asked):
+        if row.group is not None and row.group.pk == parse_id(asked):
             return row
     raise Http404("No pull of this group is known.")

@@ -27,13 +27,13 @@ class Quality(Resource):
         study = get_study_or_404(request, name)
         order = self.query(QualityQuery)["order"]
         sort = "who" if order.endswith("annotator") else "flags"
-        counted = work.at_most_old(study, now=timezone.now())
-        rows = annotators.as_rows(study, counted, sort=sort, descending=order.startswith("-"))
-        found = [_as_row(cells) for cells in annotators.as_cells(rows)]
+        counted = work.recent_count(study, now=timezone.now())
+        rows = annotators.quality_rows(study, counted, sort=sort, descending=order.startswith("-"))
+        found = [_row_data(cells) for cells in annotators.csv_rows(rows)]
         said = {"counted_at": counted.counted_at, "unknown": counted.unknown, "results": found}
         return Response(QualitySerializer(said).data)
 
 
-def _as_row(cells: tuple[str | int | float | None, ...]) -> dict[str, Any]:
+def _row_data(cells: tuple[str | int | float | None, ...]) -> dict[str, Any]:
     row: dict[str, Any] = dict(zip(annotators.CSV_COLUMNS, cells, strict=True))
     return {**row, "simulated": row["simulated"] == "yes", "flags": row["flags"].split()}

@@ -53,7 +53,7 @@ def _medians(study: Study, name: str, *, everybody: bool) -> dict[tuple[int, str
     return {key: (numbers[key], sum(middle) / len(middle)) for key, middle in found.items()}
 
 
-def answers(study: Study) -> dict[int, int]:
+def answer_counts(study: Study) -> dict[int, int]:
     """{annotator: responses that count}."""
     rows = _responses(study).order_by().values_list("annotator_id").annotate(Count("pk"))
     return dict(rows)
@@ -82,7 +82,7 @@ def checks_fingerprint(study: Study) -> tuple[int, int]:
     return found["count"], found["total"] or 0
 
 
-def unidentified(study: Study) -> int:
+def unidentified_count(study: Study) -> int:
     """How many responses that count name no annotator."""
     return _counted(study).filter(annotator__isnull=True).count()
 

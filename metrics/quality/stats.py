@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.agreement.stats.rated_pairs import Ratings
-from metrics.core.stats.checks import NOBODY, Floats, Ints
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats, Ints
 
 
 @dataclass(frozen=True)
-class Raters:
+class RaterAgreement:
     """One element for each of `raters` (J,), who gave `given` (J, V) ratings of each value.
 
     Of `pairs` of a rating of theirs and one of somebody else of the same unit, `same` are the same, and
@@ -25,7 +25,7 @@ class Raters:
     by_chance: Floats
 
 
-def with_others(table: Ratings) -> Raters:
+def agreement_with_others(table: Ratings) -> RaterAgreement:
     r"""Each annotator's agreement with the others.
 
     .. math:: same_j = \sum_u \sum_v r_{juv} (t_{uv} - r_{juv}), \qquad
@@ -47,26 +47,28 @@ def with_others(table: Ratings) -> Raters:
     units = int(unit[-1]) + 1 if len(unit) else 0
     of_unit = np.column_stack([np.bincount(unit, column, units) for column in counts.T]).astype(np.int64)
     # one row for each unit and annotator, should somebody have rated a unit twice
-    known = table.raters != NOBODY
+    known = table.raters != UNKNOWN_ANNOTATOR
     raters, who = np.unique(table.raters[known], return_inverse=True)
     pairs, row = np.unique(np.column_stack([unit[known], who]), axis=0, return_inverse=True)
     own = np.zeros((len(pairs), values), dtype=np.int64)
     np.add.at(own, row.ravel(), counts[known])
     unit, who = pairs[:, 0], pairs[:, 1]
     others = of_unit[unit] - own
-    given = _by(who, own, len(raters))
+    given = _sum_by_rater(who, own, len(raters))
     elsewhere = counts.sum(axis=0) - given
     shares = elsewhere / np.maximum(elsewhere.sum(axis=1, keepdims=True), 1)
     met = others.sum(axis=1)
-    return Raters(
+    return RaterAgreement(
         raters=raters,
         given=given.astype(np.int64),
-        same=_by(who, (own * others).sum(axis=1, keepdims=True), len(raters))[:, 0].astype(np.int64),
-        pairs=_by(who, (own.sum(axis=1) * met)[:, None], len(raters))[:, 0].astype(np.int64),
-        by_chance=_by(who, ((own * shares[who]).sum(axis=1) * met)[:, None], len(raters))[:, 0],
+        same=_sum_by_rater(who, (own * others).sum(axis=1, keepdims=True), len(raters))[:, 0].astype(
+            np.int64
+        ),
+        pairs=_sum_by_rater(who, (own.sum(axis=1) * met)[:, None], len(raters))[:, 0].astype(np.int64),
+        by_chance=_sum_by_rater(who, ((own * shares[who]).sum(axis=1) * met)[:, None], len(raters))[:, 0],
     )
 
 
-def _by(who: Ints, sums: Ints | Floats, number: int) -> Floats:
+def _sum_by_rater(who: Ints, sums: Ints | Floats, number: int) -> Floats:
     """`sums` (R, F) added up for each of `number` annotators."""
     return np.column_stack([np.bincount(who, column, number) for column in sums.T])

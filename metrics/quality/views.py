@@ -16,14 +16,14 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.core.requests import without_page
 from annotation.exports.formats.text import safe_cell
 from annotation.models import Study
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_study_or_404
 from metrics.core.study_size import is_large
-from metrics.core.tables import first_direction, headings
+from metrics.core.tables import default_direction, headings
 from metrics.quality.queries import annotators as pages
 from metrics.quality.queries import work
 
-_WORDS = frozenset({"who"})
+_TEXT_COLUMNS = frozenset({"who"})
 
 
 @login_required
@@ -36,7 +36,7 @@ def quality(request: HttpRequest, name: str) -> HttpResponse:
     study = get_study_or_404(request, name)
     now = timezone.now()
     alone, asked = "HX-Request" in request.headers, "check" in request.GET
-    counted = work.at_most_old(study, now=now) if asked else work.at_once(study, now=now)
+    counted = work.recent_count(study, now=now) if asked else work.immediate_count(study, now=now)
     stale = counted is not None and (alone or asked) and work.is_stale(study, counted)
     if alone and not asked and counted is not None and not stale:
         return HttpResponse(status=204)
@@ -45,19 +45,21 @@ def quality(request: HttpRequest, name: str) -> HttpResponse:
     about = {
         "study": study,
         "stale": stale,
-        "next_question": _next_question(study, counted, stale=stale, told=alone or asked, now=now),
-        "page": counted and pages.quality(study, counted, sort=sort, descending=descending, page=number),
-        "columns": headings(request, pages.COLUMNS, sort=sort, descending=descending, words=_WORDS),
+        "next_question": _next_poll(study, counted, stale=stale, told=alone or asked, now=now),
+        "page": counted and pages.quality_page(study, counted, sort=sort, descending=descending, page=number),
+        "columns": headings(request, pages.COLUMNS, sort=sort, descending=descending, words=_TEXT_COLUMNS),
         "pager": without_page(request),
         "number": number,
     }
     if alone:
         return render(request, "metrics/quality/_quality.html", about)
-    return render(request, "metrics/quality/quality.html", {**about, "simulated": holds_simulated(study)})
+    return render(
+        request, "metrics/quality/quality.html", {**about, "simulated": has_simulated_answers(study)}
+    )
 
 
-def _next_question(
-    study: Study, counted: work.Counted | None, *, stale: bool, told: bool, now: datetime
+def _next_poll(
+    study: Study, counted: work.WorkCount | None, *, stale: bool, told: bool, now: datetime
 ) -> str:
     """What the page asks once it is there: for a count, "count"; whether answers have changed, "changed"."""
     if counted is None or (stale and counted.rested(now=now)):
@@ -76,7 +78,7 @@ def quality_csv(request: HttpRequest, name: str) -> HttpResponse:
     answer["Content-Disposition"] = f'attachment; filename="{study.name}-quality.csv"'
     writer = csv.writer(answer, lineterminator="\n")
     writer.writerow(pages.CSV_COLUMNS)
-    for row in pages.as_cells(pages.everybody(study, sort=sort, descending=descending)):
+    for row in pages.csv_rows(pages.current_rows(study, sort=sort, descending=descending)):
         writer.writerow([safe_cell(cell) if isinstance(cell, str) else cell for cell in row])
     return answer
 
@@ -85,4 +87,4 @@ def _order(request: HttpRequest) -> tuple[str, bool]:
     sort = request.GET.get("sort", "flags")
     if sort not in pages.COLUMNS:
         sort = "flags"
-    return sort, request.GET.get("dir", first_direction(sort, _WORDS)) == "desc"
+    return sort, request.GET.get("dir", default_direction(sort, _TEXT_COLUMNS)) == "desc"

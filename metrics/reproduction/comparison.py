@@ -27,7 +27,7 @@ NOT_RELEASED = "not in the release: it has no embeddings"
 # Three printed numbers and the mean of them that is printed too: each is at most this far off.
 _PRINTED_STEP = Decimal("0.0001")
 
-CANNOT = (
+NOT_REPRODUCIBLE = (
     "the images themselves: the release names them and does not contain them",
     "captions, and what share of stereotypes they find (44.69 %): neither captions nor images are released",
     "salience scores: they are computed from the captions",
@@ -99,8 +99,8 @@ def reproduce(*, study: Study) -> Reproduction:
         rows = (
             *tables,
             *_single_numbers(study, len(tables) // 3, visual, number),
-            *_thrice(study),
-            *_counts(visual),
+            *_times_as_likely(study),
+            *_visual_stereotype_counts(visual),
             *_pull(),
         )
     published = {row.item for row in tables if row.published}
@@ -165,7 +165,7 @@ def _single_numbers(
     return rows
 
 
-def _thrice(study: Study) -> list[Comparison]:
+def _times_as_likely(study: Study) -> list[Comparison]:
     """'Thrice as likely' can be read in more than one way (PROTOCOL §6); each is named, none compared
     to more digits than the word has."""
     printed = next(
@@ -219,7 +219,7 @@ def _visual_stereotypes(study: Study) -> tuple[Counter[str], int]:
     return Counter(group for group, attribute in known if attribute in visual), len(visual)
 
 
-def _counts(visual: Mapping[str, int]) -> list[Comparison]:
+def _visual_stereotype_counts(visual: Mapping[str, int]) -> list[Comparison]:
     """The groups whose number of visual stereotypes is printed."""
     name = "visual stereotypes"
     rows = []

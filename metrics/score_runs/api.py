@@ -18,7 +18,7 @@ from annotation.api.errors import Conflict, Refused, refusals
 from annotation.api.pages import page, page_of
 from annotation.api.resource import Resource
 from annotation.models import Study
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_study_or_404
 from metrics.models import RunState, Score, ScoreRun
 from metrics.score_runs import queries, registry
@@ -26,7 +26,7 @@ from metrics.score_runs import services as score_runs
 from metrics.score_runs.metric import VARIANTS, Metric
 from metrics.score_runs.permitted_parameters import permitted_parameters
 from metrics.score_runs.serializers.requests import (
-    OF_METRICS,
+    METRICS_BY_PARAMETER,
     RunScoresQuery,
     ScoreQuery,
     ScoreRunBody,
@@ -52,11 +52,11 @@ class MetricsSerializer(serializers.Serializer[Any]):
     results = MetricSerializer(many=True)
 
 
-def described_metric(metric: Metric) -> dict[str, Any]:
+def metric_data(metric: Metric) -> dict[str, Any]:
     """What the API says of a metric."""
     return {
         **{name: getattr(metric, name) for name in ("name", "version", "title", "definition", "unit")},
-        "computed_from": registry.source_in_words(metric),
+        "computed_from": registry.describe_source(metric),
         "direction": metric.direction,
         "variants": VARIANTS,
         "variants_note": metric.variants_note,
@@ -75,7 +75,7 @@ class Metrics(Resource):
     @extend_schema(operation_id="metrics_list", responses=MetricsSerializer, tags=TAGS)
     def get(self, request: Request) -> Response:
         return Response(
-            MetricsSerializer({"results": [described_metric(metric) for metric in registry.metrics()]}).data
+            MetricsSerializer({"results": [metric_data(metric) for metric in registry.metrics()]}).data
         )
 
 
@@ -88,7 +88,7 @@ class OneMetric(Resource):
             found = registry.get(metric)
         except ValueError as error:
             raise Http404 from error
-        return Response(MetricSerializer(described_metric(found)).data)
+        return Response(MetricSerializer(metric_data(found)).data)
 
 
 class Scores(Resource):
@@ -107,17 +107,17 @@ class Scores(Resource):
         study = get_study_or_404(request, name)
         query = self.query(ScoreQuery)
         metric = registry.get(query["metric"])
-        given = {each: query[each] for each in OF_METRICS if each in query}
+        given = {each: query[each] for each in METRICS_BY_PARAMETER if each in query}
         with refusals(ValueError, status=422):
             parameters = permitted_parameters(request.user, study, metric, given)
         try:
             latest = queries.latest_run(study, metric.name, query["variant"], parameters)
         except ValueError as error:  # such embeddings, or sides, there are not
             raise Refused(str(error)) from error
-        rows = of(latest.run, query) if latest.run is not None else Score.objects.none()
+        rows = filter_scores(latest.run, query) if latest.run is not None else Score.objects.none()
         answer = page(request, rows, query=query, kind=ScoreQuery, row=ScoreSerializer)
         run = ScoreRunSerializer(latest.run).data if latest.run is not None else None
-        simulated = holds_simulated(study)
+        simulated = has_simulated_answers(study)
         answer.data = {"run": run, "stale": latest.stale, "simulated": simulated, **answer.data}
         return answer
 
@@ -195,7 +195,7 @@ class RunScores(Resource):
     def get(self, request: Request, name: str, number: int) -> Response:
         run = _run(request, name, number)
         query = self.query(RunScoresQuery)
-        return page(request, of(run, query), query=query, kind=RunScoresQuery, row=ScoreSerializer)
+        return page(request, filter_scores(run, query), query=query, kind=RunScoresQuery, row=ScoreSerializer)
 
 
 class RetryScoreRun(Resource):
@@ -224,7 +224,7 @@ class RetryScoreRun(Resource):
         return Response(ScoreRunSerializer(run).data, status=202)
 
 
-def of(run: ScoreRun, query: Mapping[str, Any]) -> QuerySet[Score]:
+def filter_scores(run: ScoreRun, query: Mapping[str, Any]) -> QuerySet[Score]:
     """The scores of a run that were asked for."""
     rows = run.scores.select_related("group", "attribute")
     return rows.filter(

@@ -18,10 +18,10 @@ from metrics.core.stats.percentiles import Interval
 from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
 
 SIDES = ("side: first", "side: second")
-AGAINST = ("side: itself", "side: others")
+CONTRAST_SIDES = ("side: itself", "side: others")
 
 
-class Named(Protocol):
+class Group(Protocol):
     """An identity group."""
 
     @property
@@ -31,7 +31,7 @@ class Named(Protocol):
 
 
 @dataclass(frozen=True)
-class Measured:
+class Estimates:
     """Numbers of one group or of several together: `values` (K,), each with what it rests on, `n`, and their
     resamples (B, K), B = 0 where none were drawn. NaN is undefined."""
 
@@ -41,26 +41,26 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedEstimates:
     """Two sides of one group, or of several (`group` None) of which `part` says which they are. `n` is what
     the difference of each number rests on."""
 
-    group: Named | None
+    group: Group | None
     part: str
     n: tuple[int, ...]
-    first: Measured
-    second: Measured
+    first: Estimates
+    second: Estimates
 
 
-Mean = Callable[[Sequence[Measured]], Measured]
+Mean = Callable[[Sequence[Estimates]], Estimates]
 
 
-def mean(groups: Sequence[Measured]) -> Measured:
+def mean(groups: Sequence[Estimates]) -> Estimates:
     """Unweighted means over groups, and over the groups that have a value in a resample; n is how many."""
     values, samples = (
         _mean_of(np.stack([getattr(one, name) for one in groups])) for name in ("values", "samples")
     )
-    return Measured(values, (len(groups),) * len(values), samples)
+    return Estimates(values, (len(groups),) * len(values), samples)
 
 
 def _mean_of(stacked: Floats) -> Floats:
@@ -70,23 +70,27 @@ def _mean_of(stacked: Floats) -> Floats:
     return np.asarray(np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0))
 
 
-def rows_of(
-    names: Sequence[str], found: Sequence[Compared], inputs: Inputs, *, sides: tuple[str, str] = SIDES
+def difference_rows(
+    names: Sequence[str],
+    found: Sequence[ComparedEstimates],
+    inputs: Inputs,
+    *,
+    sides: tuple[str, str] = SIDES,
 ) -> list[ScoreRow]:
     """The differences of each of `names` with p, and q among all that is `found`, and the numbers of both
     sides with their intervals."""
     rows = []
     for place, name in enumerate(names):
         listed = [(one.group, one.part, one.n[place], _difference(one, place)) for one in found]
-        rows += with_q(name, listed, inputs)
+        rows += rows_with_q(name, listed, inputs)
     for one in found:
         for side, measured in zip(sides, (one.first, one.second), strict=True):
             part = f"{one.part}; {side}" if one.part else side
-            rows += _rows_of_side(names, measured, one.group, part, inputs)
+            rows += _side_rows(names, measured, one.group, part, inputs)
     return rows
 
 
-def _difference(one: Compared, place: int) -> Difference:
+def _difference(one: ComparedEstimates, place: int) -> Difference:
     return differences.difference(
         float(one.first.values[place]),
         float(one.second.values[place]),
@@ -95,8 +99,8 @@ def _difference(one: Compared, place: int) -> Difference:
     )
 
 
-def _rows_of_side(
-    names: Sequence[str], measured: Measured, group: Named | None, part: str, inputs: Inputs
+def _side_rows(
+    names: Sequence[str], measured: Estimates, group: Group | None, part: str, inputs: Inputs
 ) -> list[ScoreRow]:
     intervals: list[Interval | None] = [None] * len(names)
     if inputs.resamples:
@@ -109,8 +113,8 @@ def _rows_of_side(
     ]
 
 
-def with_q(
-    name: str, found: Sequence[tuple[Named | None, str, int, Difference]], inputs: Inputs
+def rows_with_q(
+    name: str, found: Sequence[tuple[Group | None, str, int, Difference]], inputs: Inputs
 ) -> list[ScoreRow]:
     """The rows of differences that are looked at together, (whose, of which part, n, difference): each with
     its p, and its q among them."""
@@ -128,9 +132,9 @@ def with_q(
     return rows
 
 
-def against_the_rest(
+def contrast_rows(
     names: Sequence[str],
-    groups: Sequence[tuple[Named, str, Measured]],
+    groups: Sequence[tuple[Group, str, Estimates]],
     inputs: Inputs,
     *,
     mean: Mean = mean,
@@ -143,25 +147,25 @@ def against_the_rest(
         each = []
         for place, (group, _, own) in enumerate(groups):
             others = _mean_where(groups, np.arange(len(groups)) != place, mean)
-            each.append(Compared(group, "", (len(groups),) * len(names), own, others))
-        rows += rows_of(names, each, inputs, sides=AGAINST)
+            each.append(ComparedEstimates(group, "", (len(groups),) * len(names), own, others))
+        rows += difference_rows(names, each, inputs, sides=CONTRAST_SIDES)
     known = sorted(set(regions.tolist()) - {""})
     if len(set(regions.tolist())) > 1:
         whole = []
         for region in known:
             inside = regions == region
             own, others = (_mean_where(groups, which, mean) for which in (inside, ~inside))
-            whole.append(Compared(None, f"region: {region}", own.n, own, others))
-        rows += rows_of(names, whole, inputs, sides=AGAINST)
+            whole.append(ComparedEstimates(None, f"region: {region}", own.n, own, others))
+        rows += difference_rows(names, whole, inputs, sides=CONTRAST_SIDES)
     return rows
 
 
-def _mean_where(groups: Sequence[tuple[Named, str, Measured]], which: Bools, mean: Mean) -> Measured:
+def _mean_where(groups: Sequence[tuple[Group, str, Estimates]], which: Bools, mean: Mean) -> Estimates:
     return mean([groups[place][2] for place in np.flatnonzero(which).tolist()])
 
 
 def _row(
-    name: str, value: float, n: int, interval: Interval | None, group: Named | None, part: str
+    name: str, value: float, n: int, interval: Interval | None, group: Group | None, part: str
 ) -> ScoreRow:
     return ScoreRow(
         name=name,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from annotation.models import IdentityGroup
 from metrics.models import Score, ScoreRun
-from metrics.score_runs.compared_rows import AGAINST
+from metrics.score_runs.compared_rows import CONTRAST_SIDES
 
 METRICS = ("tendency_contrast", "offensiveness_contrast")
 """What is computed of depictions."""
@@ -30,7 +30,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Against:
+class ContrastRow:
     """A group, or a region (`group` None), against all others: a difference for each number that is asked
     for."""
 
@@ -41,29 +41,29 @@ class Against:
 
 def contrasts(
     runs: Iterable[ScoreRun], names: Iterable[str], *, group: IdentityGroup | None = None
-) -> list[Against]:
+) -> list[ContrastRow]:
     """The regions and then the groups of finished runs of NAMES, with the numbers `names`, the largest
     difference of the first of them on top; or `group` alone. One query."""
-    scores = Score.objects.filter(run__in=list(runs), attribute__isnull=True).exclude(part__in=AGAINST)
+    scores = Score.objects.filter(run__in=list(runs), attribute__isnull=True).exclude(part__in=CONTRAST_SIDES)
     if group is not None:
         scores = scores.filter(group=group)
     found: dict[tuple[int | None, str], dict[str, Score]] = {}
     for score in scores.select_related("group"):
-        if not score.part.endswith(AGAINST):  # the sides of a region
+        if not score.part.endswith(CONTRAST_SIDES):  # the sides of a region
             found.setdefault((score.group_id, score.part), {})[score.name] = score
     wanted = list(names)
     rows = [
-        Against(
+        ContrastRow(
             next(iter(one.values())).group,
             part.removeprefix(_REGION),
             tuple(Difference(one.get(name), one.get(f"{name}_q")) for name in wanted),
         )
         for (_, part), one in found.items()
     ]
-    return sorted(rows, key=_place)
+    return sorted(rows, key=_sort_key)
 
 
-def _place(row: Against) -> tuple[bool, bool, float, str]:
+def _sort_key(row: ContrastRow) -> tuple[bool, bool, float, str]:
     """Regions first; undefined differences last; the names decide between equal ones."""
     first = row.numbers[0].score
     value = None if first is None else first.value

@@ -18,7 +18,7 @@ _INTERVAL = ("name", "group", "part", "low", "high")
 Interval = tuple[float, float]
 
 
-def evaluated(
+def cached_evaluation(
     study: Study, metric: str, *, resamples: int = 0, parameters: Mapping[str, str] | None = None
 ) -> Evaluation:
     """The metric for today's answers: computed once for the same answers.

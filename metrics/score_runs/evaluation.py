@@ -15,7 +15,7 @@ from metrics.score_runs.digests import inputs_digest
 from metrics.score_runs.metric import Metric
 from metrics.score_runs.rows import Inputs, ScoreRow
 
-LEAST_RESAMPLES = 100
+MIN_RESAMPLES = 100
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def evaluate(
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
-    check_draw(resamples, seed)
+    check_resampling(resamples, seed)
     drawn = resamples if entry.interval else 0
     chosen = registry.parameters(entry, parameters)
     with snapshot():
@@ -62,22 +62,22 @@ def evaluate(
         digest=digest,
         seed=seed,
         resamples=drawn,
-        rule=rule_in_words(study, entry, chosen),
+        rule=describe_rule(study, entry, chosen),
         parameters=chosen,
         rows=tuple(rows),
     )
 
 
-def check_draw(resamples: int, seed: int) -> None:
+def check_resampling(resamples: int, seed: int) -> None:
     """Raises ValueError for what no interval can be drawn with."""
-    if resamples < 0 or 0 < resamples < LEAST_RESAMPLES:
+    if resamples < 0 or 0 < resamples < MIN_RESAMPLES:
         raise ValueError(
-            f"{resamples} resamples: choose at least {LEAST_RESAMPLES}, or 0 for scores without intervals."
+            f"{resamples} resamples: choose at least {MIN_RESAMPLES}, or 0 for scores without intervals."
         )
     if seed < 0:
         raise ValueError(f"A seed is a whole number of at least 0, not {seed}.")
 
 
-def rule_in_words(study: Study, metric: Metric, parameters: Mapping[str, str] | None = None) -> str:
+def describe_rule(study: Study, metric: Metric, parameters: Mapping[str, str] | None = None) -> str:
     """The rule of the study that `metric` follows, or the captions or embeddings that it reads."""
     return metric.rule(study, registry.parameters(metric, parameters))

@@ -15,7 +15,7 @@ from annotation.models import Study
 from metrics.models import RunState, ScoreRun, Variant
 from metrics.score_runs import queries
 from metrics.score_runs import services as score_runs
-from metrics.score_runs.queries import Wanted
+from metrics.score_runs.queries import ScoreRequest
 from metrics.score_runs.tasks import enqueue
 
 
@@ -38,19 +38,19 @@ class Freshness:
         return urlencode([("waiting", run.pk) for run in self.waiting])
 
 
-def usual(metrics: Iterable[str], variant: str = Variant.CORRECTED) -> list[Wanted]:
+def default_requests(metrics: Iterable[str], variant: str = Variant.CORRECTED) -> list[ScoreRequest]:
     """Metrics as they are computed where nothing is chosen."""
     return [(metric, variant, {}) for metric in metrics]
 
 
-def question(wanted: Sequence[Wanted], *, more: Sequence[tuple[str, str]] = ()) -> str:
+def query_string(wanted: Sequence[ScoreRequest], *, more: Sequence[tuple[str, str]] = ()) -> str:
     """What a page puts into the address that it asks. A comparison, and groups of annotators, are asked for
     by their name (`more`)."""
     plain = [("of", f"{metric}:{variant}") for metric, variant, parameters in wanted if not parameters]
     return urlencode([*plain, *more])
 
 
-def check(study: Study, wanted: Sequence[Wanted]) -> Freshness:
+def check(study: Study, wanted: Sequence[ScoreRequest]) -> Freshness:
     """Compare what is stored with today's answers, and ask for what is missing."""
     found: list[ScoreRun] = []
     refused: list[str] = []
@@ -83,7 +83,7 @@ def _freshness(
     )
 
 
-def waited_for(study: Study, waiting: Sequence[str]) -> Freshness:
+def check_waiting(study: Study, waiting: Sequence[str]) -> Freshness:
     """How the runs with these numbers get on."""
     keys = {int(text) for text in waiting if text.isdecimal() and len(text) < 19}
     runs = list(ScoreRun.objects.filter(study=study, pk__in=keys))

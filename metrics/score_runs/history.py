@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from annotation.models import IdentityGroup, Study
 from metrics.models import RunState, Score, ScoreRun
 
-MOST = 10
+MAX_RUNS = 10
 
 
 @dataclass(frozen=True)
-class Past:
+class PastRun:
     """What one finished run said. `comparable`: made by the same version and rule as the newest run, so that
     a difference between them comes from the answers."""
 
@@ -23,12 +23,12 @@ class Past:
 
 def score_history(
     study: Study, group: IdentityGroup, *, metric: str, names: Sequence[str], variant: str
-) -> list[Past]:
+) -> list[PastRun]:
     """The scores `names` of `group` in the last finished runs of `metric`, the newest first. Two queries."""
     runs = list(
         ScoreRun.objects.filter(
             study=study, metric=metric, variant=variant, state=RunState.DONE, parameters="{}"
-        ).order_by("-finished_at", "-pk")[:MOST]
+        ).order_by("-finished_at", "-pk")[:MAX_RUNS]
     )
     found = {
         (score.run_id, score.name): score
@@ -41,7 +41,7 @@ def score_history(
         )
     }
     return [
-        Past(
+        PastRun(
             run=run,
             scores=tuple(found.get((run.pk, name)) for name in names),
             comparable=(run.version, run.rule) == (runs[0].version, runs[0].rule),

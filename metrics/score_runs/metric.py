@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 
 from annotation.models import Study
-from metrics.core.answers import stereotype_rule_in_words
+from metrics.core.answers import describe_stereotype_rule
 from metrics.score_runs.rows import Compute
 
 VARIANTS = ("corrected", "published")
@@ -26,10 +26,10 @@ class NothingToCompute(ValueError):
 
 def stereotype_rule(study: Study, parameters: Parameters) -> str:
     """The `rule` of metrics that tell stereotypes from other attributes."""
-    return stereotype_rule_in_words(study)
+    return describe_stereotype_rule(study)
 
 
-def _nothing_more(study: Study, parameters: Parameters) -> list[object]:
+def _no_other_inputs(study: Study, parameters: Parameters) -> list[object]:
     return []
 
 
@@ -87,7 +87,7 @@ class Metric:
     section: str
     compute: Compute
     rule: Callable[[Study, Parameters], str]
-    fingerprint: Callable[[Study, Parameters], list[object]] = _nothing_more
+    fingerprint: Callable[[Study, Parameters], list[object]] = _no_other_inputs
     check_inputs: Callable[[Study, Parameters], None] = _anything
     check_offered: Callable[[User, Study, Parameters], None] = _offered_to_everybody
     check_readable: Callable[[User, Parameters], None] = _for_everybody

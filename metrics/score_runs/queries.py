@@ -15,9 +15,9 @@ from metrics.score_runs import registry
 from metrics.score_runs.digests import inputs_digest
 from metrics.score_runs.metric import Metric
 
-Wanted = tuple[str, str, Mapping[str, str]]
+ScoreRequest = tuple[str, str, Mapping[str, str]]
 """A metric, its variant and what is chosen of its parameters."""
-_MOST_FAILED = 5
+_MAX_FAILED = 5
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class LatestRun:
     stale: bool
 
 
-def as_stored(parameters: Mapping[str, str]) -> str:
+def serialize_parameters(parameters: Mapping[str, str]) -> str:
     """How a run keeps its parameters: the same choices are the same text."""
     return json.dumps(parameters, sort_keys=True, ensure_ascii=False)
 
@@ -85,7 +85,7 @@ def _finished(study: Study, entry: Metric, variant: str, chosen: Mapping[str, st
         metric=entry.name,
         version=entry.version,
         variant=variant,
-        parameters=as_stored(chosen),
+        parameters=serialize_parameters(chosen),
         state=RunState.DONE,
     ).order_by(Coalesce("confirmed_at", "finished_at").desc(), "-pk")
 
@@ -105,10 +105,10 @@ def scores_by_group(run: ScoreRun) -> Mapping[int, Mapping[str, Score]]:
 def failed_runs(study: Study) -> list[ScoreRun]:
     """The runs that failed and that no later one of the same scores made up for, the newest first."""
     runs = ScoreRun.objects.filter(study=study, state__in=[RunState.FAILED, RunState.DONE])
-    return list(_not_made_up_for(runs.order_by("-finished_at", "-pk")[:100]))[:_MOST_FAILED]
+    return list(_still_failed(runs.order_by("-finished_at", "-pk")[:100]))[:_MAX_FAILED]
 
 
-def _not_made_up_for(runs: Iterable[ScoreRun]) -> Iterable[ScoreRun]:
+def _still_failed(runs: Iterable[ScoreRun]) -> Iterable[ScoreRun]:
     seen = set()
     for run in runs:
         scores = (run.metric, run.variant, run.parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from metrics.core.suggestions import nearest
+from metrics.core.suggestions import did_you_mean
 from metrics.score_runs.metric import VARIANTS, Metric
 
 _registered: dict[str, Metric] = {}
@@ -31,7 +31,9 @@ def get(name: str) -> Metric:
     if name in _registered:
         return _registered[name]
     known = list(_registered)
-    raise ValueError(f"There is no metric '{name}'.{nearest(name, known)} There are: {', '.join(known)}.")
+    raise ValueError(
+        f"There is no metric '{name}'.{did_you_mean(name, known)} There are: {', '.join(known)}."
+    )
 
 
 def of_tasks(kinds: Collection[str]) -> list[Metric]:
@@ -43,7 +45,7 @@ def check_variant(metric: Metric, variant: str) -> None:
     """Raises ValueError unless `metric` can be computed as `variant`."""
     if variant not in VARIANTS:
         raise ValueError(
-            f"There is no variant '{variant}' of {metric.name}.{nearest(variant, list(VARIANTS))} "
+            f"There is no variant '{variant}' of {metric.name}.{did_you_mean(variant, list(VARIANTS))} "
             f"There are: {', '.join(VARIANTS)}."
         )
 
@@ -58,7 +60,7 @@ def parameters(metric: Metric, given: Mapping[str, str] | None = None) -> dict[s
     for name in given:
         if name not in known:
             there = f"It has: {', '.join(known)}." if known else "It has none."
-            raise ValueError(f"{metric.name} has no parameter '{name}'.{nearest(name, known)} {there}")
+            raise ValueError(f"{metric.name} has no parameter '{name}'.{did_you_mean(name, known)} {there}")
     return {each.name: str(given.get(each.name, each.default)) for each in metric.parameters}
 
 
@@ -70,7 +72,7 @@ def as_markdown() -> str:
         parts.append(
             f"### `{metric.name}`: {metric.title} (version {metric.version})\n\n{metric.definition}\n\n"
             f"| score | meaning |\n| --- | --- |\n{names}\n\n"
-            f"- computed from: {source_in_words(metric)}\n{_more(metric)}- unit: {metric.unit}\n"
+            f"- computed from: {describe_source(metric)}\n{_optional_lines(metric)}- unit: {metric.unit}\n"
             f"- reading: {metric.direction}\n"
             f"- variants: {metric.variants_note}\n"
             f"- interval: {f'95 %, {metric.resampling}' if metric.interval else 'none'}\n"
@@ -79,7 +81,7 @@ def as_markdown() -> str:
     return "\n".join(parts)
 
 
-def source_in_words(metric: Metric) -> str:
+def describe_source(metric: Metric) -> str:
     """What a metric is computed from."""
     if metric.source == "answers":
         return f"answers to `{metric.task}` tasks"
@@ -89,7 +91,7 @@ def source_in_words(metric: Metric) -> str:
     return f"{found}, beside answers to `{metric.task}` tasks" if metric.task else found
 
 
-def _more(metric: Metric) -> str:
+def _optional_lines(metric: Metric) -> str:
     lines = [f"- parts: {metric.parts}\n"] if metric.parts else []
     lines += [
         f"- parameter `{each.name}` (default `{each.default}`): {each.meaning}\n"

@@ -56,7 +56,7 @@ def request(
         metric=entry.name,
         version=entry.version,
         variant=variant,
-        parameters=queries.as_stored(chosen),
+        parameters=queries.serialize_parameters(chosen),
         digest=inputs_digest(study, entry, chosen),
         seed=seed,
         resamples=wanted if entry.interval else 0,
@@ -87,14 +87,14 @@ def _claim(run_id: int, now: datetime) -> ScoreRun | None:
     """Take the run, by one conditional update that also counts the attempt: a worker that is killed
     half-way has used one up, so a run that kills workers ends as failed instead of going round forever."""
     claimable = Q(state=RunState.PENDING) | Q(state=RunState.CLAIMED, lease_expires_at__lt=now)
-    _give_up(run_id, now)
+    _fail_abandoned(run_id, now)
     taken = ScoreRun.objects.filter(claimable, pk=run_id, attempts__lt=TRIES).update(
         state=RunState.CLAIMED, attempts=F("attempts") + 1, lease_expires_at=now + LEASE
     )
     return ScoreRun.objects.select_related("study").get(pk=run_id) if taken else None
 
 
-def _give_up(run_id: int, now: datetime) -> None:
+def _fail_abandoned(run_id: int, now: datetime) -> None:
     """Close a run whose last try ended without a word: its worker was killed."""
     ScoreRun.objects.filter(
         pk=run_id, state=RunState.CLAIMED, lease_expires_at__lt=now, attempts__gte=TRIES

@@ -12,7 +12,7 @@ from metrics.score_runs.rows import Inputs
 Key = tuple[str, int, int]
 """The digest of what was read, the seed and the number of resamples."""
 T = TypeVar("T")
-_kept: ContextVar[dict[str, tuple[Key, object]] | None] = ContextVar("kept", default=None)
+_cache: ContextVar[dict[str, tuple[Key, object]] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
@@ -24,28 +24,28 @@ def sharing_resamples() -> Iterator[None]:
     them does. Of each kind (the answers of a study, those of two sides, embeddings) what was drawn last is
     kept, without the responses or vectors it was drawn from.
     """
-    if _kept.get() is not None:
+    if _cache.get() is not None:
         yield
         return
-    token = _kept.set({})
+    token = _cache.set({})
     try:
         yield
     finally:
-        _kept.reset(token)
+        _cache.reset(token)
 
 
-def under_way() -> bool:
-    return _kept.get() is not None
+def is_sharing() -> bool:
+    return _cache.get() is not None
 
 
-def shared(inputs: Inputs) -> bool:
+def is_shared(inputs: Inputs) -> bool:
     """Whether what is drawn for `inputs` is kept for the next metric."""
-    return under_way() and inputs.resamples > 0
+    return is_sharing() and inputs.resamples > 0
 
 
-def drawn_once(kind: str, inputs: Inputs, digest: str, draw: Callable[[], T]) -> T:
+def draw_once(kind: str, inputs: Inputs, digest: str, draw: Callable[[], T]) -> T:
     """What `draw` gives for `inputs` of this digest, drawn if nothing is kept of it. Only where `shared`."""
-    kept, key = _kept.get(), (digest, inputs.seed, inputs.resamples)
+    kept, key = _cache.get(), (digest, inputs.seed, inputs.resamples)
     assert kept is not None
     if kind not in kept or kept[kind][0] != key:
         kept.pop(kind, None)  # never two of a kind at once
@@ -53,7 +53,7 @@ def drawn_once(kind: str, inputs: Inputs, digest: str, draw: Callable[[], T]) ->
     return cast(T, kept[kind][1])
 
 
-def kept_of(kind: str, digest: str) -> object | None:
+def cached_draw(kind: str, digest: str) -> object | None:
     """What is kept of a kind and digest, whatever it was drawn with."""
-    kept = (_kept.get() or {}).get(kind)
+    kept = (_cache.get() or {}).get(kind)
     return kept[1] if kept is not None and kept[0][0] == digest else None

@@ -36,6 +36,3 @@ def sweep() -> int:
     return broker.ring_again(
         compute_score_run, score_runs.waiting().values_list("pk", flat=True), queue=QUEUE
     )
-
-
-__all__ = ["compute_score_run", "enqueue", "sweep"]

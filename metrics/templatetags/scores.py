@@ -8,7 +8,7 @@ from django import template
 from django.utils.translation import gettext, ngettext
 
 from annotation.models import TaskKind
-from metrics.dashboards.queries.overview import Rule
+from metrics.dashboards.queries.overview import VisualRule
 from metrics.models import Score
 from metrics.score_runs import registry
 
@@ -105,7 +105,7 @@ def people(group: str) -> str:
 
 
 @register.filter
-def rule_words(rule: Rule) -> str:
+def rule_words(rule: VisualRule) -> str:
     """A rule for 'visual' in words."""
     if rule.mean is not None:
         return gettext("mean score of at least %(mean)s") % {"mean": f"{rule.mean:g}"}

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from annotation.models import IdentityGroup, Study
 from metrics.core import figure_options as reading
-from metrics.core.answers import stereotype_rule_in_words
+from metrics.core.answers import describe_stereotype_rule
 from metrics.core.charts.figure import Figure
-from metrics.core.figure_sources import NothingToDraw, Source, group_link, study_title
-from metrics.score_runs.current_scores import Interval, evaluated, intervals
+from metrics.core.figure_sources import FigureSource, NothingToDraw, group_link, study_title
+from metrics.score_runs.current_scores import Interval, cached_evaluation, intervals
 from metrics.score_runs.rows import ScoreRow
 from metrics.votes.charts import Dot, Plot, Unit, dot_chart
 from metrics.votes.scores.sections import pool_part
@@ -125,7 +125,7 @@ def _offensiveness_regions(study: Study, options: Mapping[str, str]) -> Figure:
         axis="mean offensiveness (−1 not offensive, 4 extremely)",
         region=region,
         unit="score",
-        further=(stereotype_rule_in_words(study),) if of == "stereotypes" else (),
+        further=(describe_stereotype_rule(study),) if of == "stereotypes" else (),
     )
 
 
@@ -148,14 +148,14 @@ def _offensive_groups(study: Study, options: Mapping[str, str]) -> Figure:
         region="groups",
         unit="score",
         further=(
-            stereotype_rule_in_words(study),
+            describe_stereotype_rule(study),
             f"{len(chosen)} of {len(lines)} groups with at least {least} rated",
         ),
     )
 
 
 def _visual_rules(study: Study, options: Mapping[str, str]) -> Figure:
-    evaluation = evaluated(study, "visual_rules", resamples=_RESAMPLES)
+    evaluation = cached_evaluation(study, "visual_rules", resamples=_RESAMPLES)
     used = {row.part for row in evaluation.rows if row.name == "in_use" and row.value}
     points = []
     for row in evaluation.rows:
@@ -186,11 +186,11 @@ def _scores(study: Study, options: Mapping[str, str], votes: str, answers: str, 
     if chosen == "source" or (chosen == "either" and study.stereotype_source_id is not None):
         if study.stereotype_source is None:
             raise NothingToDraw(f"Study '{study.name}' has no stereotype source, so no {what} of one.")
-        evaluation = evaluated(study, votes, resamples=_RESAMPLES)
+        evaluation = cached_evaluation(study, votes, resamples=_RESAMPLES)
         subtitle = f"{study.title}; {what} of {study.stereotype_source.title}"
         drawn = _DRAWN[what]
     else:
-        evaluation = evaluated(study, answers)
+        evaluation = cached_evaluation(study, answers)
         subtitle = f"{study_title(study)}; {what} of its own annotators"
         ranges = intervals(study, evaluation)
     rows = {}
@@ -249,14 +249,14 @@ _VOTES = "after SeeGULL, figures 3, 4 and 9"
 _OFFENSIVE = "after SeeGULL, figures 5 and 8"
 
 FIGURES = {
-    "thresholds": Source(
+    "thresholds": FigureSource(
         "Known stereotypes by threshold",
         _thresholds,
         {"from": _READ, "region": _GROUPS, "show": _SHOW},
         {"from": FROM, "show": SHOW},
         counterpart=_VOTES,
     ),
-    "pools": Source(
+    "pools": FigureSource(
         "Stereotypes known in the region, out of it, and to both",
         _pools,
         {
@@ -268,14 +268,14 @@ FIGURES = {
         {"from": FROM, "show": SHOW},
         counterpart=_VOTES,
     ),
-    "offensiveness-regions": Source(
+    "offensiveness-regions": FigureSource(
         "How offensive stereotypes are, by region",
         _offensiveness_regions,
         {"from": _READ, "region": _GROUPS, "of": "stereotypes by the study's rule, or all associations"},
         {"from": FROM, "of": OF},
         counterpart=_OFFENSIVE,
     ),
-    "offensive-groups": Source(
+    "offensive-groups": FigureSource(
         "Groups with the most offensive stereotypes",
         _offensive_groups,
         {
@@ -286,5 +286,5 @@ FIGURES = {
         {"from": FROM},
         counterpart=_OFFENSIVE,
     ),
-    "visual-rules": Source("What each rule of visual nature selects", _visual_rules, {}),
+    "visual-rules": FigureSource("What each rule of visual nature selects", _visual_rules, {}),
 }

@@ -19,11 +19,11 @@ from annotation.models import (
     Unit,
 )
 from metrics.agreement.stats.rated_pairs import Ratings
-from metrics.core.annotator_groups import GROUPINGS, grouping
+from metrics.core.annotator_groups import GROUPINGS, group_labeller
 from metrics.core.answers import counted_judgements, counted_responses
-from metrics.core.columns import NONE, columns
+from metrics.core.columns import NULL, read_columns
 from metrics.core.fingerprints import fingerprint, profiles_fingerprint
-from metrics.core.stats.checks import NOBODY, Ints
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Ints
 from metrics.depiction.tallies import Tally, tallies
 
 # Where the judged identity group stands, for tasks that are about one.
@@ -82,7 +82,7 @@ def read_ratings(
     of_group = np.zeros(len(rows.raters), dtype=np.int64)
     if by is not None and rows.strata:
         keys = np.column_stack([rows.stratum, rows.identities])
-        names, of_group = _named(grouping(study, by), rows.raters, rows.strata, keys)
+        names, of_group = _named(group_labeller(study, by), rows.raters, rows.strata, keys)
     # attributes tell the units of a cluster apart
     order = np.lexsort((rows.raters, of_group, rows.attributes, rows.clusters))
     attributes = rows.attributes[order]
@@ -151,7 +151,7 @@ def _judged(study: Study, task: TaskKind, by: str | None, values: tuple[int, ...
         counts=counts,
         clusters=rows[:, 0],
         attributes=rows[:, 1],
-        raters=rows[:, -1] if known else np.full(len(rows), NOBODY),
+        raters=rows[:, -1] if known else np.full(len(rows), UNKNOWN_ANNOTATOR),
         identities=_identities(study, task, rows[:, 0]),
         stratum=rows[:, 2] if reserved else np.zeros(0, dtype=np.int64),
         strata=reserved,
@@ -160,7 +160,7 @@ def _judged(study: Study, task: TaskKind, by: str | None, values: tuple[int, ...
 
 def _one_by_one(rows: QuerySet[Judgement], keys: list[str], values: tuple[int, ...]) -> tuple[Ints, Ints]:
     """A row for each judgement, its annotator last."""
-    found = columns(rows, *keys, "value", "response__annotator_id")
+    found = read_columns(rows, *keys, "value", "response__annotator_id")
     place = np.searchsorted(values, found[:, -2])
     counts: NDArray[Any] = np.zeros((len(found), len(values)), dtype=np.int8)
     counts[np.arange(len(found)), place] = 1
@@ -170,7 +170,7 @@ def _one_by_one(rows: QuerySet[Judgement], keys: list[str], values: tuple[int, .
 def _together(rows: QuerySet[Judgement], keys: list[str], values: tuple[int, ...]) -> tuple[Ints, Ints]:
     """A row for each unit, with the sums that SQL makes."""
     sums = {f"given_{place}": Count("pk", filter=Q(value=value)) for place, value in enumerate(values)}
-    found = columns(rows.values(*keys).annotate(**sums), *keys, *sums)
+    found = read_columns(rows.values(*keys).annotate(**sums), *keys, *sums)
     return found[:, : len(keys)], found[:, len(keys) :]
 
 
@@ -183,9 +183,9 @@ def _strata(study: Study, kind: str) -> tuple[str, ...]:
 def _identities(study: Study, task: TaskKind, units_of: Ints) -> Ints:
     """The identity group that each row is about; NONE where there is none."""
     if task not in _GROUP:
-        return np.full(len(units_of), NONE)
+        return np.full(len(units_of), NULL)
     units = Unit.objects.filter(task__study=study, task__kind=task).order_by()
-    pairs = columns(units, "pk", _GROUP[task])
+    pairs = read_columns(units, "pk", _GROUP[task])
     pairs = pairs[np.argsort(pairs[:, 0])]
     return np.asarray(pairs[np.searchsorted(pairs[:, 0], units_of), 1])
 
@@ -198,7 +198,9 @@ def _named(
     regions = dict(IdentityGroup.objects.values_list("pk", "region"))
     kinds, inverse = np.unique(np.column_stack([raters, keys]), axis=0, return_inverse=True)
     said = [
-        group_of([None if rater == NOBODY else rater, reserved[stratum], regions.get(identity, "")])
+        group_of(
+            [None if rater == UNKNOWN_ANNOTATOR else rater, reserved[stratum], regions.get(identity, "")]
+        )
         for rater, stratum, identity in kinds.tolist()
     ]
     names = tuple(sorted(set(said)))

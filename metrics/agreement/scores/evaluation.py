@@ -20,7 +20,7 @@ from metrics.agreement.stats.rated_pairs import Cells
 from metrics.core.annotator_groups import GROUPINGS, NOT_STATED
 from metrics.core.answers import task_kinds
 from metrics.core.fingerprints import snapshot
-from metrics.core.stats.checks import NOBODY, Ints
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Ints
 from metrics.depiction.tallies import Tally
 
 
@@ -122,7 +122,7 @@ def _compared(frame: RatingFrame, reading: Reading, draw: Draw) -> Iterator[Agre
 
 def _people(raters: Ints) -> int | None:
     """How many different annotators there are; None where some are not identified."""
-    return None if (raters == NOBODY).any() else len(np.unique(raters))
+    return None if (raters == UNKNOWN_ANNOTATOR).any() else len(np.unique(raters))
 
 
 def _same(

@@ -17,7 +17,7 @@ from metrics.agreement.stats import rated_pairs as pairs
 from metrics.agreement.stats.coincidences import Level
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.core.stats import checks, percentiles
-from metrics.core.stats.checks import NOBODY, Floats
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats
 from metrics.core.stats.percentiles import Interval
 
 Statistics = Callable[[Floats], Floats]
@@ -228,7 +228,7 @@ def table_of(counts: ArrayLike) -> Ratings:
     """Ratings of units whose annotators are not known, each unit a cluster of its own: `counts` (U, V)."""
     table = checks.counts("counts", counts, ndim=2)
     each = np.arange(len(table))
-    return Ratings(table, each, each, np.full(len(table), NOBODY))
+    return Ratings(table, each, each, np.full(len(table), UNKNOWN_ANNOTATOR))
 
 
 def _estimates(

@@ -73,7 +73,7 @@ class Figure:
         return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def styled(chart: Any) -> dict[str, Any]:
+def apply_style(chart: Any) -> dict[str, Any]:
     """The specification of an Altair chart in the style of all figures."""
     specification: dict[str, Any] = (
         chart.configure(font="Liberation Sans, Arial, Helvetica, sans-serif")

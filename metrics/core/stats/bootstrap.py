@@ -12,7 +12,7 @@ from metrics.core.stats import checks, single_responses
 from metrics.core.stats.checks import Floats, Ints
 
 # Weights held at once: 4 million numbers are 32 MB, whatever the size of the study.
-_AT_ONCE = 4_000_000
+_CHUNK_SIZE = 4_000_000
 
 
 def generator(seed: int, name: str) -> np.random.Generator:
@@ -89,7 +89,7 @@ def joint_weights(
     return found[0], found[1]
 
 
-class People:
+class AnnotatorDraws:
     """How often each annotator counts in each of B resamples, the same in all that they judged.
 
     For numbers of several groups together: what one person does is in all the groups that they judged, and
@@ -168,10 +168,10 @@ def weighted_sums(
     pairs, pair_of = np.unique(np.column_stack([image_of, annotator_of]), axis=0, return_inverse=True)
     both = np.zeros((len(pairs), 2 * k.shape[1]))
     np.add.at(both, pair_of.ravel(), np.hstack([k, n]))
-    kind = _exact(by_image, by_annotator, both)
+    kind = _exact_float_type(by_image, by_annotator, both)
     both, first, second = both.astype(kind), by_image.astype(kind), by_annotator.astype(kind)
     sums = np.empty((len(by_image), both.shape[1]))
-    step = max(1, _AT_ONCE // max(1, len(pairs)))
+    step = max(1, _CHUNK_SIZE // max(1, len(pairs)))
     for start in range(0, len(by_image), step):
         rows = slice(start, start + step)
         weights = first[rows][:, pairs[:, 0]]
@@ -180,7 +180,9 @@ def weighted_sums(
     return sums[:, : k.shape[1]], sums[:, k.shape[1] :]
 
 
-def _exact(by_image: Ints, by_annotator: Ints, both: Floats) -> type[np.float32] | type[np.float64]:
+def _exact_float_type(
+    by_image: Ints, by_annotator: Ints, both: Floats
+) -> type[np.float32] | type[np.float64]:
     """The smaller kind of float in which no sum is rounded: whole numbers are exact up to 2^24 in float32."""
     if not both.size or not by_image.size:
         return np.float64
@@ -197,7 +199,7 @@ def resampled_likelihoods(
     resamples: int,
     rng: np.random.Generator,
     answers: ArrayLike | None = None,
-    people: People | None = None,
+    people: AnnotatorDraws | None = None,
 ) -> tuple[Floats, Floats]:
     """Likelihoods and selections of one identity group in each resample of images and annotators.
 
@@ -245,7 +247,7 @@ def resampled_likelihoods(
     """
     k, n = checks.selected_of_shown(selected, shown, ndim=2)
     if answers is None:
-        k, n, answer_of = _different(k, n)
+        k, n, answer_of = _unique_answers(k, n)
     else:
         answer_of = np.asarray(answers)
         if answer_of.ndim != 1 or (answer_of.size and not 0 <= answer_of.min() <= answer_of.max() < len(k)):
@@ -277,7 +279,7 @@ def sums_over_annotators(
     *,
     image_weights: Ints,
     rng: np.random.Generator,
-    people: People | None = None,
+    people: AnnotatorDraws | None = None,
 ) -> tuple[Floats, Floats]:
     """k and n of every attribute, shape (B, A) each, for given weights of the images and drawn annotators.
 
@@ -285,18 +287,18 @@ def sums_over_annotators(
     `image_weights` (B, I), and any label of its annotator. Those whom `people` draw are not drawn here.
     """
     if people is not None:
-        return _sums_over_people(
+        return _sums_over_shared_annotators(
             k, n, answer_of, image_of, annotators, image_weights=image_weights, rng=rng, people=people
         )
     annotator_of = checks.labels("annotators", annotators, length=len(answer_of))
     for_many, for_singles = rng.spawn(2)
-    single = single_responses.worth_it(annotator_of, answer_of)
+    single = single_responses.groupable_responses(annotator_of, answer_of)
     others, members = np.unique(annotator_of[~single], return_inverse=True)
     clusters, resamples = len(others) + int(single.sum()), len(image_weights)
     weights = np.zeros((resamples, 0), dtype=np.int64)
     top, bottom = np.zeros((resamples, k.shape[1])), np.zeros((resamples, k.shape[1]))
     if len(others):
-        weights = _first_of(clusters, len(others), resamples, for_many)
+        weights = _first_columns(clusters, len(others), resamples, for_many)
         top, bottom = weighted_sums(
             k[answer_of[~single]],
             n[answer_of[~single]],
@@ -306,7 +308,7 @@ def sums_over_annotators(
             annotator_weights=weights,
         )
     if single.any():
-        drawn = single_responses.drawn_answers(
+        drawn = single_responses.draw_answers(
             image_of[single],
             answer_of[single],
             answers=len(k),
@@ -319,7 +321,7 @@ def sums_over_annotators(
     return top, bottom
 
 
-def _sums_over_people(
+def _sums_over_shared_annotators(
     k: Ints,
     n: Ints,
     answer_of: Ints,
@@ -328,7 +330,7 @@ def _sums_over_people(
     *,
     image_weights: Ints,
     rng: np.random.Generator,
-    people: People,
+    people: AnnotatorDraws,
 ) -> tuple[Floats, Floats]:
     known = annotators >= 0
     # in the order in which they come, so that a draw does not depend on their labels
@@ -355,7 +357,7 @@ def _sums_over_people(
     return top, bottom
 
 
-def _different(k: Ints, n: Ints) -> tuple[Ints, Ints, Ints]:
+def _unique_answers(k: Ints, n: Ints) -> tuple[Ints, Ints, Ints]:
     """The different answers, in the order in which they first occur, and which of them each row is."""
     rows, first, inverse = np.unique(np.hstack([k, n]), axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
@@ -364,9 +366,9 @@ def _different(k: Ints, n: Ints) -> tuple[Ints, Ints, Ints]:
     return rows[order, : k.shape[1]], rows[order, k.shape[1] :], renumbered[inverse.ravel()]
 
 
-def _first_of(clusters: int, wanted: int, resamples: int, rng: np.random.Generator) -> Ints:
+def _first_columns(clusters: int, wanted: int, resamples: int, rng: np.random.Generator) -> Ints:
     """The first `wanted` columns of `cluster_weights`, with no more than `_AT_ONCE` held beside them."""
-    step = max(1, _AT_ONCE // clusters)
+    step = max(1, _CHUNK_SIZE // clusters)
     return np.concatenate(
         [
             cluster_weights(clusters, min(step, resamples - start), rng)[:, :wanted]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-NOBODY = -1
+UNKNOWN_ANNOTATOR = -1
 """An annotator who is not known, and the second of a cell that has one only. Not resampled: weighs 1."""
 
 

@@ -26,7 +26,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Side:
+class AnswerSet:
     """Answers of one of two that are compared: each different one once in `k` and `n` (P, A), and for each
     response which of them it is, its image and its annotator (R,); equal labels on both sides are the same
     image or person."""
@@ -76,7 +76,7 @@ def difference(
         drawn = x - y
         value = float(np.subtract(first, second))
     (interval,) = percentiles.percentile_intervals(drawn[:, None], [value])
-    return Difference(value, interval, _two_sided(drawn) if value == value else float("nan"))
+    return Difference(value, interval, _two_sided_p(drawn) if value == value else float("nan"))
 
 
 def log_ratio(
@@ -102,7 +102,7 @@ def log_ratio(
     return difference(float(logs[0]), float(logs[1]), first_samples=x, second_samples=y)
 
 
-def _two_sided(drawn: Floats) -> float:
+def _two_sided_p(drawn: Floats) -> float:
     defined = drawn[~np.isnan(drawn)]
     if not len(defined):
         return float("nan")
@@ -147,12 +147,12 @@ def false_discovery(p: ArrayLike) -> Floats:
 
 
 def paired_likelihoods(
-    first: Side,
-    second: Side,
+    first: AnswerSet,
+    second: AnswerSet,
     *,
     resamples: int,
     rng: np.random.Generator,
-    people: bootstrap.People | None = None,
+    people: bootstrap.AnnotatorDraws | None = None,
 ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
     """What `bootstrap.resampled_likelihoods` gives, of both sides in the same resamples.
 
@@ -212,6 +212,3 @@ def _renumbered(first: Ints, second: Ints) -> tuple[Ints, Ints]:
     labels = np.concatenate([first, second])
     numbers = checks.labels("labels", labels, length=len(labels))
     return numbers[: len(first)], numbers[len(first) :]
-
-
-__all__ = ["Difference", "Side", "difference", "false_discovery", "log_ratio", "paired_likelihoods"]

@@ -9,7 +9,7 @@ from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.checks import Bools, Floats
 
 # Weights held at once: 4 million numbers are 32 MB, whatever the number of ratings.
-_AT_ONCE = 4_000_000
+_CHUNK_SIZE = 4_000_000
 
 
 def means(values: ArrayLike, chosen: ArrayLike) -> Floats:
@@ -95,7 +95,7 @@ def resampled_means(
     both = np.zeros((len(cells), 2 * used.shape[1]))
     np.add.at(both, cell_of.ravel(), np.hstack([used * value[:, None], used]))
     sums = np.empty((resamples, both.shape[1]))
-    step = max(1, _AT_ONCE // len(cells))
+    step = max(1, _CHUNK_SIZE // len(cells))
     for start in range(0, resamples, step):
         rows = slice(start, start + step)
         weights = item_weights[rows][:, cells[:, 0]]

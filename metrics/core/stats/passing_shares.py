@@ -15,10 +15,10 @@ Rule = Callable[[Ints], tuple[Bools, Bools]]
 """Of tables (N, C), how often each unit was given each label: what passed and what counts, (N, M) each."""
 
 # Numbers held at once: 4 million are 32 MB, whatever the number of answers.
-_AT_ONCE = 4_000_000
+_CHUNK_SIZE = 4_000_000
 
 
-def tables(units: ArrayLike, labels: ArrayLike, *, shape: tuple[int, int]) -> Ints:
+def count_labels(units: ArrayLike, labels: ArrayLike, *, shape: tuple[int, int]) -> Ints:
     """How often each unit was given each label.
 
     Parameters
@@ -112,7 +112,7 @@ def resampled_shares(
     size = len(item_of) * number
     for_items, for_annotators = rng.spawn(2)
     pieces = []
-    step = max(1, _AT_ONCE // max(size, len(cells)))
+    step = max(1, _CHUNK_SIZE // max(size, len(cells)))
     for start in range(0, resamples, step):
         drawn = min(step, resamples - start)
         times = bootstrap.cluster_weights(int(who.max()) + 1, drawn, for_annotators)
@@ -168,6 +168,3 @@ def _cells(units: ArrayLike, labels: ArrayLike, shape: tuple[int, int]) -> Ints:
         if bool((each >= most).any()):
             raise ValueError(f"An answer has the {name} {each.max()}, and there are {most}, from 0.")
     return of * shape[1] + said
-
-
-__all__ = ["Rule", "resampled_shares", "tables"]

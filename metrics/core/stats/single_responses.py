@@ -23,14 +23,14 @@ _COST = 4
 _WEIGHTS = 7
 
 
-def worth_it(annotators: Ints, answers: Ints) -> Bools:
+def groupable_responses(annotators: Ints, answers: Ints) -> Bools:
     """Which responses are their annotator's only one, if drawing them by kinds is quicker; else none."""
     single = (np.bincount(annotators) == 1)[annotators]
     kinds = len(np.unique(answers[single]))
     return single if _COST * _WEIGHTS * kinds <= int(single.sum()) else np.zeros_like(single)
 
 
-def drawn_answers(
+def draw_answers(
     images: Ints,
     answers_of: Ints,
     *,
@@ -80,6 +80,3 @@ def drawn_answers(
             left -= among
             open_draws -= drawn
     return counted
-
-
-__all__ = ["drawn_answers", "worth_it"]

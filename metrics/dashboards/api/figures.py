@@ -15,7 +15,7 @@ from annotation.api.errors import Conflict, Refused
 from annotation.api.resource import FileResource, Resource, file_of
 from metrics.core.charts.figure import CONTENT_TYPES, Figure, render_figure
 from metrics.core.figure_sources import NothingToDraw, UnknownFigure
-from metrics.core.json_numbers import finite
+from metrics.core.json_numbers import json_safe
 from metrics.core.study_access import get_study_or_404
 from metrics.dashboards.figures import FIGURES, draw_figure
 from metrics.dashboards.serializers import FILE_FORMATS, FigureQuery, FigureSerializer, FigureSourceSerializer
@@ -68,14 +68,14 @@ class OneFigure(Resource):
         tags=TAGS,
     )
     def get(self, request: Request, name: str, figure: str) -> Response:
-        drawing = drawn(request, name, figure, self.query(FigureQuery))
+        drawing = draw_or_problem(request, name, figure, self.query(FigureQuery))
         said = {
             **{
                 each: getattr(drawing, each)
                 for each in ("name", "title", "alt", "notes", "columns", "digest")
             },
-            "rows": finite(drawing.rows),
-            "specification": finite(drawing.spec),
+            "rows": json_safe(drawing.rows),
+            "specification": json_safe(drawing.spec),
         }
         return Response(FigureSerializer(said).data)
 
@@ -95,13 +95,13 @@ class FigureFile(FileResource):
     def get(self, request: Request, name: str, figure: str, file_format: str) -> Response:
         if file_format not in CONTENT_TYPES:
             raise Http404
-        drawing = drawn(request, name, figure, self.query(FigureQuery))
+        drawing = draw_or_problem(request, name, figure, self.query(FigureQuery))
         answer = Response(render_figure(drawing, file_format), content_type=CONTENT_TYPES[file_format])
         answer["Content-Disposition"] = f'attachment; filename="{name}-{figure}.{file_format}"'
         return answer
 
 
-def drawn(request: Request, name: str, figure: str, options: Mapping[str, str]) -> Figure:
+def draw_or_problem(request: Request, name: str, figure: str, options: Mapping[str, str]) -> Figure:
     """The figure; a problem says why there is none."""
     study = get_study_or_404(request, name)
     try:

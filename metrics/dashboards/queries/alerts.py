@@ -17,13 +17,13 @@ _UNSURE = Q(response__unit__task__kind=TaskKind.VISUAL_NATURE, value=3)
 _UNSURE |= Q(response__unit__task__kind=TaskKind.PREVALENCE, value=-1)
 _UNSURE |= Q(response__unit__task__kind=TaskKind.OFFENSIVENESS, value=0)
 # Unsure of something: so many answers at least, and at least half of all.
-_LEAST_UNSURE = 2
+_MIN_UNSURE = 2
 # Too fast: a third of the usual time, over so many of the last answers, beside so many other annotators.
-_FRACTION = 3
-_LEAST_ANSWERS = 10
-_LEAST_ANNOTATORS = 3
-_LAST = 2000
-_MOST = 5
+_FAST_FACTOR = 3
+_MIN_ANSWERS = 10
+_MIN_ANNOTATORS = 3
+_RECENT_ANSWERS = 2000
+_MAX_ALERTS = 5
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Alert:
     usual: float = 0.0
 
 
-def attributes_nobody_understands(study: Study) -> list[Alert]:
+def unclear_attributes(study: Study) -> list[Alert]:
     """The attributes most often answered with Unsure. One query, over the tasks that rate attributes."""
     rated = (
         Judgement.objects.filter(
@@ -61,32 +61,34 @@ def attributes_nobody_understands(study: Study) -> list[Alert]:
         .order_by()
         .values_list("option__attribute", "option__attribute__text")
         .annotate(unsure=Count("pk", filter=_UNSURE), asked=Count("pk"))
-        .filter(unsure__gte=_LEAST_UNSURE, asked__lte=2 * F("unsure"))
+        .filter(unsure__gte=_MIN_UNSURE, asked__lte=2 * F("unsure"))
         .order_by("-unsure", "option__attribute__text")
     )
-    return [Alert("unsure", text, key=pk, k=unsure, n=asked) for pk, text, unsure, asked in rated[:_MOST]]
+    return [
+        Alert("unsure", text, key=pk, k=unsure, n=asked) for pk, text, unsure, asked in rated[:_MAX_ALERTS]
+    ]
 
 
-def annotators_too_fast(study: Study) -> list[Alert]:
+def fast_annotators(study: Study) -> list[Alert]:
     """Who takes a third of the time that others take, among the last answers. One query."""
     last = Response.objects.filter(
         unit__task__study=study, annotator__isnull=False, active_ms__isnull=False, withdrawn_at__isnull=True
     ).order_by("-pk")
     times: dict[str, list[int]] = defaultdict(list)
-    for pseudonym, active in last.values_list("annotator__pseudonym", "active_ms")[:_LAST]:
+    for pseudonym, active in last.values_list("annotator__pseudonym", "active_ms")[:_RECENT_ANSWERS]:
         times[pseudonym].append(active or 0)
-    usual = {who: statistics.median(each) for who, each in times.items() if len(each) >= _LEAST_ANSWERS}
-    if len(usual) < _LEAST_ANNOTATORS:
+    usual = {who: statistics.median(each) for who, each in times.items() if len(each) >= _MIN_ANSWERS}
+    if len(usual) < _MIN_ANNOTATORS:
         return []
     middle = statistics.median(usual.values())
-    fast = sorted((median, who) for who, median in usual.items() if _FRACTION * median < middle)
+    fast = sorted((median, who) for who, median in usual.items() if _FAST_FACTOR * median < middle)
     return [
         Alert("fast", who, n=len(times[who]), seconds=median / 1000, usual=middle / 1000)
-        for median, who in fast[:_MOST]
+        for median, who in fast[:_MAX_ALERTS]
     ]
 
 
-def strata_nobody_can_fill(study: Study, open_places: Sequence[tuple[Task, str, int]]) -> list[Alert]:
+def unfillable_strata(study: Study, open_places: Sequence[tuple[Task, str, int]]) -> list[Alert]:
     """The strata with open places and fewer people enrolled than an item needs. Two queries."""
     waiting = [(task, stratum, number) for task, stratum, number in open_places if number]
     if not waiting:

@@ -9,7 +9,7 @@ from annotation.core import scales
 from annotation.models import Study, TaskKind
 from metrics.agreement.queries import METRIC as AGREEMENT
 from metrics.agreement.queries import by_part
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.charts.figure import Figure
 from metrics.dashboards.queries import progress
 from metrics.models import Score, ScoreRun, Variant
@@ -20,7 +20,7 @@ from metrics.visual_nature.charts import Bar, consensus_chart
 
 
 @dataclass(frozen=True)
-class Rule:
+class VisualRule:
     """How many attributes a rule for 'visual' selects (PROTOCOL §2); `ours` if it is the study's.
 
     The rule is that `least` of `of` annotators agree, that all do (`least` None), or that the mean score is
@@ -46,7 +46,7 @@ class Overview:
     progress: progress.Progress | None
     simulated: bool
     figure: Figure | None
-    rules: tuple[Rule, ...]
+    rules: tuple[VisualRule, ...]
     rated: int
     agreement: tuple[tuple[str, dict[str, Score]], ...]
     failed: tuple[ScoreRun, ...]
@@ -55,12 +55,12 @@ class Overview:
 
 def read_overview(study: Study, *, now: datetime) -> Overview:
     """What can be shown at once, in as many queries however large the study is."""
-    simulated = holds_simulated(study)
+    simulated = has_simulated_answers(study)
     figure = None
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[VisualRule, ...] = ()
     rated = 0
     runs: list[ScoreRun] = []
-    shown = wanted(study)
+    shown = shown_metrics(study)
     for metric in shown:
         run = queries.newest_run(study, metric, Variant.CORRECTED)
         if run is None:
@@ -73,7 +73,7 @@ def read_overview(study: Study, *, now: datetime) -> Overview:
     stored = [run for run in runs if run.metric == AGREEMENT]
     return Overview(
         study=study,
-        progress=progress.at_once(study, now=now),
+        progress=progress.immediate_progress(study, now=now),
         simulated=simulated,
         figure=figure,
         rules=rules,
@@ -85,7 +85,7 @@ def read_overview(study: Study, *, now: datetime) -> Overview:
     )
 
 
-def wanted(study: Study) -> list[str]:
+def shown_metrics(study: Study) -> list[str]:
     """The metrics that the page shows."""
     kinds = {task.kind for task in study.tasks.all()}
     names = ["consensus", "visual_rules"] if TaskKind.VISUAL_NATURE in kinds else []
@@ -105,7 +105,7 @@ def _consensus(study: Study, run: ScoreRun, *, simulated: bool) -> Figure | None
     return consensus_chart(bars, study=study.title, simulated=simulated) if bars else None
 
 
-def _rules(run: ScoreRun) -> tuple[tuple[Rule, ...], int]:
+def _rules(run: ScoreRun) -> tuple[tuple[VisualRule, ...], int]:
     """What each rule would select of the attributes rated so far, and how many those are."""
     used, shares = set[str](), list[Score]()
     for score in run.scores.order_by("pk"):
@@ -116,7 +116,7 @@ def _rules(run: ScoreRun) -> tuple[tuple[Rule, ...], int]:
     read = [visual_rule.read(score.part) for score in shares]
     most = max((least for least, _ in read if least is not None), default=0)
     rules = tuple(
-        Rule(
+        VisualRule(
             least=least,
             of=most,
             mean=mean,

@@ -27,12 +27,12 @@ DAYS = 14
 AT_WORK = timedelta(minutes=15)
 HOURS = (1, 24, 168)
 """How far back the paces look."""
-_REST = 20  # a count may take 1/20 of the time
-_KEPT = 24 * 3600
+_REST_FACTOR = 20  # a count may take 1/20 of the time
+_CACHE_SECONDS = 24 * 3600
 
 
 @dataclass
-class Counts:
+class SlotCounts:
     """Wanted responses by state; `wanted` is their sum."""
 
     name: str
@@ -55,8 +55,8 @@ class Counts:
 @dataclass
 class TaskProgress:
     task: Task
-    total: Counts
-    strata: list[Counts] = field(default_factory=list)
+    total: SlotCounts
+    strata: list[SlotCounts] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Pace:
 @dataclass(frozen=True)
 class Progress:
     tasks: tuple[TaskProgress, ...]
-    total: Counts
+    total: SlotCounts
     pace: Pace
     alerts: tuple[alerts.Alert, ...]
     counted_at: datetime
@@ -103,23 +103,23 @@ class Progress:
         return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
 
 
-def at_once(study: Study, *, now: datetime) -> Progress | None:
+def immediate_progress(study: Study, *, now: datetime) -> Progress | None:
     """What the page can show without waiting: a fresh count of a small study, the last one of a large study,
     None if that was never counted."""
     if not is_large(study):
-        return progress(study, now=now)
+        return count_progress(study, now=now)
     known: tuple[Progress, float] | None = cache.get(_key(study))
     return known[0] if known else None
 
 
-def at_most_old(study: Study, *, now: datetime) -> Progress:
+def recent_progress(study: Study, *, now: datetime) -> Progress:
     """A count that is new, or no older than its cost allows."""
     known: tuple[Progress, float] | None = cache.get(_key(study))
-    if known is not None and (now - known[0].counted_at).total_seconds() < _REST * known[1]:
+    if known is not None and (now - known[0].counted_at).total_seconds() < _REST_FACTOR * known[1]:
         return known[0]
     begun = time.monotonic()
-    counted = progress(study, now=now)
-    cache.set(_key(study), (counted, time.monotonic() - begun), _KEPT)
+    counted = count_progress(study, now=now)
+    cache.set(_key(study), (counted, time.monotonic() - begun), _CACHE_SECONDS)
     return counted
 
 
@@ -127,35 +127,35 @@ def _key(study: Study) -> str:
     return f"progress:1:{study.pk}:{study.created_at.timestamp()}"
 
 
-def progress(study: Study, *, now: datetime) -> Progress:
+def count_progress(study: Study, *, now: datetime) -> Progress:
     """Counted now."""
-    tasks, total = _places(study)
+    tasks, total = _slot_counts(study)
     pace = _pace(study, left=total.open + total.leased, now=now)
     found: list[alerts.Alert] = []
     if study.status in {StudyStatus.OPEN, StudyStatus.PAUSED}:
-        found += alerts.strata_nobody_can_fill(
+        found += alerts.unfillable_strata(
             study, [(part.task, one.name, one.open) for part in tasks for one in part.strata]
         )
-        found += alerts.annotators_too_fast(study) if pace.timed else []
-    found += alerts.attributes_nobody_understands(study)
+        found += alerts.fast_annotators(study) if pace.timed else []
+    found += alerts.unclear_attributes(study)
     return Progress(tasks=tasks, total=total, pace=pace, alerts=tuple(found), counted_at=now)
 
 
-def _places(study: Study) -> tuple[tuple[TaskProgress, ...], Counts]:
+def _slot_counts(study: Study) -> tuple[tuple[TaskProgress, ...], SlotCounts]:
     counted = (
         Slot.objects.filter(study=study)
         .order_by()
         .values_list("unit__task", "stratum", "state")
         .annotate(Count("pk"))
     )
-    total = Counts("all")
+    total = SlotCounts("all")
     tasks = sorted(study.tasks.all(), key=lambda task: (task.kind, task.version))
-    found = {task.pk: TaskProgress(task, Counts("all")) for task in tasks}
-    strata: dict[tuple[int, str], Counts] = {}
+    found = {task.pk: TaskProgress(task, SlotCounts("all")) for task in tasks}
+    strata: dict[tuple[int, str], SlotCounts] = {}
     for task, stratum, state, number in sorted(counted):
         part = strata.get((task, stratum))
         if part is None:
-            part = strata[task, stratum] = Counts(stratum)
+            part = strata[task, stratum] = SlotCounts(stratum)
             found[task].strata.append(part)
         for counts in (part, found[task].total, total):
             counts.add(SlotState(state).value, number)

@@ -20,7 +20,7 @@ from metrics.core.figure_sources import UnknownFigure
 from metrics.core.study_access import get_study_or_404
 from metrics.dashboards.figures import FIGURES, draw_figure
 
-_ROWS = 500  # of the table beside a figure; the file has them all
+_MAX_ROWS = 500  # of the table beside a figure; the file has them all
 _NARROW = 640  # pixels: what a wider figure needs to be readable, it scrolls for in a small window
 # what the page draws from, beside the files
 _SPECIFICATION = "json"
@@ -28,7 +28,7 @@ _SPECIFICATION = "json"
 
 @login_required
 @require_safe
-def list_of_figures(request: HttpRequest, name: str) -> HttpResponse:
+def figure_list(request: HttpRequest, name: str) -> HttpResponse:
     """Every figure that there is; each is fetched by itself, or says why it cannot be drawn."""
     study = get_study_or_404(request, name)
     return render(
@@ -54,7 +54,7 @@ def figure_page(request: HttpRequest, name: str, figure: str) -> HttpResponse:
         "options": options,
         "asks": any(not option["choices"] for option in options),
         "query": f"?{urlencode(chosen)}" if chosen else "",
-        **_drawn(study, figure, chosen),
+        **_figure_context(study, figure, chosen),
     }
     alone = "HX-Request" in request.headers
     return render(
@@ -64,7 +64,7 @@ def figure_page(request: HttpRequest, name: str, figure: str) -> HttpResponse:
 
 @login_required
 @require_safe
-def figure(request: HttpRequest, name: str, figure: str, fmt: str) -> HttpResponse:
+def figure_file(request: HttpRequest, name: str, figure: str, fmt: str) -> HttpResponse:
     """`?download` names the file for the browser to keep; without it the picture is for a page."""
     study = get_study_or_404(request, name)
     try:
@@ -88,7 +88,7 @@ def figure(request: HttpRequest, name: str, figure: str, fmt: str) -> HttpRespon
     return answer
 
 
-def _drawn(study: Study, name: str, chosen: Mapping[str, str]) -> dict[str, object]:
+def _figure_context(study: Study, name: str, chosen: Mapping[str, str]) -> dict[str, object]:
     """The figure with the size of its picture, or why there is none, be it the study or an option that was
     chosen. Http404 for a figure that is not known."""
     try:
@@ -103,8 +103,8 @@ def _drawn(study: Study, name: str, chosen: Mapping[str, str]) -> dict[str, obje
         "width": width,
         "height": height,
         "wide": width > _NARROW,
-        "rows": drawing.rows[:_ROWS],
-        "left_out": max(0, len(drawing.rows) - _ROWS),
+        "rows": drawing.rows[:_MAX_ROWS],
+        "left_out": max(0, len(drawing.rows) - _MAX_ROWS),
     }
 
 

@@ -15,9 +15,9 @@ from metrics.comparisons import queries as comparisons
 from metrics.core.study_access import get_study_or_404
 from metrics.models import Variant
 from metrics.score_runs import freshness, registry
-from metrics.score_runs.queries import Wanted
+from metrics.score_runs.queries import ScoreRequest
 
-_MOST = 8  # runs that one page can wait for
+_MAX_RUNS = 8  # runs that one page can wait for
 
 
 @login_required
@@ -28,40 +28,42 @@ def fresh_scores(request: HttpRequest, name: str) -> HttpResponse:
     and `waiting` can be there several times. While nothing has changed for who waits, the answer is empty
     (204)."""
     study = get_study_or_404(request, name)
-    waiting = request.GET.getlist("waiting")[:_MOST]
+    waiting = request.GET.getlist("waiting")[:_MAX_RUNS]
     if waiting:
-        told = freshness.waited_for(study, waiting)
+        told = freshness.check_waiting(study, waiting)
         if told.waiting and not told.ready:
             return HttpResponse(status=204)
     else:
-        wanted = [_wanted(text) for text in request.GET.getlist("of")[:_MOST]]
-        told = freshness.check(study, [*wanted, *_difference(request, study), *_agreement(request)])
+        wanted = [_score_request(text) for text in request.GET.getlist("of")[:_MAX_RUNS]]
+        told = freshness.check(
+            study, [*wanted, *_comparison_requests(request, study), *_agreement_requests(request)]
+        )
     return render(
         request,
         "metrics/score_runs/_freshness.html",
-        {"study": study, "fresh": told, "page_url": _page_of(request)},
+        {"study": study, "fresh": told, "page_url": _current_page(request)},
     )
 
 
-def _wanted(text: str) -> Wanted:
+def _score_request(text: str) -> ScoreRequest:
     metric, _, variant = text.partition(":")
     if variant not in Variant.values or metric not in {entry.name for entry in registry.metrics()}:
         raise Http404(f"There are no scores '{text}'.")
     return metric, variant, {}
 
 
-def _difference(request: HttpRequest, study: Study) -> list[Wanted]:
+def _comparison_requests(request: HttpRequest, study: Study) -> list[ScoreRequest]:
     """What is compared, if it is offered to whoever asks: another study must be theirs too."""
     asked = request.GET.get("with", "")
     if not asked:
         return []
     for choice in comparisons.choices(study, policies.studies_led_by(request.user)):
         if choice.key == asked:
-            return comparisons.wanted_of(choice)
+            return comparisons.score_requests(choice)
     raise Http404("There is nothing of that name to compare.")
 
 
-def _agreement(request: HttpRequest) -> list[Wanted]:
+def _agreement_requests(request: HttpRequest) -> list[ScoreRequest]:
     """`?by=`: agreement of groups of annotators."""
     by = request.GET.get("by", agreement.BY[0])
     if by not in agreement.BY:
@@ -69,7 +71,7 @@ def _agreement(request: HttpRequest) -> list[Wanted]:
     return [] if by == agreement.BY[0] else [agreement.wanted_by(by)]
 
 
-def _page_of(request: HttpRequest) -> str:
+def _current_page(request: HttpRequest) -> str:
     """The page that asked, if it is one of ours."""
     details = getattr(request, "htmx", None)
     page = details.current_url_abs_path if isinstance(details, HtmxDetails) else None

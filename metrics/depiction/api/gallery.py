@@ -14,8 +14,8 @@ from annotation.api.errors import refusals
 from annotation.api.pages import listing, page, page_of
 from annotation.api.resource import Resource
 from annotation.models import IdentityGroup, Image
-from metrics.core.answers import holds_simulated
-from metrics.core.serializers import LARGEST
+from metrics.core.answers import has_simulated_answers
+from metrics.core.serializers import MAX_ID
 from metrics.core.study_access import get_depiction_study_or_404
 from metrics.depiction.queries.gallery import DIFFER, Filters, Found, Picture, seek
 
@@ -27,7 +27,7 @@ GalleryQuery = listing(
     group=serializers.IntegerField(
         required=False,
         min_value=1,
-        max_value=LARGEST,
+        max_value=MAX_ID,
         help_text="Identity group, by number; left out, with no attribute: the first.",
     ),
     attribute=serializers.CharField(
@@ -118,5 +118,5 @@ class Gallery(Resource):
             kind=GalleryQuery,
             row=JudgedImageSerializer,
             shown=sought.pictures,
-            beside={"simulated": holds_simulated(study), "people": sought.people},
+            beside={"simulated": has_simulated_answers(study), "people": sought.people},
         )

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from annotation.models import Axis, IdentityGroup, Study, TaskKind
-from metrics.core.answers import holds_simulated, stereotypes, task_kinds
+from metrics.core.answers import has_simulated_answers, stereotypes, task_kinds
 from metrics.core.charts.figure import Figure
 from metrics.core.charts.titles import marked_title
-from metrics.core.figure_sources import NothingToDraw, Source, answers_of, group_link
+from metrics.core.figure_sources import FigureSource, NothingToDraw, answers_label, group_link
 from metrics.depiction.charts.maps import MapTexts, Placed, world_map
-from metrics.score_runs.current_scores import Interval, evaluated, intervals
+from metrics.score_runs.current_scores import Interval, cached_evaluation, intervals
 from metrics.score_runs.rows import ScoreRow
 
 SHOW = ("number", "likely")
@@ -82,7 +82,7 @@ def _map_stereotypes(study: Study, options: Mapping[str, str]) -> Figure:
 
 
 def _number(study: Study, seen: Mapping[int, list[_Seen]]) -> Figure:
-    answers = answers_of(study)
+    answers = answers_label(study)
     places = [
         Placed(
             group=group.name,
@@ -106,8 +106,8 @@ def _number(study: Study, seen: Mapping[int, list[_Seen]]) -> Figure:
 def _likely(study: Study, seen: Mapping[int, list[_Seen]]) -> Figure:
     if not any(one.n for of_group in seen.values() for one in of_group):
         raise NothingToDraw(f"Study '{study.name}' has no answers yet about what images of groups depict.")
-    answers = answers_of(study)
-    tendency = evaluated(study, "tendency")
+    answers = answers_label(study)
+    tendency = cached_evaluation(study, "tendency")
     known = intervals(study, tendency)
     stereo = {row.group_id: row for row in tendency.rows if row.name == "l_stereo"}
     places = []
@@ -133,7 +133,7 @@ def _likely(study: Study, seen: Mapping[int, list[_Seen]]) -> Figure:
 
 
 def _map_offensiveness(study: Study, options: Mapping[str, str]) -> Figure:
-    evaluation = evaluated(study, "offensiveness")
+    evaluation = cached_evaluation(study, "offensiveness")
     rows: dict[int, dict[str, ScoreRow]] = defaultdict(dict)
     for row in evaluation.rows:
         rows[row.group_id or 0][row.name] = row
@@ -142,7 +142,7 @@ def _map_offensiveness(study: Study, options: Mapping[str, str]) -> Figure:
             f"Study '{study.name}' has no group with a score of offensiveness: that takes rated stereotypes "
             "which annotators marked as present in images."
         )
-    answers = answers_of(study)
+    answers = answers_label(study)
     known = intervals(study, evaluation)
     judged = set(
         IdentityGroup.objects.filter(
@@ -207,13 +207,13 @@ def _visual_stereotypes(study: Study) -> dict[int, list[_Seen]]:
     counts = {}
     found: dict[int, list[_Seen]] = {}
     if TaskKind.DEPICTION in kinds:
-        for row in evaluated(study, "likelihood").rows:
+        for row in cached_evaluation(study, "likelihood").rows:
             found.setdefault(row.group_id or 0, [])
             if row.attribute_id is not None:
                 counts[row.group_id, row.attribute_id] = (row.k or 0, row.n)
     visual = None
     if TaskKind.VISUAL_NATURE in kinds:
-        passed = evaluated(study, "visual_nature").rows
+        passed = cached_evaluation(study, "visual_nature").rows
         visual = {row.attribute_id for row in passed if row.name == "visual" and row.value == 1}
     for group, attribute, text in stereotypes(study).values_list("group", "attribute", "attribute__text"):
         if attribute in visual if visual is not None else (group, attribute) in counts:
@@ -236,7 +236,7 @@ def _nations(seen: Mapping[int, list[_Seen]]) -> list[tuple[IdentityGroup, list[
 def _drawn(study: Study, places: list[Placed], words: MapTexts, extent: str) -> Figure:
     if not places:
         raise NothingToDraw(f"Study '{study.name}' is not about nationalities: no map of countries shows it.")
-    simulated = holds_simulated(study)
+    simulated = has_simulated_answers(study)
     scored = sorted((place for place in places if place.value is not None), key=lambda one: -(one.value or 0))
     highest = "; ".join(f"{place.group} {place.shown}" for place in scored[:5])
     by = " (simulated answers)" if simulated else ""
@@ -264,7 +264,7 @@ def _words(low: float | None, high: float | None) -> str:
 
 
 FIGURES = {
-    "map-stereotypes": Source(
+    "map-stereotypes": FigureSource(
         "Map of visual stereotypes",
         _map_stereotypes,
         {
@@ -273,7 +273,7 @@ FIGURES = {
         {"show": SHOW},
         counterpart="ViSAGe, figure 2",
     ),
-    "map-offensiveness": Source(
+    "map-offensiveness": FigureSource(
         "Map of offensiveness", _map_offensiveness, {}, counterpart="ViSAGe, figure 8"
     ),
 }

@@ -24,7 +24,7 @@ from annotation.models import (
     Study,
     TaskKind,
 )
-from metrics.core.annotator_groups import people_offered, profiles_of
+from metrics.core.annotator_groups import annotator_profiles, selectable_groups
 from metrics.core.answers import counted_judgements
 from metrics.depiction.queries.judged_images import judged_groups, judged_images
 from metrics.depiction.queries.pictures import Rect, boxes_of
@@ -161,8 +161,8 @@ def seek(study: Study, chosen: Filters) -> Sought:
     attribute = Attribute.objects.filter(text=chosen.attribute.strip().lower()).first()
     group = chosen.group or (None if chosen.attribute or not groups else groups[0])
     filters = Filters(group, chosen.attribute, chosen.people, chosen.differ)
-    profiles = profiles_of(study)
-    offered = people_offered(profiles, region=group.region if group else "")
+    profiles = annotator_profiles(study)
+    offered = selectable_groups(profiles, region=group.region if group else "")
     if chosen.people and chosen.people not in offered:
         raise ValueError(f"'{chosen.people}' is not a group of annotators that is offered here.")
     said = counted_judgements(study, TaskKind.DEPICTION)

@@ -59,13 +59,13 @@ def drawn_groups(
 
 
 def _every_group(inputs: Inputs, together: bool) -> Iterator[Drawn]:
-    if not shared_resamples.shared(inputs):
+    if not shared_resamples.is_shared(inputs):
         yield from _draw(inputs, together=together)
         return
     digest = _digest(inputs.study)
-    kept = shared_resamples.drawn_once(_KIND, inputs, digest, lambda: _shared(inputs)).drawn
+    kept = shared_resamples.draw_once(_KIND, inputs, digest, lambda: _shared(inputs)).drawn
     if together and any(one.known for one in kept):
-        kept = shared_resamples.drawn_once(
+        kept = shared_resamples.draw_once(
             _TOGETHER,
             inputs,
             digest,
@@ -85,7 +85,7 @@ def _shared(inputs: Inputs) -> _Shared:
 
 def shared_tallies(study: Study) -> list[Tally] | None:
     """The ratings of the images of `study`, if a metric of the same answers has read them."""
-    kept = shared_resamples.kept_of(_KIND, _digest(study)) if shared_resamples.under_way() else None
+    kept = shared_resamples.cached_draw(_KIND, _digest(study)) if shared_resamples.is_sharing() else None
     return kept.tallies if isinstance(kept, _Shared) else None
 
 
@@ -113,9 +113,9 @@ def _draw(inputs: Inputs, *, together: bool = False) -> Iterator[Drawn]:
         yield Drawn(found, k, n, likelihoods, selections, known=bool((found.annotators >= 0).any()))
 
 
-def people_of_all(inputs: Inputs) -> bootstrap.People:
+def people_of_all(inputs: Inputs) -> bootstrap.AnnotatorDraws:
     """Who draws the annotators of all groups once."""
-    return bootstrap.People(inputs.resamples, bootstrap.generator(inputs.seed, ""))
+    return bootstrap.AnnotatorDraws(inputs.resamples, bootstrap.generator(inputs.seed, ""))
 
 
 def as_variant(group: Drawn, variant: str, *, none_of_above_selected: bool) -> Drawn:

@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from annotation.models import IdentityGroup
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_depiction_study_or_404
-from metrics.core.tables import changed, first_direction, headings
+from metrics.core.tables import default_direction, headings, url_with
 from metrics.depiction.queries.identities import COLUMNS, IdentityRow, identity_rows, unreported
 from metrics.depiction.queries.identity import identity_page
 from metrics.models import Variant
@@ -37,7 +37,7 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
     sort = request.GET.get("sort", "theta")
     if sort not in COLUMNS:
         sort = "theta"
-    descending = request.GET.get("dir", first_direction(sort, _WORDS)) == "desc"
+    descending = request.GET.get("dir", default_direction(sort, _WORDS)) == "desc"
     search, region = request.GET.get("q", ""), request.GET.get("region", "")
     every: list[IdentityRow] = []
     apart: list[IdentityGroup] = []
@@ -46,18 +46,18 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
         every = identity_rows(run, sort=sort, descending=descending, offensiveness=offensiveness)
         apart = unreported(study, every)
     rows = [row for row in every if row.matches(search) and region in {"", row.group.region}]
-    wanted = freshness.usual(["tendency", "offensiveness"], variant)
+    wanted = freshness.default_requests(["tendency", "offensiveness"], variant)
     return render(
         request,
         "metrics/depiction/identities.html",
         {
             "study": study,
-            "simulated": holds_simulated(study),
+            "simulated": has_simulated_answers(study),
             "variant": variant,
             "variants": _variants(request),
             "run": run,
             "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
-            "fresh_question": freshness.question(wanted),
+            "fresh_question": freshness.query_string(wanted),
             "rows": rows,
             "apart": apart,
             "search": search,
@@ -79,7 +79,7 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
     page = identity_page(study, group, run=run, page=request.GET.get("page", "1"))
     if not page.images:
         raise Http404("No image of this group is judged in this study.")
-    wanted = freshness.usual(["likelihood", "tendency", *contrasts.METRICS])
+    wanted = freshness.default_requests(["likelihood", "tendency", *contrasts.METRICS])
     against = [queries.newest_run(study, metric, Variant.CORRECTED) for metric in contrasts.METRICS]
     runs = [one for one in against if one is not None]
     others = contrasts.contrasts(runs, _COMPARED, group=group) if runs else []
@@ -88,12 +88,12 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
         "metrics/depiction/identity.html",
         {
             "study": study,
-            "simulated": holds_simulated(study),
+            "simulated": has_simulated_answers(study),
             "group": group,
             "page": page,
             "run": run,
             "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
-            "fresh_question": freshness.question(wanted),
+            "fresh_question": freshness.query_string(wanted),
             "contrasts": [
                 each for row in others for each in zip(_COMPARED.values(), row.numbers, strict=True)
             ],
@@ -115,4 +115,4 @@ def _variant(request: HttpRequest) -> str:
 
 
 def _variants(request: HttpRequest) -> list[tuple[str, str]]:
-    return [(value, changed(request, variant=value)) for value in Variant.values]
+    return [(value, url_with(request, variant=value)) for value in Variant.values]

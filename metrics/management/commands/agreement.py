@@ -13,16 +13,16 @@ from metrics.agreement.scores.evaluation import evaluate_agreement
 from metrics.agreement.scores.rows import MEASURES, AgreementRow
 from metrics.agreement.scores.subjects import PER
 from metrics.core.annotator_groups import GROUPINGS, NOT_STATED
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.management import output
 from metrics.management.output import Cell
-from metrics.score_runs.evaluation import check_draw
+from metrics.score_runs.evaluation import check_resampling
 
 COLUMNS = [
     *("task", "labels", "level", "scope", "group", "other", "units", "ratings", "pairs"),
     *("percentage", "alpha", "fleiss_kappa", "cross_kappa", "box_iou", "box_pairs"),
 ]
-SUBTRACTED = (
+DIFFERENCES_NOTE = (
     "Scope 'difference': percentage and alpha within the first group less those within the other. q is p "
     "after Benjamini and Hochberg over both, of all pairs of groups of a task and level. Groups of fewer "
     "than five people have none."
@@ -74,11 +74,11 @@ class Command(BaseCommand):
         parser.add_argument("--format", default="table", choices=output.FORMATS)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = output.study_named(options["study"])
+        study = output.get_study(options["study"])
         by, per, resamples, seed = (options[name] for name in ("by", "per", "resamples", "seed"))
         try:
-            check_draw(resamples, seed)
-            with output.working(f"agreement in {study.name} ..."):
+            check_resampling(resamples, seed)
+            with output.spinner(f"agreement in {study.name} ..."):
                 found = evaluate_agreement(
                     study=study, by=by, per=(per,) if per else (), resamples=resamples, seed=seed
                 )
@@ -87,7 +87,7 @@ class Command(BaseCommand):
         if not found:
             raise CommandError(f"Study '{study.name}' has no answers yet, so there is nothing to compare.")
         rows = [cells(row, per=per, by=by, intervals=resamples > 0) for row in found]
-        simulated = holds_simulated(study)
+        simulated = has_simulated_answers(study)
         if options["format"] == "json":
             about: dict[str, Any] = {"study": study.name, "simulated": simulated, "by": by, "per": per}
             about["interval"] = (
@@ -110,6 +110,6 @@ class Command(BaseCommand):
                 "A task that is about no identity group has no pools; it is shown as a whole only."
             )
         if any(row.scope == "difference" for row in found):
-            self.stdout.write(SUBTRACTED)
+            self.stdout.write(DIFFERENCES_NOTE)
         if by and any(NOT_STATED in (row.group, row.other) for row in found):
             self.stdout.write(f"'{NOT_STATED}': these annotators did not say; they are compared with nobody.")

@@ -34,7 +34,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = output.study_named(options["study"])
+        study = output.get_study(options["study"])
         if options["list"]:
             self._list(study)
             return
@@ -50,8 +50,8 @@ class Command(BaseCommand):
         except UnknownFormat as error:
             raise CommandError(f"{error} Give the file one of the endings {_endings()}.") from error
         try:
-            with output.working(f"{options['figure']} of {study.name} ..."):
-                drawing = draw_figure(study, options["figure"], output.settings_of(options["set"]))
+            with output.spinner(f"{options['figure']} of {study.name} ..."):
+                drawing = draw_figure(study, options["figure"], output.parse_settings(options["set"]))
                 content = render_figure(drawing, file_format)
             _write(out, content)
         except (ValueError, OSError) as error:
@@ -61,20 +61,20 @@ class Command(BaseCommand):
     def _list(self, study: Study) -> None:
         rows = []
         for name, source in FIGURES.items():
-            with output.working(f"{name} of {study.name} ..."):
+            with output.spinner(f"{name} of {study.name} ..."):
                 rows.append(
                     {
                         "figure": name,
                         "title": source.title,
                         "counterpart": source.counterpart or "none",
                         "options": ", ".join(source.options) or "none",
-                        "in this study": _can(study, name),
+                        "in this study": _availability(study, name),
                     }
                 )
         self.stdout.write(output.as_table(list(rows[0]), rows), ending="")
 
 
-def _can(study: Study, name: str) -> str:
+def _availability(study: Study, name: str) -> str:
     try:
         draw_figure(study, name)
     except NothingToDraw as error:

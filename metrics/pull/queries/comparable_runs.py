@@ -17,18 +17,18 @@ METRIC = "pull_difference"
 NUMBERS = NAMES["pull_contrast"]
 
 
-def visible(study: Study, led: QuerySet[Study], *, every: bool) -> list[Run]:
+def visible_runs(study: Study, led: QuerySet[Study], *, every: bool) -> list[Run]:
     """The embedding runs whose numbers may stand beside those of `study`, the newest first: those of the
     studies that the reader leads, or `every` one, for who makes images. Three queries."""
     return list(finished_runs() if every else embedding_runs(study, *led))
 
 
-def comparable(run: Run, others: Iterable[Run]) -> list[Run]:
+def comparable_runs(run: Run, others: Iterable[Run]) -> list[Run]:
     """Those of the same encoder: similarities of another one are on a scale of their own."""
     return [one for one in others if one != run and encoder_of(one) == encoder_of(run)]
 
 
-def parameters(first: Run, second: Run) -> dict[str, str]:
+def comparison_parameters(first: Run, second: Run) -> dict[str, str]:
     """What METRIC is asked for to compare the two."""
     return {"by": "run", "first": str(first.pk), "second": str(second.pk)}
 
@@ -48,7 +48,7 @@ def check_offered(user: User, study: Study, parameters: Mapping[str, str]) -> No
     """Both sides of a comparison of pull must be of studies of one's own, unless one makes images. Raises
     ValueError."""
     led, every = policies.studies_led_by(user), policies.may_make_images(user)
-    runs = visible(study, led, every=every)
+    runs = visible_runs(study, led, every=every)
     if not may_compare(parameters, runs, led):
         listed = ", ".join(str(run.pk) for run in runs) or "none"
         raise ValueError(

@@ -14,7 +14,7 @@ from annotation.models import IdentityGroup, Image, ImageSet, Study
 from generation.models import Run, RunKind, RunState
 from generation.recipes.prompts import PromptSet
 from metrics.models import Score, ScoreRun
-from metrics.pull.data import groups_embedded, pull_sets
+from metrics.pull.data import embedded_groups, pull_sets
 from metrics.score_runs import queries
 
 # The columns that can be sorted, with their headings.
@@ -29,8 +29,8 @@ COLUMNS = {
     "images": _("Images d / s / ns"),
     "region": _("Region"),
 }
-WORDS = ("identity", "region")
-IMAGES_A_PAGE = 12
+TEXT_COLUMNS = ("identity", "region")
+IMAGES_PER_PAGE = 12
 _REGION = "region: "
 _SETS = (
     (PromptSet.DEFAULT, _("d: default"), "s_d_d"),
@@ -68,7 +68,7 @@ class PullRow:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownImages:
     """Some of the `total` images of one prompt set. `within`: S within the set."""
 
     prompt_set: str
@@ -79,16 +79,16 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Behind:
+class GroupImages:
     """One page of the images behind a group's point, set beside set."""
 
-    sets: list[Shown]
+    sets: list[ShownImages]
     number: int
     pages: int
 
 
 @dataclass(frozen=True)
-class Made:
+class PullImageSet:
     """An image set of the study with pictures for pull, and the run that is embedding it, if any."""
 
     image_set: ImageSet
@@ -110,7 +110,7 @@ def pull_page(run: ScoreRun, embedded: Run, *, sort: str, descending: bool) -> P
 
     Undefined values come last whichever way the rest is sorted. Three queries.
     """
-    rows = [_of_group(scores) for scores in queries.scores_by_group(run).values()]
+    rows = [_group_row(scores) for scores in queries.scores_by_group(run).values()]
     parts: dict[str, dict[str, Score]] = {}
     for score in run.scores.filter(group__isnull=True, attribute__isnull=True):
         parts.setdefault(score.part, {})[score.name] = score
@@ -124,11 +124,11 @@ def pull_page(run: ScoreRun, embedded: Run, *, sort: str, descending: bool) -> P
         rows=_sorted(rows, sort, descending=descending),
         regions=regions,
         whole=PullRow(None, "", parts[""]) if "" in parts else None,
-        apart=[group for group in groups_embedded(embedded).order_by("name") if group.pk not in reported],
+        apart=[group for group in embedded_groups(embedded).order_by("name") if group.pk not in reported],
     )
 
 
-def _of_group(scores: Mapping[str, Score]) -> PullRow:
+def _group_row(scores: Mapping[str, Score]) -> PullRow:
     group = next(iter(scores.values())).group
     assert group is not None  # scores_by_group leaves the others out
     return PullRow(group, group.region, scores)
@@ -145,7 +145,7 @@ def _sorted(rows: list[PullRow], sort: str, *, descending: bool) -> list[PullRow
     return sorted(defined, key=lambda row: row.number(sort) or 0.0, reverse=descending) + undefined
 
 
-def images_behind(embedded: Run, row: PullRow, *, page: int) -> Behind:
+def group_images(embedded: Run, row: PullRow, *, page: int) -> GroupImages:
     """The embedded images of a group, of different prompts first: a page that shows one prompt only would
     say little of its set. A page that there is none of gives the nearest. Two queries a set."""
     pages, found = 1, []
@@ -157,13 +157,19 @@ def images_behind(embedded: Run, row: PullRow, *, page: int) -> Behind:
             embeddings__run=embedded,
         )
         total = images.count()
-        pages = max(pages, ceil(total / IMAGES_A_PAGE))
+        pages = max(pages, ceil(total / IMAGES_PER_PAGE))
         found.append((prompt_set.value, str(title), images, total, row.scores.get(within)))
     number = min(max(page, 1), pages)
-    start = (number - 1) * IMAGES_A_PAGE
-    return Behind(
+    start = (number - 1) * IMAGES_PER_PAGE
+    return GroupImages(
         sets=[
-            Shown(name, title, list(_in_turn(images)[start : start + IMAGES_A_PAGE]), total, within)
+            ShownImages(
+                name,
+                title,
+                list(_alternating_prompts(images)[start : start + IMAGES_PER_PAGE]),
+                total,
+                within,
+            )
             for name, title, images, total, within in found
         ],
         number=number,
@@ -171,17 +177,17 @@ def images_behind(embedded: Run, row: PullRow, *, page: int) -> Behind:
     )
 
 
-def _in_turn(images: QuerySet[Image]) -> QuerySet[Image]:
+def _alternating_prompts(images: QuerySet[Image]) -> QuerySet[Image]:
     """The first image of each prompt, then the second of each ..."""
     turn = Window(RowNumber(), partition_by="prompt", order_by="index")
     return images.annotate(turn=turn).order_by("turn", "index")
 
 
-def made_so_far(study: Study) -> Sequence[Made]:
+def image_set_status(study: Study) -> Sequence[PullImageSet]:
     """How far the pictures for pull are on their way to a score, for a page that has none yet."""
     sets = list(pull_sets(study).order_by("name"))
     under_way = Run.objects.filter(image_set__in=sets, kind=RunKind.EMBEDDINGS).exclude(
         state__in=(RunState.DONE, RunState.CANCELLED)
     )
     by_set = {run.image_set_id: run for run in under_way.order_by("pk")}
-    return [Made(each, by_set.get(each.pk)) for each in sets]
+    return [PullImageSet(each, by_set.get(each.pk)) for each in sets]

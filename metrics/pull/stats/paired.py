@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.checks import Bools, Floats, Ints
 from metrics.pull.stats.pull import COLUMNS, columns_of, draws_within
-from metrics.pull.stats.similarity import checked, means_of
+from metrics.pull.stats.similarity import check_vectors, weighted_means
 
 COMPARED = COLUMNS[:5]
 """Similarities between sets and what is made of them; those within a set say how large the others can be."""
@@ -19,7 +19,7 @@ _NAMES = ("default", "stereotypical", "non_stereotypical")
 
 
 @dataclass(frozen=True)
-class Pictures:
+class ImageVectors:
     """One set of images of a side: their vectors (n, dim) of length 1, and for each its prompt and which
     image it is, any labels (n,); equal labels on both sides are the same prompt or image."""
 
@@ -29,7 +29,7 @@ class Pictures:
 
 
 def paired_resampled(
-    first: Sequence[Pictures], second: Sequence[Pictures], *, resamples: int, rng: np.random.Generator
+    first: Sequence[ImageVectors], second: Sequence[ImageVectors], *, resamples: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """What `pull.resampled` gives of COMPARED, of both sides in the same resamples.
 
@@ -68,23 +68,25 @@ def paired_resampled(
     ([0.8, 0.8], [-0.8, -0.8])
     """
     sides = [
-        checked(**{name: each.vectors for name, each in zip(_NAMES, side, strict=True)})
+        check_vectors(**{name: each.vectors for name, each in zip(_NAMES, side, strict=True)})
         for side in (first, second)
     ]
     weights = [_paired_weights(*each, resamples, rng) for each in zip(_NAMES, first, second, strict=True)]
     found = [
-        columns_of(*(means_of(vectors, drawn[place]) for vectors, drawn in zip(side, weights, strict=True)))
+        columns_of(
+            *(weighted_means(vectors, drawn[place]) for vectors, drawn in zip(side, weights, strict=True))
+        )
         for place, side in enumerate(sides)
     ]
     return found[0][:, : len(COMPARED)], found[1][:, : len(COMPARED)]
 
 
 def _paired_weights(
-    name: str, first: Pictures, second: Pictures, resamples: int, rng: np.random.Generator
+    name: str, first: ImageVectors, second: ImageVectors, resamples: int, rng: np.random.Generator
 ) -> tuple[Ints, Ints]:
     """How often each image of one set of either side is drawn, shapes (resamples, n) and (resamples, m)."""
-    images = _numbered(f"{name} images", first.images, second.images)
-    prompts = _numbered(f"{name} prompts", first.prompts, second.prompts)
+    images = _shared_numbers(f"{name} images", first.images, second.images)
+    prompts = _shared_numbers(f"{name} prompts", first.prompts, second.prompts)
     for of_side, of_prompt in zip(images, prompts, strict=True):
         if not len(of_side):
             raise ValueError(f"{name} holds no image to resample on one of the sides.")
@@ -111,18 +113,15 @@ def _paired_weights(
     return found[0], found[1]
 
 
-def _numbered(name: str, first: ArrayLike, second: ArrayLike) -> tuple[Ints, Ints]:
+def _shared_numbers(name: str, first: ArrayLike, second: ArrayLike) -> tuple[Ints, Ints]:
     """Labels of both sides as numbers in the order of first appearance, whatever they are called."""
-    one, other = (_flat(name, each) for each in (first, second))
+    one, other = (_one_dimensional(name, each) for each in (first, second))
     numbers = checks.labels(name, np.concatenate([one, other]), length=len(one) + len(other))
     return numbers[: len(one)], numbers[len(one) :]
 
 
-def _flat(name: str, given: ArrayLike) -> NDArray[np.generic]:
+def _one_dimensional(name: str, given: ArrayLike) -> NDArray[np.generic]:
     array = np.asarray(given)
     if array.ndim != 1:
         raise ValueError(f"{name} have {array.ndim} dimensions; 1 is needed.")
     return array
-
-
-__all__ = ["COMPARED", "Pictures", "paired_resampled"]

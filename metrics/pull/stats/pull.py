@@ -10,13 +10,13 @@ from numpy.typing import ArrayLike
 from metrics.core.stats import checks
 from metrics.core.stats.bootstrap import cluster_weights
 from metrics.core.stats.checks import Floats, Ints
-from metrics.pull.stats.similarity import Means, between, checked, means_of, within
+from metrics.pull.stats.similarity import Means, between, check_vectors, weighted_means, within
 
 # The columns of `resampled`.
 COLUMNS = ("s_d_s", "s_d_ns", "s_s_ns", "s_mean", "x", "s_d_d", "s_s_s", "s_ns_ns")
 _INNER = COLUMNS[-3:]
 # Draws held at once: half a million whole numbers are 4 MB, whatever the number of images.
-_AT_ONCE = 500_000
+_CHUNK_SIZE = 500_000
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ def pull(default: ArrayLike, stereotypical: ArrayLike, non_stereotypical: ArrayL
     >>> round(found.x, 6), found.pulled
     (0.8, True)
     """
-    sets = checked(default=default, stereotypical=stereotypical, non_stereotypical=non_stereotypical)
-    values = dict(zip(COLUMNS, columns_of(*(means_of(each) for each in sets))[0].tolist(), strict=True))
+    sets = check_vectors(default=default, stereotypical=stereotypical, non_stereotypical=non_stereotypical)
+    values = dict(zip(COLUMNS, columns_of(*(weighted_means(each) for each in sets))[0].tolist(), strict=True))
     x = values["x"]
     return Pull(**values, pulled=None if x != x else x > 0)
 
@@ -117,7 +117,7 @@ def draws_within(cluster_of: Ints, times: Ints, rng: np.random.Generator) -> Int
     images, sizes = len(cluster_of), np.bincount(cluster_of, minlength=times.shape[1])
     order, first = np.argsort(cluster_of, kind="stable"), np.cumsum(sizes) - sizes
     weights = np.zeros((len(times), images), dtype=np.int64)
-    step = max(1, _AT_ONCE // max(1, images))
+    step = max(1, _CHUNK_SIZE // max(1, images))
     for start in range(0, len(times), step):
         rows = times[start : start + step]
         # one entry for each draw of an image: its resample, and its cluster
@@ -168,13 +168,13 @@ def resampled(
     >>> one[:, COLUMNS.index("x")].round(6).tolist()
     [0.8, 0.8]
     """
-    sets = checked(default=default, stereotypical=stereotypical, non_stereotypical=non_stereotypical)
+    sets = check_vectors(default=default, stereotypical=stereotypical, non_stereotypical=non_stereotypical)
     means = []
     for images, of_set in zip(sets, prompts, strict=True):
         checks.labels("prompts", of_set, length=len(images))
         weights = two_stage_weights(of_set, resamples, rng) if len(images) else np.zeros((resamples, 0))
-        means.append(means_of(images, weights))
-    return _settled(columns_of(*means), columns_of(*(means_of(each) for each in sets))[0])
+        means.append(weighted_means(images, weights))
+    return _recentre_within(columns_of(*means), columns_of(*(weighted_means(each) for each in sets))[0])
 
 
 def resampled_mean(samples: ArrayLike, *, rng: np.random.Generator) -> Floats:
@@ -210,7 +210,7 @@ def resampled_mean(samples: ArrayLike, *, rng: np.random.Generator) -> Floats:
     return np.asarray(values[group, row].mean(axis=1))
 
 
-def _settled(drawn: Floats, estimates: Floats) -> Floats:
+def _recentre_within(drawn: Floats, estimates: Floats) -> Floats:
     """The resamples (B, K) with those of S within a set moved to have the estimate (K,) as their mean.
 
     Of P prompts a resample pairs images of the same prompt about twice as often as the study does, so that it
@@ -232,15 +232,3 @@ def columns_of(default: Means, stereotypical: Means, non_stereotypical: Means) -
     s_ns = between(stereotypical, non_stereotypical)
     inner = [within(each) for each in (default, stereotypical, non_stereotypical)]
     return np.column_stack([d_s, d_ns, s_ns, (d_s + d_ns + s_ns) / 3, d_s - d_ns, *inner])
-
-
-__all__ = [
-    "COLUMNS",
-    "Pull",
-    "columns_of",
-    "draws_within",
-    "pull",
-    "resampled",
-    "resampled_mean",
-    "two_stage_weights",
-]

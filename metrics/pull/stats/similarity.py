@@ -67,8 +67,8 @@ def similarity(first: ArrayLike, second: ArrayLike) -> float:
     >>> similarity([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]])
     0.5
     """
-    sets = checked(first=first, second=second)
-    one, other = (means_of(each) for each in sets)
+    sets = check_vectors(first=first, second=second)
+    one, other = (weighted_means(each) for each in sets)
     return float(between(one, other)[0])
 
 
@@ -94,11 +94,11 @@ def similarity_within(vectors: ArrayLike) -> float:
     >>> similarity_within([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     0.3333333333333333
     """
-    (images,) = checked(vectors=vectors)
-    return float(within(means_of(images))[0])
+    (images,) = check_vectors(vectors=vectors)
+    return float(within(weighted_means(images))[0])
 
 
-def checked(**sets: ArrayLike) -> list[VectorSet]:
+def check_vectors(**sets: ArrayLike) -> list[VectorSet]:
     """Each set with the lengths of its vectors, which are nearly 1, all of one number of dimensions."""
     found: list[VectorSet] = []
     dims: dict[str, int] = {}
@@ -129,7 +129,7 @@ def checked(**sets: ArrayLike) -> list[VectorSet]:
     return [each if len(each) else VectorSet(np.zeros((0, dim)), each.lengths) for each in found]
 
 
-def means_of(images: VectorSet, weights: ArrayLike | None = None) -> Means:
+def weighted_means(images: VectorSet, weights: ArrayLike | None = None) -> Means:
     """The mean under each of the weightings (M, n), by default all equal; NaN where nothing weighs."""
     by = np.ones((1, len(images))) if weights is None else np.asarray(weights, dtype=np.float64)
     total = by.sum(axis=1)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Annotator, Enrolment, EnrolmentStatus, Study
 from metrics.quality.queries import work
-from metrics.quality.queries.work import Counted, Work
+from metrics.quality.queries.work import AnnotatorWork, WorkCount
 
 PER_PAGE = 100
 # The columns that can be sorted, with their headings.
@@ -33,8 +33,8 @@ FLAGS = {
     "same": _("nearly always the same answer"),
 }
 # What it takes to say anything of somebody.
-_LEAST_PAIRS = 20
-_LEAST_CHECKS = 2
+_MIN_PAIRS = 20
+_MIN_CHECKS = 2
 _NEARLY_ALWAYS = 0.95
 _ROUNDING = 1e-9
 
@@ -45,7 +45,7 @@ class QualityRow:
 
     annotator: Annotator
     enrolment: Enrolment | None
-    work: Work
+    work: AnnotatorWork
     right: int
     checked: int
 
@@ -64,10 +64,10 @@ class QualityRow:
         work = self.work
         found = {
             "fast": work.fast,
-            "alone": work.pairs >= _LEAST_PAIRS and work.same <= work.by_chance + _ROUNDING,
-            "checks": self.checked >= _LEAST_CHECKS and 2 * self.right < self.checked,
+            "alone": work.pairs >= _MIN_PAIRS and work.same <= work.by_chance + _ROUNDING,
+            "checks": self.checked >= _MIN_CHECKS and 2 * self.right < self.checked,
             "same": any(
-                number >= _LEAST_PAIRS and given >= _NEARLY_ALWAYS * number
+                number >= _MIN_PAIRS and given >= _NEARLY_ALWAYS * number
                 for given, number in ((work.most_given, work.rated), (work.none, work.offered))
             ),
         }
@@ -89,7 +89,7 @@ class QualityRow:
 
 
 @dataclass(frozen=True)
-class Quality:
+class QualityPage:
     """`rows` of one page out of `total` annotators; `unknown` responses name nobody. As of `counted_at`."""
 
     rows: tuple[QualityRow, ...]
@@ -101,12 +101,14 @@ class Quality:
     counted_at: datetime
 
 
-def quality(study: Study, counted: Counted, *, sort: str, descending: bool, page: str = "1") -> Quality:
+def quality_page(
+    study: Study, counted: WorkCount, *, sort: str, descending: bool, page: str = "1"
+) -> QualityPage:
     """A page of the annotators of `study`, sorted by one of COLUMNS; undefined values come last."""
-    rows = as_rows(study, counted, sort=sort, descending=descending)
+    rows = quality_rows(study, counted, sort=sort, descending=descending)
     pages = max(1, -(-len(rows) // PER_PAGE))
     number = min(max(1, int(page[:9]) if page.isdecimal() else 1), pages)
-    return Quality(
+    return QualityPage(
         rows=tuple(rows[(number - 1) * PER_PAGE : number * PER_PAGE]),
         total=len(rows),
         flagged=sum(bool(row.flags) for row in rows),
@@ -117,12 +119,12 @@ def quality(study: Study, counted: Counted, *, sort: str, descending: bool, page
     )
 
 
-def everybody(study: Study, *, sort: str, descending: bool) -> list[QualityRow]:
+def current_rows(study: Study, *, sort: str, descending: bool) -> list[QualityRow]:
     """Every annotator whose answers count, for who waits until they are counted: files and programs."""
-    return as_rows(study, work.at_most_old(study, now=timezone.now()), sort=sort, descending=descending)
+    return quality_rows(study, work.recent_count(study, now=timezone.now()), sort=sort, descending=descending)
 
 
-def as_rows(study: Study, counted: Counted, *, sort: str, descending: bool) -> list[QualityRow]:
+def quality_rows(study: Study, counted: WorkCount, *, sort: str, descending: bool) -> list[QualityRow]:
     """Whoever withdrew is not among them, nor who was erased, whenever the answers were counted."""
     enrolments = {each.annotator_id: each for each in Enrolment.objects.filter(study=study)}
     people = Annotator.objects.in_bulk(counted.work)
@@ -145,7 +147,7 @@ CSV_COLUMNS = (
 )
 
 
-def as_cells(rows: Sequence[QualityRow]) -> list[tuple[str | int | float | None, ...]]:
+def csv_rows(rows: Sequence[QualityRow]) -> list[tuple[str | int | float | None, ...]]:
     """The rows as a file has them, in the order of CSV_COLUMNS."""
     return [
         (

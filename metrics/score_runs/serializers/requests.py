@@ -9,10 +9,10 @@ from rest_framework import serializers
 
 from annotation.api.pages import listing
 from annotation.api.resource import Body, Query
-from metrics.core.serializers import LARGEST
+from metrics.core.serializers import MAX_ID
 from metrics.models import RunState, Variant
 from metrics.score_runs import registry
-from metrics.score_runs.evaluation import LEAST_RESAMPLES
+from metrics.score_runs.evaluation import MIN_RESAMPLES
 from metrics.score_runs.serializers.responses import METRIC_NAMES
 
 
@@ -30,14 +30,14 @@ def _text(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
     )
 
 
-OF_METRICS = _metrics_by_parameter()
+METRICS_BY_PARAMETER = _metrics_by_parameter()
 """Parameter of metrics -> the metrics that have it."""
-_CHOSEN = {name: _text(f"Parameter of {', '.join(of)}.") for name, of in OF_METRICS.items()}
+_CHOSEN = {name: _text(f"Parameter of {', '.join(of)}.") for name, of in METRICS_BY_PARAMETER.items()}
 _VARIANT = serializers.ChoiceField(Variant.choices, default=Variant.CORRECTED.value)
 
 
 def _key(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
-    return serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text=help_text)
+    return serializers.IntegerField(required=False, min_value=1, max_value=MAX_ID, help_text=help_text)
 
 
 ScoreQuery = listing(
@@ -87,8 +87,8 @@ class ScoreRunBody(Body):
     )
     resamples = serializers.IntegerField(
         required=False,
-        min_value=LEAST_RESAMPLES,
+        min_value=MIN_RESAMPLES,
         max_value=20_000,
         help_text=f"Bootstrap resamples; left out: {settings.BOOTSTRAP_RESAMPLES}, as in the pages.",
     )
-    seed = serializers.IntegerField(default=0, min_value=0, max_value=LARGEST)
+    seed = serializers.IntegerField(default=0, min_value=0, max_value=MAX_ID)

@@ -13,7 +13,7 @@ from metrics.core.charts.figure import render_figure
 from metrics.dashboards.figures import draw_figure
 from metrics.models import RunState as ScoreState
 from metrics.models import ScoreRun
-from metrics.pull.charts import Pulled, Ranged, pull_chart
+from metrics.pull.charts import Estimate, PullPoint, pull_chart
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import pulled
@@ -144,7 +144,7 @@ def test_a_group_shows_its_images_set_beside_set_with_their_prompts(client, stud
 
 def test_different_prompts_come_first_and_pages_go_on(client, study, lead, monkeypatch):
     computed(study)
-    monkeypatch.setattr("metrics.pull.queries.pull.IMAGES_A_PAGE", 6)
+    monkeypatch.setattr("metrics.pull.queries.pull.IMAGES_PER_PAGE", 6)
     group = IdentityGroup.objects.get(name="Mexican")
     first = get(client, study, lead, group=group.pk).context["behind"]
     assert (first.number, first.pages) == (1, 2)
@@ -409,5 +409,5 @@ def test_a_study_without_whole_groups_has_no_figure(tmp_path):
 
 
 def test_colours_and_shapes_serve_more_regions_than_there_are():
-    points = [Pulled(f"r{n}", f"r{n}", Ranged(0.1 * n), Ranged(0.5), 3, 2) for n in range(9)]
+    points = [PullPoint(f"r{n}", f"r{n}", Estimate(0.1 * n), Estimate(0.5), 3, 2) for n in range(9)]
     assert render_figure(pull_chart(points, by="region", study="x"), "svg").startswith(b"<svg")

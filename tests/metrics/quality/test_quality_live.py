@@ -23,8 +23,8 @@ def lead():
 @pytest.fixture
 def large(lead, monkeypatch):
     """A study of which the page does not wait for a count, however often one is made."""
-    monkeypatch.setattr(study_size, "SMALL", 2)
-    monkeypatch.setattr(work, "_REST", 0)
+    monkeypatch.setattr(study_size, "MAX_SMALL", 2)
+    monkeypatch.setattr(work, "_REST_FACTOR", 0)
     return rated({"a": [5, 4], "b": [5, 4], "odd": [5, 5]}, leads=[lead])
 
 
@@ -60,11 +60,11 @@ def test_numbers_of_older_answers_are_marked_until_they_are_counted_again(client
     assert "Answers have changed since these numbers were counted." in told
     assert "of older answers" in told
     assert '&amp;check" hx-trigger="load, retry"' in told
-    monkeypatch.setattr(work, "_REST", 10**9)
+    monkeypatch.setattr(work, "_REST_FACTOR", 10**9)
     told = fragment(client, large, check="").text
     assert "reload this page later" in told, "a count may take a small part of the time only"
     assert "hx-get" not in told
-    monkeypatch.setattr(work, "_REST", 0)
+    monkeypatch.setattr(work, "_REST_FACTOR", 0)
     told = fragment(client, large, check="").text
     assert "Answers have changed" not in told
     assert "1 / 1" in told

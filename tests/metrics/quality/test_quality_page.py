@@ -39,7 +39,7 @@ def rated(said: dict[str, list[int]], *, milliseconds=None, **fields):
 
 
 def rows_of(study, sort="who"):
-    return {row.annotator.pseudonym: row for row in pages.everybody(study, sort=sort, descending=False)}
+    return {row.annotator.pseudonym: row for row in pages.current_rows(study, sort=sort, descending=False)}
 
 
 def check(study, who, right, purpose=Purpose.GOLD):
@@ -175,7 +175,7 @@ def test_every_column_can_be_sorted_both_ways_and_undefined_comes_last(client, l
         for way in ("asc", "desc"):
             assert "<code>odd</code>" in page(client, lead, study, sort=column, dir=way)
     for descending in (True, False):
-        rows = pages.everybody(study, sort="checks", descending=descending)
+        rows = pages.current_rows(study, sort="checks", descending=descending)
         assert rows[0].annotator.pseudonym == "b"
     assert "<code>odd</code>" in page(client, lead, study, sort="nothing", page="x")
 

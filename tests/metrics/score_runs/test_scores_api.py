@@ -8,7 +8,7 @@ import math
 import pytest
 
 from annotation.models import TaskKind
-from metrics.core.json_numbers import finite
+from metrics.core.json_numbers import json_safe
 from metrics.models import RunState, Score, ScoreRun
 from metrics.score_runs import registry
 from metrics.score_runs import services as score_runs
@@ -95,7 +95,7 @@ def test_infinite_is_a_word_and_undefined_is_null(program, study):
     [(math.nan, None), (-math.inf, "-inf"), ({"a": [math.inf, 1.5]}, {"a": ["inf", 1.5]}), (None, None)],
 )
 def test_no_number_is_written_that_json_has_not(given, told):
-    assert finite(given) == told
+    assert json_safe(given) == told
 
 
 def test_answers_that_came_since_are_told(program, study):
