@@ -66,7 +66,9 @@ def _draw(inputs: Inputs, asked: ComparisonChoice, together: bool) -> Iterator[t
             sides = [AnswerSet(one.k, one.n, one.answers, one.images, one.annotators) for one in pair]
             rng = bootstrap.generator(inputs.seed, pair[0].group)
             values = [
-                *differences.paired_likelihoods(*sides, resamples=inputs.resamples, rng=rng, people=people)
+                *differences.paired_likelihoods(
+                    *sides, resamples=inputs.resamples, rng=rng, annotator_draws=people
+                )
             ]
         first, second = (
             Drawn(frame, *frame.sums(), *drawn, known=bool((frame.annotators >= 0).any()))

@@ -77,7 +77,7 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
         "sort": sort,
         "direction": "desc" if descending else "asc",
         "columns": headings(
-            request, pages.COLUMNS, sort=sort, descending=descending, words=pages.TEXT_COLUMNS
+            request, pages.COLUMNS, sort=sort, descending=descending, text_columns=pages.TEXT_COLUMNS
         ),
         "names": pages.COLUMNS,
         **_figure_context(request, page, asked),

@@ -47,7 +47,9 @@ def quality(request: HttpRequest, name: str) -> HttpResponse:
         "stale": stale,
         "next_question": _next_poll(study, counted, stale=stale, told=alone or asked, now=now),
         "page": counted and pages.quality_page(study, counted, sort=sort, descending=descending, page=number),
-        "columns": headings(request, pages.COLUMNS, sort=sort, descending=descending, words=_TEXT_COLUMNS),
+        "columns": headings(
+            request, pages.COLUMNS, sort=sort, descending=descending, text_columns=_TEXT_COLUMNS
+        ),
         "pager": without_page(request),
         "number": number,
     }

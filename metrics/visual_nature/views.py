@@ -41,7 +41,9 @@ def attributes(request: HttpRequest, name: str) -> HttpResponse:
             "search": search,
             "sort": sort,
             "direction": "desc" if descending else "asc",
-            "columns": headings(request, pages.COLUMNS, sort=sort, descending=descending, words=_WORDS),
+            "columns": headings(
+                request, pages.COLUMNS, sort=sort, descending=descending, text_columns=_WORDS
+            ),
             "pager": without_page(request),
             **_fresh(request, study),
         },

@@ -108,7 +108,7 @@ def _draw(inputs: Inputs, *, together: bool = False) -> Iterator[Drawn]:
                 answers=found.answers,
                 resamples=inputs.resamples,
                 rng=bootstrap.generator(inputs.seed, found.group),
-                people=people,
+                annotator_draws=people,
             )
         yield Drawn(found, k, n, likelihoods, selections, known=bool((found.annotators >= 0).any()))
 

@@ -65,7 +65,7 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
             "regions": sorted({row.group.region for row in every} - {""}),
             "sort": sort,
             "direction": "desc" if descending else "asc",
-            "columns": headings(request, COLUMNS, sort=sort, descending=descending, words=_WORDS),
+            "columns": headings(request, COLUMNS, sort=sort, descending=descending, text_columns=_WORDS),
         },
     )
 

@@ -300,11 +300,15 @@ def test_people_whom_nobody_knows_are_drawn_as_without():
     nobody = -1 - np.arange(len(k))
     plain = resampled_likelihoods(k, n, images, nobody, resamples=30, rng=generator(5, "x"))
     people = AnnotatorDraws(30, generator(5, ""))
-    found = resampled_likelihoods(k, n, images, nobody, resamples=30, rng=generator(5, "x"), people=people)
+    found = resampled_likelihoods(
+        k, n, images, nobody, resamples=30, rng=generator(5, "x"), annotator_draws=people
+    )
     np.testing.assert_array_equal(found[0], plain[0])
     # and beside people who are known, by themselves: sums of both add up
     half = np.where(np.arange(len(k)) < 40, np.arange(len(k)) % 6, nobody)
-    mixed, _ = resampled_likelihoods(k, n, images, half, resamples=30, rng=generator(5, "x"), people=people)
+    mixed, _ = resampled_likelihoods(
+        k, n, images, half, resamples=30, rng=generator(5, "x"), annotator_draws=people
+    )
     assert mixed.shape == plain[0].shape
     assert not np.array_equal(mixed, plain[0])
 

@@ -212,11 +212,11 @@ def test_people_drawn_once_for_all_groups_weigh_the_same_on_both_sides():
     """Both sides the same answers of the same people: nothing differs, as without."""
     one = AnswerSet(*_of_known())
     people = AnnotatorDraws(40, generator(1, ""))
-    (x, _), (y, _) = paired_likelihoods(one, one, resamples=40, rng=generator(0, "x"), people=people)
+    (x, _), (y, _) = paired_likelihoods(one, one, resamples=40, rng=generator(0, "x"), annotator_draws=people)
     np.testing.assert_array_equal(x, y)
     # another group that they judged: the same people, the same weights
     other = AnswerSet(one.k, one.n, one.answers, np.zeros_like(one.images), one.annotators)
-    (z, _), _ = paired_likelihoods(other, other, resamples=40, rng=generator(3, "y"), people=people)
+    (z, _), _ = paired_likelihoods(other, other, resamples=40, rng=generator(3, "y"), annotator_draws=people)
     np.testing.assert_allclose(z[:, 0], _by_hand(one, people), atol=1e-12)
 
 
