@@ -102,7 +102,7 @@ def intervals(
     people = bootstrap.AnnotatorDraws(resamples, rng)
     for one, *_ in groups:
         likelihoods, _ = bootstrap.resampled_likelihoods(
-            one.k, one.n, one.images, one.annotators, resamples=resamples, rng=rng, people=people
+            one.k, one.n, one.images, one.annotators, resamples=resamples, rng=rng, annotator_draws=people
         )
         contrasted.append(tendency.mean_over(likelihoods, STEREO))
     alone = np.column_stack(contrasted)
@@ -142,7 +142,7 @@ def _drawn(
     """l_stereo and l_random of both sides of each group in each resample, (G, 2, 2, B)."""
     found = []
     for pair in pairs:
-        drawn = differences.paired_likelihoods(*pair, resamples=resamples, rng=rng, people=people)
+        drawn = differences.paired_likelihoods(*pair, resamples=resamples, rng=rng, annotator_draws=people)
         found.append(
             [[tendency.mean_over(values, which) for which in (STEREO, ~STEREO)] for values, _ in drawn]
         )

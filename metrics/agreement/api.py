@@ -16,7 +16,6 @@ from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_study_or_404
 from metrics.models import Variant
 from metrics.score_runs import queries, registry
-from metrics.score_runs.permitted_parameters import permitted_parameters
 
 TAGS = ["scores"]
 MEASURES = ("alpha", "fleiss_kappa", "percentage", "cross_kappa", "box_iou")
@@ -37,7 +36,7 @@ class Agreement(Resource):
         study = get_study_or_404(request, name)
         query = self.query(AgreementQuery)
         with refusals(ValueError, status=422):
-            parameters = permitted_parameters(request.user, study, registry.get(METRIC), query)
+            parameters = registry.permitted_parameters(request.user, study, registry.get(METRIC), query)
         latest = queries.latest_run(study, METRIC, Variant.CORRECTED, parameters)
         parts: dict[str, dict[str, Any]] = {}
         if latest.run is not None:

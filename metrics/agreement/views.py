@@ -45,7 +45,7 @@ def agreement(request: HttpRequest, name: str) -> HttpResponse:
             "tasks": pages.agreement(run) if run else [],
             "fresh": freshness.check(study, [wanted]) if "check" in request.GET else None,
             "fresh_question": freshness.query_string(
-                [wanted], more=[("by", by)] if by != pages.BY[0] else []
+                [wanted], extra=[("by", by)] if by != pages.BY[0] else []
             ),
         },
     )

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from metrics.comparisons import data, queries, scores
-from metrics.score_runs.metric import VISAGE, Metric, Parameter, stereotype_rule
-from metrics.score_runs.wording import BENJAMINI, OF_CONTRASTS, P_AND_Q
+from metrics.score_runs.metric import (
+    BENJAMINI,
+    OF_CONTRASTS,
+    P_AND_Q,
+    VISAGE,
+    Metric,
+    Parameter,
+    stereotype_rule,
+)
 
 _SIDES = (
     "The sides are this study and another one, as of images by another model, or two image sets or two "

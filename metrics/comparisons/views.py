@@ -59,6 +59,6 @@ def compare(request: HttpRequest, name: str) -> HttpResponse:
             "regions": [row for row in others if row.group is None],
             "groups": [row for row in others if row.group is not None],
             "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
-            "fresh_question": freshness.query_string(wanted, more=[("with", asked)] if choice else []),
+            "fresh_question": freshness.query_string(wanted, extra=[("with", asked)] if choice else []),
         },
     )

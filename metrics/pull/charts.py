@@ -156,8 +156,8 @@ def pull_chart(
         name="pull",
         title="Stereotypical pull",
         alt=(
-            f"Scatter plot of {_count_label(points, by)}: {right} of {len(points)} points lie right of 0, where "
-            "default images are more like the stereotypical than the other described ones. "
+            f"Scatter plot of {_count_label(points, by)}: {right} of {len(points)} points lie right of 0, "
+            "where default images are more like the stereotypical than the other described ones. "
             f"{'. '.join(said)}."
         ),
         columns=columns,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from metrics.pull import data
 from metrics.pull.queries import comparable_runs
 from metrics.pull.scores import differences, pull
-from metrics.score_runs.metric import VISAGE, Metric, Parameter
-from metrics.score_runs.wording import BENJAMINI, OF_CONTRASTS, P_AND_Q
+from metrics.score_runs.metric import BENJAMINI, OF_CONTRASTS, P_AND_Q, VISAGE, Metric, Parameter
 
 _RUN = (
     Parameter(

@@ -1,4 +1,4 @@
-"""A number over past score runs: how it moved as answers came in."""
+"""Scores of a group in past score runs, to show how they changed with new answers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ MAX_RUNS = 10
 
 @dataclass(frozen=True)
 class PastRun:
-    """What one finished run said. `comparable`: made by the same version and rule as the newest run, so that
-    a difference between them comes from the answers."""
+    """The scores of a finished run. `comparable`: it has the version and rule of the newest run, so that
+    differences come from the answers only."""
 
     run: ScoreRun
     scores: tuple[Score | None, ...]
@@ -24,7 +24,7 @@ class PastRun:
 def score_history(
     study: Study, group: IdentityGroup, *, metric: str, names: Sequence[str], variant: str
 ) -> list[PastRun]:
-    """The scores `names` of `group` in the last finished runs of `metric`, the newest first. Two queries."""
+    """The scores `names` of `group` in the latest finished runs of `metric`, newest first. Two queries."""
     runs = list(
         ScoreRun.objects.filter(
             study=study, metric=metric, variant=variant, state=RunState.DONE, parameters="{}"

@@ -262,7 +262,8 @@ def _provenance(study: str, rows: int, result: Evaluation) -> str:
     if result.resamples:
         interval = (
             f"{_method(result)}, {result.resamples} resamples, seed {result.seed}, "
-            f"{_count_resamples(result, 'infinite')} infinite and {_count_resamples(result, 'undefined')} undefined values drawn"
+            f"{_count_resamples(result, 'infinite')} infinite and "
+            f"{_count_resamples(result, 'undefined')} undefined values drawn"
         )
     return (
         f"{rows} rows · {study} · {result.metric} version {result.version}, {result.variant} · "

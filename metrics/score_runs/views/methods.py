@@ -1,4 +1,4 @@
-"""What every number means: written from the registry, so that page and program cannot drift apart."""
+"""The methods page: the meaning of every score, generated from the registry."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_the_resamples_are_those_of_a_plain_pandas_program(every_time):
     """The same weights, applied by repeating answers one by one and asking the rule again."""
     unit, label, who = answers(units=12, people=5)
     item = np.repeat(np.arange(6), 2)  # each item asked twice
-    found = drawn(unit, label, who, items=item, resamples=4, every_time=every_time)
+    found = drawn(unit, label, who, items=item, resamples=4, require_all_units=every_time)
     for_items, for_people = rng(3).spawn(2)
     people = list(dict.fromkeys(who.tolist()))
     second, first = for_people.integers(0, len(people), (4, len(people))), for_items.integers(0, 6, (4, 6))
