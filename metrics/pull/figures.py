@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from annotation.imports.readers.identities import known_identities
 from annotation.models import Axis, IdentityGroup, Study
-from metrics.core import figure_options as reading
+from metrics.core import figure_options
 from metrics.core.charts.figure import Figure
 from metrics.core.figure_sources import FigureSource, NothingToDraw
 from metrics.models import Score, Variant
@@ -31,7 +31,7 @@ _REGION = "region: "
 
 @dataclass(frozen=True)
 class _PullScore:
-    """A score, stored or computed just now."""
+    """A stored or newly computed score."""
 
     group: int | None
     part: str
@@ -42,7 +42,7 @@ class _PullScore:
 
 
 def _pull(study: Study, options: Mapping[str, str]) -> Figure:
-    by, shown = reading.choice(options, "by", BY), reading.choice(options, "points", POINTS)
+    by, shown = figure_options.choice(options, "by", BY), figure_options.choice(options, "points", POINTS)
     run = options.get("run", NEWEST)
     numbers, notes = _pull_scores(study, run)
     explorer = reverse("pull", args=[study.name])
@@ -66,7 +66,7 @@ def _pull(study: Study, options: Mapping[str, str]) -> Figure:
             points.append(PullPoint(named.name, named.region, x.ranged, y.ranged, x.n, None, link))
     if not points:
         raise NothingToDraw(
-            f"No {by} of '{study.name}' has images of all three sets of pull. Make them: "
+            f"No {by} of '{study.name}' has images of all three sets of pull. Generate them: "
             f"manage.py generate {study.name} --prompts pull"
         )
     points.sort(key=lambda point: (point.name, point.region))
@@ -75,7 +75,7 @@ def _pull(study: Study, options: Mapping[str, str]) -> Figure:
 
 
 def published_groups(groups: Iterable[IdentityGroup]) -> dict[str, IdentityGroup]:
-    """Those groups that have a row in ViSAGe's tables of pull, by name."""
+    """{name: group} of the groups with a row in ViSAGe's tables of pull."""
     published = published_pull()
     return {
         group.name: group for group in groups if group.axis == Axis.NATIONALITY and group.name in published
@@ -83,7 +83,7 @@ def published_groups(groups: Iterable[IdentityGroup]) -> dict[str, IdentityGroup
 
 
 def _published_points(study: Study, groups: Iterable[IdentityGroup], by: str) -> PublishedPoints:
-    """ViSAGe's points: of all regions, each the mean of its groups in the tables; or of those groups that the
+    """ViSAGe's points: of all regions, each the mean of its groups in the tables; or of the groups that the
     study has too."""
     shared = published_groups(groups)
     if not shared:
@@ -121,26 +121,26 @@ def _published_points(study: Study, groups: Iterable[IdentityGroup], by: str) ->
 
 
 def _pull_scores(study: Study, run: str) -> tuple[list[_PullScore], tuple[str, ...]]:
-    """The scores of the stored run, which the page shows too, and what has to be said of them; without one,
-    and for the newest embeddings only, those of this moment without intervals."""
+    """The scores of the stored run, which the page also shows, and notes on them. Without a stored run, and
+    only for the newest embeddings, present scores without intervals."""
     stored = queries.newest_run(study, "pull", Variant.CORRECTED, {"run": run})
     if stored is not None:
         notes: tuple[str, ...] = (f"{stored.rule}; bars: 95 % intervals, {stored.resamples:,} resamples",)
         if queries.is_stale(stored):
-            notes += (f"STALE: of the embeddings as they were at {stored.finished_at:%Y-%m-%d %H:%M} UTC",)
+            notes += (f"STALE: embeddings as of {stored.finished_at:%Y-%m-%d %H:%M} UTC",)
         scores = Score.objects.filter(run=stored, value__isnull=False, attribute__isnull=True).order_by("pk")
         return [_pull_score(score, score.group_id) for score in scores], notes
     if run != NEWEST:
         raise NothingToDraw(
-            f"Embedding run {run} has no scores in '{study.name}' yet: the page of pull asks for them."
+            f"Embedding run {run} has no scores in '{study.name}' yet. Open the pull page to request them."
         )
     evaluation = cached_evaluation(study, "pull")
     rows = [_pull_score(row, row.group_id) for row in evaluation.rows if row.value is not None]
-    return rows, (f"{evaluation.rule}; no intervals yet: they come with the stored scores",)
+    return rows, (f"{evaluation.rule}; no intervals yet: only stored scores have them",)
 
 
 def _pull_score(score: Score | ScoreRow, group: int | None) -> _PullScore:
-    assert score.value is not None  # left out above
+    assert score.value is not None  # filtered by the caller
     ranged = Estimate(score.value, score.low, score.high)
     return _PullScore(group, score.part, score.name, score.n, score.k, ranged)
 
@@ -150,9 +150,9 @@ FIGURES = {
         "Stereotypical pull",
         _pull,
         {
-            "by": "a point a region, or a point a group",
-            "run": "number of the embedding run to read, or the newest",
-            "points": "the study's own points, or with those that ViSAGe published (outlined) beside them",
+            "by": "one point per region, or one point per group",
+            "run": "id of the embedding run, or newest",
+            "points": "the study's own points, or also those that ViSAGe published (outlined)",
         },
         {"by": BY, "points": POINTS},
         counterpart="ViSAGe, figure 5",

@@ -37,8 +37,8 @@ def agreement_with_others(table: Ratings) -> RaterAgreement:
 
     Examples
     --------
-    >>> found = with_others(Ratings(np.eye(2, dtype=int)[[0, 0, 0, 1]], np.array([0, 0, 1, 1]),
-    ...                             np.array([0, 0, 1, 1]), np.array([7, 8, 7, 8])))
+    >>> found = agreement_with_others(Ratings(np.eye(2, dtype=int)[[0, 0, 0, 1]], np.array([0, 0, 1, 1]),
+    ...                                       np.array([0, 0, 1, 1]), np.array([7, 8, 7, 8])))
     >>> found.raters.tolist(), found.same.tolist(), found.pairs.tolist(), found.by_chance.tolist()
     ([7, 8], [1, 1], [2, 2], [1.0, 1.0])
     """

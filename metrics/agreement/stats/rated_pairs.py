@@ -82,7 +82,8 @@ def within(table: Ratings) -> Cells:
 
     Examples
     --------
-    >>> cells = within(Ratings(np.array([[2, 1]]), np.array([0]), np.array([0]), np.array([NOBODY])))
+    >>> unknown = np.array([UNKNOWN_ANNOTATOR])
+    >>> cells = within(Ratings(np.array([[2, 1]]), np.array([0]), np.array([0]), unknown))
     >>> cells.sums.tolist()
     [[1.0, 1.0, 1.0, 0.0, 1.0, 3.0]]
     """

@@ -1,4 +1,4 @@
-"""The pull explorer: the scores of groups and regions, and the images behind a group's point."""
+"""Queries of the pull explorer: the scores of groups and regions, and the images of a group."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SETS = (
 
 @dataclass(frozen=True)
 class PullRow:
-    """The scores of a group, or of a region (`group` None), or of all groups (`region` '' too)."""
+    """The scores of a group, of a region (`group` None), or of all groups (`region` is empty too)."""
 
     group: IdentityGroup | None
     region: str
@@ -49,18 +49,18 @@ class PullRow:
 
     @property
     def images(self) -> tuple[int, int, int]:
-        """How many images of d, s and ns there are of a group."""
+        """The group's numbers of images of d, s and ns."""
         d, s, ns = (self.scores[name].n if name in self.scores else 0 for _, _, name in _SETS)
         return d, s, ns
 
     @property
     def unsure(self) -> bool:
-        """Whether 0 lies in the interval of x, so that the sign of x could be chance."""
+        """Whether the interval of x contains 0, so that the sign of x could be chance."""
         x = self.scores.get("x")
         return x is not None and x.low is not None and x.high is not None and x.low <= 0 <= x.high
 
     def number(self, column: str) -> float | None:
-        """What a column of numbers sorts by; None is undefined."""
+        """The sort value of a numeric column; None is undefined."""
         if column == "images":
             return float(sum(self.images))
         score = self.scores.get(column)
@@ -69,7 +69,7 @@ class PullRow:
 
 @dataclass(frozen=True)
 class ShownImages:
-    """Some of the `total` images of one prompt set. `within`: S within the set."""
+    """One page of the `total` images of a prompt set. `within`: S within the set."""
 
     prompt_set: str
     title: str
@@ -80,7 +80,7 @@ class ShownImages:
 
 @dataclass(frozen=True)
 class GroupImages:
-    """One page of the images behind a group's point, set beside set."""
+    """One page of the images of a group in each of the three sets."""
 
     sets: list[ShownImages]
     number: int
@@ -89,7 +89,7 @@ class GroupImages:
 
 @dataclass(frozen=True)
 class PullImageSet:
-    """An image set of the study with pictures for pull, and the run that is embedding it, if any."""
+    """An image set of the study for pull, and the run that is embedding it, if any."""
 
     image_set: ImageSet
     embedding: Run | None
@@ -97,18 +97,19 @@ class PullImageSet:
 
 @dataclass(frozen=True)
 class PullPage:
-    """`apart`: groups that have images in the set, but not of all three kinds."""
+    """`overall`: the means over all groups. `unreported`: groups with images in the set, but not of all three
+    kinds."""
 
     rows: list[PullRow]
     regions: list[PullRow]
-    whole: PullRow | None
-    apart: list[IdentityGroup] = field(default_factory=list)
+    overall: PullRow | None
+    unreported: list[IdentityGroup] = field(default_factory=list)
 
 
 def pull_page(run: ScoreRun, embedded: Run, *, sort: str, descending: bool) -> PullPage:
-    """The numbers of a finished run of pull, its rows sorted by one of COLUMNS; ties by name.
+    """The scores of a finished run of pull, its rows sorted by one of COLUMNS; ties by name.
 
-    Undefined values come last whichever way the rest is sorted. Three queries.
+    Undefined values come last in either direction. Three queries.
     """
     rows = [_group_row(scores) for scores in queries.scores_by_group(run).values()]
     parts: dict[str, dict[str, Score]] = {}
@@ -123,14 +124,16 @@ def pull_page(run: ScoreRun, embedded: Run, *, sort: str, descending: bool) -> P
     return PullPage(
         rows=_sorted(rows, sort, descending=descending),
         regions=regions,
-        whole=PullRow(None, "", parts[""]) if "" in parts else None,
-        apart=[group for group in embedded_groups(embedded).order_by("name") if group.pk not in reported],
+        overall=PullRow(None, "", parts[""]) if "" in parts else None,
+        unreported=[
+            group for group in embedded_groups(embedded).order_by("name") if group.pk not in reported
+        ],
     )
 
 
 def _group_row(scores: Mapping[str, Score]) -> PullRow:
     group = next(iter(scores.values())).group
-    assert group is not None  # scores_by_group leaves the others out
+    assert group is not None  # scores_by_group returns scores of groups only
     return PullRow(group, group.region, scores)
 
 
@@ -146,8 +149,8 @@ def _sorted(rows: list[PullRow], sort: str, *, descending: bool) -> list[PullRow
 
 
 def group_images(embedded: Run, row: PullRow, *, page: int) -> GroupImages:
-    """The embedded images of a group, of different prompts first: a page that shows one prompt only would
-    say little of its set. A page that there is none of gives the nearest. Two queries a set."""
+    """A page of the embedded images of a group. Prompts alternate, so that a page shows as many prompts as
+    possible. A page number out of range gives the nearest page. Two queries per set."""
     pages, found = 1, []
     for prompt_set, title, within in _SETS:
         images = Image.objects.filter(
@@ -184,10 +187,10 @@ def _alternating_prompts(images: QuerySet[Image]) -> QuerySet[Image]:
 
 
 def image_set_status(study: Study) -> Sequence[PullImageSet]:
-    """How far the pictures for pull are on their way to a score, for a page that has none yet."""
+    """The study's image sets for pull and whether they are being embedded, for a page without scores."""
     sets = list(pull_sets(study).order_by("name"))
-    under_way = Run.objects.filter(image_set__in=sets, kind=RunKind.EMBEDDINGS).exclude(
+    embedding_runs = Run.objects.filter(image_set__in=sets, kind=RunKind.EMBEDDINGS).exclude(
         state__in=(RunState.DONE, RunState.CANCELLED)
     )
-    by_set = {run.image_set_id: run for run in under_way.order_by("pk")}
+    by_set = {run.image_set_id: run for run in embedding_runs.order_by("pk")}
     return [PullImageSet(each, by_set.get(each.pk)) for each in sets]

@@ -1,4 +1,4 @@
-"""Pull of two models, and of a group or region against all others (PROTOCOL §9, §10)."""
+"""Scores that compare the pull of two models, and of a group or region with all others (PROTOCOL §9, §10)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PLACES = [pull.COLUMNS.index(name) for name in NAMES]
 
 @dataclass(frozen=True)
 class _Group:
-    """What is kept of an identity group beside its numbers: no vectors."""
+    """An identity group without its vectors."""
 
     group_id: int
     group: str
@@ -50,13 +50,13 @@ def pull_difference_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def _pairs(first: Run, second: Run) -> Iterator[tuple[EmbeddingFrame, EmbeddingFrame]]:
-    """The groups that have images of all three sets on both sides; no more than one of each run is held."""
+    """Yield the groups with images of all three sets on both sides, one pair in memory at a time."""
     others = read_embeddings(second)
     other = next(others, None)
     for one in read_embeddings(first):
         while other is not None and other.group_id < one.group_id:
             other = next(others, None)
-        if other is not None and other.group_id == one.group_id and one.whole and other.whole:
+        if other is not None and other.group_id == one.group_id and one.complete and other.complete:
             yield one, other
 
 
@@ -89,7 +89,7 @@ def _compare(
 
 
 def _mean_of(groups: Sequence[ComparedEstimates], part: str, inputs: Inputs) -> ComparedEstimates:
-    """The means of both sides over `groups`, which are drawn as groups, the same for both."""
+    """The means of both sides over `groups`. Groups are resampled too, with the same draw for both sides."""
     joined = [
         Estimates(
             np.concatenate([one.first.values, one.second.values]),
@@ -106,12 +106,12 @@ def _mean_of(groups: Sequence[ComparedEstimates], part: str, inputs: Inputs) -> 
 
 
 def _mean(inputs: Inputs, part: str) -> Mean:
-    """Means over groups, the groups drawn too, as the means of pull are; each mean by draws of its own."""
+    """A function for means over resampled groups, as for the means of pull."""
     rng = bootstrap.generator(inputs.seed, part)
 
     def mean(groups: Sequence[Estimates]) -> Estimates:
         values = np.mean([one.values for one in groups], axis=0)
-        samples = groups[0].samples  # without rows where nothing is drawn
+        samples = groups[0].samples  # has no rows if nothing is drawn
         if inputs.resamples:
             samples = pull.resampled_mean(np.stack([one.samples for one in groups]), rng=rng)
         return Estimates(values, (len(groups),) * len(values), samples)

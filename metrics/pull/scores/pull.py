@@ -18,7 +18,7 @@ from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
 
 _KIND = "embeddings"
 _X, _Y = pull.COLUMNS.index("x"), pull.COLUMNS.index("s_s_ns")
-# How a group's rows stand, each with the sets whose images it rests on.
+# The score names in the order of a group's rows, each with the sets that it is computed from.
 _ROWS = (
     ("s_d_s", "ds"),
     ("s_d_ns", "dn"),
@@ -33,7 +33,7 @@ _ROWS = (
 
 @dataclass(frozen=True)
 class Group:
-    """One group: its values, and those of its resamples (B, K), without rows where none were drawn."""
+    """One group: its values (K,) and its resamples (B, K), with B = 0 if none were drawn."""
 
     group_id: int
     group: str
@@ -52,8 +52,8 @@ def pull_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def measured_groups(inputs: Inputs) -> list[Group]:
-    """The groups that have images of all three sets, by name, each with the resamples that all metrics of the
-    same embeddings share. Raises NothingEmbedded."""
+    """The groups with images of all three sets, sorted by name, with resamples that all metrics of the same
+    embeddings share. Raises NothingEmbedded."""
     run = require_embedding_run(inputs.study, inputs.parameters["run"])
     if not shared_resamples.is_shared(inputs):
         return _measure_groups(inputs, run)
@@ -62,7 +62,7 @@ def measured_groups(inputs: Inputs) -> list[Group]:
 
 
 def _measure_groups(inputs: Inputs, run: Run) -> list[Group]:
-    groups = [_measure(inputs, frame) for frame in read_embeddings(run) if frame.whole]
+    groups = [_measure(inputs, frame) for frame in read_embeddings(run) if frame.complete]
     return sorted(groups, key=lambda group: (group.group, group.group_id))
 
 
@@ -91,7 +91,7 @@ def _measure(inputs: Inputs, frame: EmbeddingFrame) -> Group:
 
 
 def image_count(images: Mapping[str, int], name: str) -> int:
-    """How many images a number of a group rests on."""
+    """The number of images that a score of a group is computed from."""
     return sum(images[each] for each in dict(_ROWS)[name])
 
 
@@ -109,7 +109,7 @@ def _group_rows(group: Group) -> list[ScoreRow]:
 
 
 def _mean_rows(inputs: Inputs, groups: Sequence[Group], region: str) -> list[ScoreRow]:
-    """The means over groups, and the share of them that are pulled."""
+    """The means over groups, and the share of groups that are pulled."""
     part = f"region: {region}" if region else ""
     pulled = np.array([[group.values[_X] > 0] for group in groups], dtype=np.float64)
     values = np.hstack([np.array([group.values for group in groups]), pulled])

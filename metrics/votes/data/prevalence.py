@@ -31,7 +31,7 @@ class AssociationAnswers(AssociationVotes):
 def read_prevalence(study: Study) -> AssociationAnswers:
     """The votes of the associations that were judged at least once. Two queries.
 
-    Pools are decided as for agreement (`ratings.grouping`); who is in neither, or did not say, is among
+    Pools are decided as for agreement (`group_labeller`); who is in neither, or did not say, is among
     the `others`. An association that was asked more than once has the votes of all its units.
     """
     pool_of = group_labeller(study, "pool")
