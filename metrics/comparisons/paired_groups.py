@@ -1,4 +1,4 @@
-"""The two sides of a comparison of what images depict, in the same resamples (PROTOCOL §10)."""
+"""Read and resample both sides of a comparison of depictions together (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ from metrics.score_runs.digests import inputs_digest
 from metrics.score_runs.rows import Inputs
 
 IMAGE_SET = "image_set"
-_KIND, _TOGETHER = "sides", "sides of all groups together"
+_SEPARATE, _TOGETHER = "sides", "sides of all groups together"
 _Pair = tuple[GroupFrame, GroupFrame]
 
 
 def compared_studies(inputs: Inputs) -> tuple[Study, Study]:
-    """The study of each side: the same one, unless another is compared with."""
+    """The study of each side: the same study twice, unless another one is compared."""
     other = parse_comparison(inputs.parameters, by=(*GROUPINGS, IMAGE_SET)).other
     return inputs.study, other or inputs.study
 
 
 def drawn_pairs(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[Drawn, Drawn]]:
-    """Both sides of each group that both have, with resamples drawn together. Metrics and variants that
-    compare the same are of the same resamples. `together`, for means over groups: annotators who are known
-    are drawn once for all groups. Raises ValueError for what cannot be compared."""
-    asked = parse_comparison(inputs.parameters, by=(*GROUPINGS, IMAGE_SET))
+    """Both sides of each group on both sides, with resamples drawn together. Metrics and variants that
+    compare the same sides use the same resamples. `together`, for means over groups: known annotators are
+    drawn once for all groups. Raises ValueError for an invalid comparison."""
+    choice = parse_comparison(inputs.parameters, by=(*GROUPINGS, IMAGE_SET))
     if shared_resamples.is_shared(inputs):
-        # it says all that hangs on the arrays of both sides, as every comparison of depictions reads them
+        # this digest covers the arrays of both sides, which every comparison of depictions reads
         digest = inputs_digest(inputs.study, registry.get("tendency_difference"), inputs.parameters)
         kept = shared_resamples.draw_once(
-            _TOGETHER if together else _KIND,
+            _TOGETHER if together else _SEPARATE,
             inputs,
             digest,
             lambda: [
-                tuple(one.without_responses() for one in pair) for pair in _draw(inputs, asked, together)
+                tuple(one.without_responses() for one in pair) for pair in _draw(inputs, choice, together)
             ],
         )
         pairs: Iterator[tuple[Drawn, ...]] = iter(kept)
     else:
-        pairs = _draw(inputs, asked, together)
+        pairs = _draw(inputs, choice, together)
     for pair in pairs:
         first, second = (as_variant(one, inputs.variant, none_of_above_selected=False) for one in pair)
         yield first, second
 
 
-def _draw(inputs: Inputs, asked: ComparisonChoice, together: bool) -> Iterator[tuple[Drawn, Drawn]]:
+def _draw(inputs: Inputs, choice: ComparisonChoice, together: bool) -> Iterator[tuple[Drawn, Drawn]]:
     people = people_of_all(inputs) if together else None
     pairs = (
-        _pairs_between_studies(inputs.study, asked.other)
-        if asked.other is not None
-        else _pairs_within_study(inputs.study, asked.by, (asked.first, asked.second))
+        _pairs_between_studies(inputs.study, choice.other)
+        if choice.other is not None
+        else _pairs_within_study(inputs.study, choice.by, (choice.first, choice.second))
     )
     for pair in pairs:
         values: list[tuple[Floats | None, Floats | None]] = [(None, None)] * 2
@@ -87,24 +87,24 @@ def _pairs_between_studies(study: Study, other: Study) -> Iterator[_Pair]:
             yield first, second
 
 
-def _pairs_within_study(study: Study, by: str, wanted: tuple[str, str]) -> Iterator[_Pair]:
+def _pairs_within_study(study: Study, by: str, values: tuple[str, str]) -> Iterator[_Pair]:
     sets = dict(ImageSet.objects.values_list("pk", "name")) if by == IMAGE_SET else {}
     group_of = None if by == IMAGE_SET else group_labeller(study, by)
     for frame in read_depiction(study, by_response=True):
         if group_of is None:
-            kinds, which = np.unique(frame.image_sets, return_inverse=True)
-            names = [sets[kind] for kind in kinds.tolist()]
+            distinct, inverse = np.unique(frame.image_sets, return_inverse=True)
+            names = [sets[pk] for pk in distinct.tolist()]
         else:
             people = np.column_stack([np.maximum(frame.annotators, -1), frame.stratum_of])
-            kinds, which = np.unique(people, axis=0, return_inverse=True)
+            distinct, inverse = np.unique(people, axis=0, return_inverse=True)
             names = [
                 group_of([None if person < 0 else person, frame.strata[stratum], frame.region])
-                for person, stratum in kinds.tolist()
+                for person, stratum in distinct.tolist()
             ]
-        sides = [_matches(names, name)[which.ravel()] for name in wanted]
+        sides = [_matches(names, name)[inverse.ravel()] for name in values]
         if all(side.any() for side in sides):
             yield frame.only(sides[0]), frame.only(sides[1])
 
 
-def _matches(names: list[str], wanted: str) -> Bools:
-    return np.array([name.lower() == wanted.strip().lower() for name in names], dtype=np.bool_)
+def _matches(names: list[str], value: str) -> Bools:
+    return np.array([name.lower() == value.strip().lower() for name in names], dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Two studies, image sets or groups of annotators side by side: the numbers of both, their differences."""
+"""Queries of the comparison page: two studies, image sets or groups of annotators, and their differences."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from metrics.score_runs.compared_rows import SIDES
 from metrics.score_runs.queries import ScoreRequest
 
 METRICS = ("tendency_difference", "offensiveness_difference")
-"""What is computed of two sides of depictions."""
+"""The metrics that compare depictions."""
 DIFFERENCES: Mapping[str, Mapping[str, str]] = {
     "tendency_difference": {"l_stereo": "l_stereo", "theta": "log_theta"},
     "offensiveness_difference": {"o": "o"},
     "pull_difference": {"x": "x", "s_d_s": "s_d_s", "s_d_ns": "s_d_ns"},
 }
-"""For each metric what is shown of each side, and what its difference is called."""
+"""{metric: {score of each side: name of its difference}}."""
 _REGION = "region: "
-# Fields whose groups of annotators are compared; more values than that are a list too long to choose from.
+# Profile fields whose groups can be compared; a field with more than _MAX_VALUES values is not offered.
 _FIELDS = (ProfileField.GENDER, ProfileField.ORIGIN)
 _MAX_VALUES = 6
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Two sides that can be compared. `other`: the study that stands against this one, if that is the
-    question; `parameters` are those of the metric."""
+    """A comparison that can be chosen. `parameters` are those of the metric; `other` is the other study, if
+    two studies are compared."""
 
     key: str
     first: str | Promise
@@ -48,7 +48,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class ComparedScore:
-    """One number of both sides, their difference, and how significant it still is among all groups (q)."""
+    """One score on both sides, the difference, and its q over all groups."""
 
     first: Score | None
     second: Score | None
@@ -58,8 +58,8 @@ class ComparedScore:
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """One group, or the mean over a region or over all (`group` None, `region` of all empty), with each
-    number of DIFFERENCES."""
+    """The compared scores of a group, or of the mean over a region or over all groups (`group` None, `region`
+    empty for all)."""
 
     group: IdentityGroup | None
     region: str
@@ -67,9 +67,9 @@ class ComparisonRow:
 
 
 def choices(study: Study, led: QuerySet[Study]) -> list[Choice]:
-    """What `study` can be compared with or by, of what its reader leads. Three queries.
+    """The available comparisons of `study`, with studies in `led` or by a split. Three queries.
 
-    Groups of annotators must be large enough that nobody can be told from them.
+    Groups of annotators must be large enough that nobody can be identified.
     """
     others = led.filter(tasks__kind=TaskKind.DEPICTION).exclude(pk=study.pk).distinct()
     found = [
@@ -99,8 +99,8 @@ def _split(
 
 
 def comparison_rows(run: ScoreRun, names: Collection[str] = ()) -> list[ComparisonRow]:
-    """The mean over all groups, those over regions and then the groups by name, of a finished run of one of
-    DIFFERENCES; `names` are those of its numbers that are wanted, by default all. One query."""
+    """The rows of a finished run of a metric in DIFFERENCES: the mean over all groups, the means over
+    regions, then the groups by name. `names` limits the scores; by default all. One query."""
     shown = {
         name: difference for name, difference in DIFFERENCES[run.metric].items() if not names or name in names
     }
@@ -117,7 +117,7 @@ def comparison_rows(run: ScoreRun, names: Collection[str] = ()) -> list[Comparis
 
 
 def _split_part(part: str) -> tuple[str, str]:
-    """What a score is of, and which side of it: no side, of a difference."""
+    """Split a `part` into the region and the side; a difference has no side."""
     for side in SIDES:
         if part.endswith(side):
             return part.removesuffix(side).removesuffix("; "), side
@@ -144,23 +144,21 @@ def _sort_key(row: ComparisonRow) -> tuple[bool, str, str, int]:
 
 
 def stored_runs(study: Study, choice: Choice, variant: str) -> dict[str, ScoreRun]:
-    """The finished runs of METRICS that compare what was chosen, as far as there are any. A query each."""
+    """The finished runs of METRICS for a comparison, if any. One query each."""
     found = {metric: queries.newest_run(study, metric, variant, choice.parameters) for metric in METRICS}
     return {metric: run for metric, run in found.items() if run is not None}
 
 
 def score_requests(choice: Choice) -> list[ScoreRequest]:
-    """The two sides of a choice, and their differences, in everything that is compared."""
+    """The score requests of all METRICS for a comparison."""
     return [(metric, Variant.CORRECTED, choice.parameters) for metric in METRICS]
 
 
 def check_offered(user: User, study: Study, parameters: Mapping[str, str]) -> None:
-    """A comparison must be one that the pages offer: with another study of one's own, or by groups of people
-    so large that nobody can be told from them. Raises ValueError for any other."""
+    """Raise ValueError unless the comparison is offered to the user: with another study that they lead, or by
+    groups of annotators that are large enough that nobody can be identified."""
     offers = [dict(each.parameters) for each in choices(study, policies.studies_led_by(user))]
-    said = {name: value for name, value in parameters.items() if value}
-    if said not in offers:
-        listed = "; ".join(", ".join(f"{name}={value}" for name, value in each.items()) for each in offers)
-        raise ValueError(
-            f"This study cannot be compared with or by that. There is: {listed or 'nothing to compare'}."
-        )
+    requested = {name: value for name, value in parameters.items() if value}
+    if requested not in offers:
+        available = "; ".join(", ".join(f"{name}={value}" for name, value in each.items()) for each in offers)
+        raise ValueError(f"This comparison is not available. Available: {available or 'nothing to compare'}.")

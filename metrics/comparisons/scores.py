@@ -1,4 +1,4 @@
-"""Tendencies and offensiveness of depictions of two sides, groups and regions compared (PROTOCOL §10)."""
+"""Scores that compare tendencies and offensiveness of depictions (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def tendency_difference_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def _reported(pairs: Iterable[tuple[Drawn, Drawn]]) -> Iterator[tuple[tuple[Drawn, Drawn], Scored, Scored]]:
-    """The tendencies of both sides of each group that has more than one stereotype on both."""
+    """The tendencies of each group that has more than one stereotype on both sides."""
     for sides in pairs:
         first, second = (_tendency(one) for one in sides)
         if min(first.point.n_stereotypical, second.point.n_stereotypical) >= 2:
@@ -55,12 +55,12 @@ def _reported(pairs: Iterable[tuple[Drawn, Drawn]]) -> Iterator[tuple[tuple[Draw
 
 
 def _shares_annotators(sides: tuple[Drawn, Drawn], inputs: Inputs) -> bool:
-    """Whether drawing annotators once for all groups makes other resamples of this one."""
+    """Whether drawing annotators once for all groups changes the resamples of this group."""
     return inputs.resamples > 0 and any(one.known for one in sides)
 
 
 def _means(scored: list[tuple[Scored, Scored]], inputs: Inputs) -> list[ScoreRow]:
-    """The means of both sides over all groups, and their differences."""
+    """Rows of the means of both sides over all groups, and their differences."""
     sides = [group_tendency.mean([pair[place] for pair in scored]) for place in (0, 1)]
     rows = []
     for name, each in zip(NAMES, _differences(*sides), strict=True):
@@ -75,7 +75,7 @@ def _tendency(group: Drawn) -> Scored:
 
 
 def _differences(first: Scored, second: Scored) -> list[Difference]:
-    """The differences of l_stereo and l_random and the logarithm of the ratio of theta."""
+    """The differences of l_stereo and l_random, and the logarithm of the ratio of theta."""
     a, b = (
         [_NO_SAMPLES if each is None else each for each in (one.stereo, one.random)]
         for one in (first, second)
@@ -130,7 +130,7 @@ def offensiveness_difference_scores(inputs: Inputs) -> list[ScoreRow]:
 def _compared_offensiveness(
     pairs: Iterable[tuple[Drawn, Drawn]], rated: Sequence[group_offensiveness.Ratings]
 ) -> Iterator[tuple[tuple[Drawn, Drawn], ComparedEstimates]]:
-    """O(id) of both sides of each group that has it on both."""
+    """O(id) of each group that has a score on both sides."""
     for sides in pairs:
         first, second = (_group_offensiveness(one, known) for one, known in zip(sides, rated, strict=True))
         if first is not None and second is not None:
@@ -138,7 +138,7 @@ def _compared_offensiveness(
 
 
 def _defined_on_both(one: ComparedEstimates) -> tuple[Estimates, Estimates]:
-    """Both sides without the resamples in which either has no score, so that their means are of the same
+    """Both sides without resamples in which either has no score, so that both means are over the same
     groups."""
     missing = np.isnan(one.first.samples) | np.isnan(one.second.samples)
     first, second = (
@@ -159,7 +159,7 @@ def offensiveness_contrast_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def _group_offensiveness(group: Drawn, known: group_offensiveness.Ratings) -> Estimates | None:
-    """O(id) of a group; None where it has no score."""
+    """O(id) of a group; None if it has no score."""
     found = group_offensiveness.scored(
         group.frame, group.k, group.n, group.likelihoods, group.selections, known
     )

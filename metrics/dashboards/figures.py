@@ -1,4 +1,4 @@
-"""Every figure there is, and from a study to one of them. A room with figures adds a line to FIGURES."""
+"""All figures, and how to draw one of a study. A room with figures adds a line to FIGURES."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def draw_figure(study: Study, name: str, options: Mapping[str, str] | None = Non
     """
     if name not in FIGURES:
         raise UnknownFigure(
-            f"There is no figure '{name}'.{did_you_mean(name, list(FIGURES))} There is: {', '.join(FIGURES)}."
+            f"There is no figure '{name}'.{did_you_mean(name, list(FIGURES))} Available: {', '.join(FIGURES)}."
         )
     source = FIGURES[name]
     for option in options or {}:
         if option not in source.options:
-            there = f"It has: {', '.join(source.options)}." if source.options else "It has none."
-            raise ValueError(f"Figure '{name}' has no option '{option}'. {there}")
+            available = f"It has: {', '.join(source.options)}." if source.options else "It has none."
+            raise ValueError(f"Figure '{name}' has no option '{option}'. {available}")
     return source.draw(study, options or {})

@@ -15,7 +15,7 @@ from metrics.depiction.data import GroupFrame, read_depiction
 class Tally:
     """What was said of the images of `group_id`. `counts` (R, 2): how often an attribute of an image was
     not selected, and selected. Beside each row (R,): `images`, `attributes`, `raters`
-    (UNKNOWN_ANNOTATOR where nobody knows who) and the place in `strata` of what their slots were reserved for.
+    (UNKNOWN_ANNOTATOR if unknown) and the place in `strata` of what their slots were reserved for.
     """
 
     group_id: int

@@ -150,7 +150,7 @@ def require_embedding_run(study: Study, run: str = NEWEST) -> Run:
     if chosen is None:
         raise NothingEmbedded(
             f"There are no embeddings of images for pull of '{study.name}' yet. Generate images: "
-            f"manage.py generate {study.name} --prompts pull; then embed the set it names: manage.py embed SET"
+            f"manage.py generate {study.name} --prompts pull; then embed that set: manage.py embed SET"
         )
     return chosen
 

@@ -1,4 +1,4 @@
-"""How each annotator's ratings stand to those of the others (PROTOCOL §10)."""
+"""Agreement of each annotator with the others (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats, Ints
 
 @dataclass(frozen=True)
 class RaterAgreement:
-    """One element for each of `raters` (J,), who gave `given` (J, V) ratings of each value.
+    """One element for each of `raters` (J,); `given` (J, V) counts their ratings of each value.
 
-    Of `pairs` of a rating of theirs and one of somebody else of the same unit, `same` are the same, and
-    `by_chance` would be if they had given their ratings to any units. All 0 where nobody else rated theirs.
+    Of `pairs` of one of their ratings and another annotator's rating of the same unit, `same` are equal, and
+    `by_chance` would be equal if they had given their ratings to random units. All 0 if nobody else rated
+    their units.
     """
 
     raters: Ints
@@ -32,8 +33,9 @@ def agreement_with_others(table: Ratings) -> RaterAgreement:
        pairs_j = \sum_u r_{ju} (t_u - r_{ju}), \qquad
        chance_j = \sum_u \sum_v r_{juv} (t_u - r_{ju}) \frac{T_v - R_{jv}}{T - R_j}
 
-    with r_juv the ratings v of annotator j of unit u, t_uv those of everybody, R and T their sums over the
-    units, and an index left out a sum over it. Ratings of nobody known count among the others' only.
+    where r_juv are the ratings v of annotator j for unit u, t_uv those of all annotators, R and T their sums
+    over units, and an omitted index means a sum over it. Ratings of unknown annotators count only as those of
+    others.
 
     Examples
     --------
@@ -46,7 +48,7 @@ def agreement_with_others(table: Ratings) -> RaterAgreement:
     values = counts.shape[1]
     units = int(unit[-1]) + 1 if len(unit) else 0
     of_unit = np.column_stack([np.bincount(unit, column, units) for column in counts.T]).astype(np.int64)
-    # one row for each unit and annotator, should somebody have rated a unit twice
+    # one row for each unit and annotator, in case somebody rated a unit twice
     known = table.raters != UNKNOWN_ANNOTATOR
     raters, who = np.unique(table.raters[known], return_inverse=True)
     pairs, row = np.unique(np.column_stack([unit[known], who]), axis=0, return_inverse=True)
@@ -70,5 +72,5 @@ def agreement_with_others(table: Ratings) -> RaterAgreement:
 
 
 def _sum_by_rater(who: Ints, sums: Ints | Floats, number: int) -> Floats:
-    """`sums` (R, F) added up for each of `number` annotators."""
+    """`sums` (R, F) added up for each of `number` annotators, (number, F)."""
     return np.column_stack([np.bincount(who, column, number) for column in sums.T])

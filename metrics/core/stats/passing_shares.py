@@ -35,7 +35,7 @@ def count_labels(units: ArrayLike, labels: ArrayLike, *, shape: tuple[int, int])
 
     Examples
     --------
-    >>> tables([0, 0, 1], [1, 1, 0], shape=(2, 2)).tolist()
+    >>> count_labels([0, 0, 1], [1, 1, 0], shape=(2, 2)).tolist()
     [[0, 2], [1, 0]]
     """
     cells = _cells(units, labels, shape)

@@ -1,4 +1,4 @@
-"""How a study stands, for programs."""
+"""API of a study's progress."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TAGS = ["progress"]
 
 
 class Progress(Resource):
-    """Wanted and given answers, pace, and what to look at."""
+    """Target and number of responses, pace, and alerts."""
 
     @extend_schema(operation_id="progress_read", responses=ProgressSerializer, tags=TAGS)
     def get(self, request: Request, name: str) -> Response:
         study = get_study_or_404(request, name)
         found = progress.recent_progress(study, now=timezone.now())
-        said = {
+        data = {
             "study": study.name,
             "status": study.status,
             "simulated": has_simulated_answers(study),
@@ -36,4 +36,4 @@ class Progress(Resource):
             },
             "alerts": found.alerts,
         }
-        return Response(ProgressSerializer(said).data)
+        return Response(ProgressSerializer(data).data)

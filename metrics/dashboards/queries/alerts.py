@@ -1,4 +1,4 @@
-"""What a lead should look at, found in the answers as they come in."""
+"""Alerts for leads, computed from the answers so far."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from annotation.studies.queries.fill import profiles_of_enrolled
 _UNSURE = Q(response__unit__task__kind=TaskKind.VISUAL_NATURE, value=3)
 _UNSURE |= Q(response__unit__task__kind=TaskKind.PREVALENCE, value=-1)
 _UNSURE |= Q(response__unit__task__kind=TaskKind.OFFENSIVENESS, value=0)
-# Unsure of something: so many answers at least, and at least half of all.
+# An attribute is unclear if at least this many answers, and at least half of all, are Unsure.
 _MIN_UNSURE = 2
-# Too fast: a third of the usual time, over so many of the last answers, beside so many other annotators.
+# Fast is less than a third of the usual time, over at least _MIN_ANSWERS recent answers, if there are at
+# least _MIN_ANNOTATORS such annotators.
 _FAST_FACTOR = 3
 _MIN_ANSWERS = 10
 _MIN_ANNOTATORS = 3
@@ -28,11 +29,11 @@ _MAX_ALERTS = 5
 
 @dataclass(frozen=True)
 class Alert:
-    """`kind` says what the numbers mean:
+    """`kind` determines what the numbers mean:
 
     unsure   `k` of `n` answers about attribute `key`, called `name`, are Unsure
     fast     annotator `name` takes `seconds`, of usually `usual`, over `n` answers
-    stratum  `n` places for `name` are open; each item needs `needed` people of it, and `k` are enrolled
+    stratum  `n` slots of the stratum `name` are open; each item needs `needed` such people, `k` are enrolled
     """
 
     kind: str
@@ -46,7 +47,7 @@ class Alert:
 
 
 def unclear_attributes(study: Study) -> list[Alert]:
-    """The attributes most often answered with Unsure. One query, over the tasks that rate attributes."""
+    """The attributes most often answered with Unsure, in tasks that rate attributes. One query."""
     rated = (
         Judgement.objects.filter(
             response__unit__task__study=study,
@@ -70,7 +71,7 @@ def unclear_attributes(study: Study) -> list[Alert]:
 
 
 def fast_annotators(study: Study) -> list[Alert]:
-    """Who takes a third of the time that others take, among the last answers. One query."""
+    """Annotators who take less than a third of the usual time, by the most recent answers. One query."""
     last = Response.objects.filter(
         unit__task__study=study, annotator__isnull=False, active_ms__isnull=False, withdrawn_at__isnull=True
     ).order_by("-pk")
@@ -88,9 +89,9 @@ def fast_annotators(study: Study) -> list[Alert]:
     ]
 
 
-def unfillable_strata(study: Study, open_places: Sequence[tuple[Task, str, int]]) -> list[Alert]:
-    """The strata with open places and fewer people enrolled than an item needs. Two queries."""
-    waiting = [(task, stratum, number) for task, stratum, number in open_places if number]
+def unfillable_strata(study: Study, open_slots: Sequence[tuple[Task, str, int]]) -> list[Alert]:
+    """The strata with open slots and fewer enrolled people than an item needs. Two queries."""
+    waiting = [(task, stratum, number) for task, stratum, number in open_slots if number]
     if not waiting:
         return []
     profiles = profiles_of_enrolled(study=study)

@@ -1,8 +1,8 @@
-"""How far a study is: what was answered, how fast, and what a lead should look at.
+"""A study's progress: responses, pace and alerts.
 
-These are counts over all places and answers of a study. A small one is counted whenever somebody looks; of
-a large one the page shows the last count and asks for a new one in a request of its own, which counts again
-only when the last is old enough for its cost.
+This counts all slots and answers of a study. A small study is counted on each visit. For a large one the page
+shows the last count and requests a new one separately, which counts again only if the last count is old
+enough for the time it takes.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from metrics.core.study_size import is_large
 from metrics.dashboards.queries import alerts
 
 DAYS = 14
-# Somebody who answered this recently counts as at work.
+# Annotators who answered this recently are shown as active.
 AT_WORK = timedelta(minutes=15)
 HOURS = (1, 24, 168)
-"""How far back the paces look."""
-_REST_FACTOR = 20  # a count may take 1/20 of the time
+"""The periods for which a pace is computed."""
+_REST_FACTOR = 20  # counting may take 1/20 of the time
 _CACHE_SECONDS = 24 * 3600
 
 
 @dataclass
 class SlotCounts:
-    """Wanted responses by state; `wanted` is their sum."""
+    """Slots by state; `wanted` is their sum, the target."""
 
     name: str
     filled: int = 0
@@ -61,8 +61,8 @@ class TaskProgress:
 
 @dataclass(frozen=True)
 class Rate:
-    """Answers an hour over the last `hours`, and how long the rest takes at that; None if nobody answered
-    or nothing is left."""
+    """Responses an hour over the last `hours`, and the time left at that rate; None if nobody answered or
+    nothing is left."""
 
     hours: int
     an_hour: float
@@ -71,7 +71,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Pace:
-    """Responses by time. `timed` is 0 where the source does not say when answers were given."""
+    """Responses by time. `timed` is 0 if the times of the answers are unknown."""
 
     timed: int
     last_hour: int
@@ -93,7 +93,7 @@ class Progress:
 
     @property
     def mark(self) -> str:
-        """Differs when anything that is shown differs, the time of the count aside."""
+        """A digest of everything that is shown except the time of the count."""
         shown = (
             [(part.task.pk, part.strata) for part in self.tasks],
             self.total,
@@ -104,8 +104,8 @@ class Progress:
 
 
 def immediate_progress(study: Study, *, now: datetime) -> Progress | None:
-    """What the page can show without waiting: a fresh count of a small study, the last one of a large study,
-    None if that was never counted."""
+    """The count that the page can show without waiting: a new one of a small study, the last one of a large
+    study, or None if it was never counted."""
     if not is_large(study):
         return count_progress(study, now=now)
     known: tuple[Progress, float] | None = cache.get(_key(study))
@@ -113,22 +113,22 @@ def immediate_progress(study: Study, *, now: datetime) -> Progress | None:
 
 
 def recent_progress(study: Study, *, now: datetime) -> Progress:
-    """A count that is new, or no older than its cost allows."""
+    """A new count, or the last one if it is not yet old enough for the time it takes."""
     known: tuple[Progress, float] | None = cache.get(_key(study))
     if known is not None and (now - known[0].counted_at).total_seconds() < _REST_FACTOR * known[1]:
         return known[0]
-    begun = time.monotonic()
+    started = time.monotonic()
     counted = count_progress(study, now=now)
-    cache.set(_key(study), (counted, time.monotonic() - begun), _CACHE_SECONDS)
+    cache.set(_key(study), (counted, time.monotonic() - started), _CACHE_SECONDS)
     return counted
 
 
 def _key(study: Study) -> str:
-    return f"progress:1:{study.pk}:{study.created_at.timestamp()}"
+    return f"progress:2:{study.pk}:{study.created_at.timestamp()}"
 
 
 def count_progress(study: Study, *, now: datetime) -> Progress:
-    """Counted now."""
+    """Count the progress now."""
     tasks, total = _slot_counts(study)
     pace = _pace(study, left=total.open + total.leased, now=now)
     found: list[alerts.Alert] = []

@@ -1,4 +1,4 @@
-"""Pages ask here whether the scores that they show are of today's answers, and wait for new ones (htmx)."""
+"""Polled by pages (htmx) to check whether their scores are up to date, and to wait for new ones."""
 
 from __future__ import annotations
 
@@ -17,31 +17,30 @@ from metrics.models import Variant
 from metrics.score_runs import freshness, registry
 from metrics.score_runs.queries import ScoreRequest
 
-_MAX_RUNS = 8  # runs that one page can wait for
+_MAX_RUNS = 8  # that one page can wait for
 
 
 @login_required
 @require_safe
 def fresh_scores(request: HttpRequest, name: str) -> HttpResponse:
-    """`?of=tendency:corrected` asks whether scores are of today's answers, `?with=` the same of a comparison,
-    `?by=gender` of agreement within and between groups of annotators, `?waiting=7` how runs get on; `of`
-    and `waiting` can be there several times. While nothing has changed for who waits, the answer is empty
-    (204)."""
+    """`?of=tendency:corrected` checks the scores of a metric, `?with=` those of a comparison, `?by=gender`
+    agreement within and between groups of annotators; `?waiting=7` polls a run. `of` and `waiting` can be
+    repeated. A poll without news gets 204."""
     study = get_study_or_404(request, name)
     waiting = request.GET.getlist("waiting")[:_MAX_RUNS]
     if waiting:
-        told = freshness.check_waiting(study, waiting)
-        if told.waiting and not told.ready:
+        fresh = freshness.check_waiting(study, waiting)
+        if fresh.waiting and not fresh.ready:
             return HttpResponse(status=204)
     else:
-        wanted = [_score_request(text) for text in request.GET.getlist("of")[:_MAX_RUNS]]
-        told = freshness.check(
-            study, [*wanted, *_comparison_requests(request, study), *_agreement_requests(request)]
+        requests = [_score_request(text) for text in request.GET.getlist("of")[:_MAX_RUNS]]
+        fresh = freshness.check(
+            study, [*requests, *_comparison_requests(request, study), *_agreement_requests(request)]
         )
     return render(
         request,
         "metrics/score_runs/_freshness.html",
-        {"study": study, "fresh": told, "page_url": _current_page(request)},
+        {"study": study, "fresh": fresh, "page_url": _current_page(request)},
     )
 
 
@@ -53,18 +52,18 @@ def _score_request(text: str) -> ScoreRequest:
 
 
 def _comparison_requests(request: HttpRequest, study: Study) -> list[ScoreRequest]:
-    """What is compared, if it is offered to whoever asks: another study must be theirs too."""
-    asked = request.GET.get("with", "")
-    if not asked:
+    """The requests of a comparison, if it is offered to the user, who must lead both studies."""
+    key = request.GET.get("with", "")
+    if not key:
         return []
     for choice in comparisons.choices(study, policies.studies_led_by(request.user)):
-        if choice.key == asked:
+        if choice.key == key:
             return comparisons.score_requests(choice)
-    raise Http404("There is nothing of that name to compare.")
+    raise Http404("There is no such comparison.")
 
 
 def _agreement_requests(request: HttpRequest) -> list[ScoreRequest]:
-    """`?by=`: agreement of groups of annotators."""
+    """The request for agreement between groups of annotators, if chosen."""
     by = request.GET.get("by", agreement.BY[0])
     if by not in agreement.BY:
         raise Http404(f"Annotators are not compared by '{by}'.")
@@ -72,7 +71,7 @@ def _agreement_requests(request: HttpRequest) -> list[ScoreRequest]:
 
 
 def _current_page(request: HttpRequest) -> str:
-    """The page that asked, if it is one of ours."""
+    """The URL path of the requesting page, if it is on this site."""
     details = getattr(request, "htmx", None)
     page = details.current_url_abs_path if isinstance(details, HtmxDetails) else None
     return page or ""

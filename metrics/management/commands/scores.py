@@ -1,4 +1,4 @@
-"""manage.py scores STUDY: the scores of a study, with their intervals and where they come from."""
+"""manage.py scores STUDY: the scores of a study, with their intervals and provenance."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLUMNS = {
 
 
 def tendency_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
-    """One row a group, its three scores side by side."""
+    """One row per group with its three scores."""
     wide: dict[int | None, dict[str, Cell]] = {}
     for row in rows:
         of_group = wide.setdefault(row.group_id, {"identity": row.group})
@@ -101,11 +101,11 @@ def consensus_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
 
 
 LONG = ["identity", "attribute", "part", "score", "n", "k", "value", "low", "high"]
-"""The columns of a metric that has no shape of its own."""
+"""The columns of a metric without columns of its own."""
 
 
 def long_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
-    """One row a score."""
+    """One row per score."""
     return [
         {
             "identity": row.group,
@@ -193,14 +193,14 @@ class Command(BaseCommand):
             self.stdout.write(output.as_table(columns, rows), ending="")
             if not rows:
                 self.stdout.write(
-                    f"There is nothing to score yet: {registry.get(metric).definition} "
-                    f"See how far the study is: manage.py study_file {study.name} --check"
+                    f"There is nothing to score yet. {registry.get(metric).definition} "
+                    f"Check the study: manage.py study_file {study.name} --check"
                 )
             self.stdout.write(_provenance(study.name, len(rows), result))
 
 
 def _check_task(study: Study, metric: Metric) -> None:
-    """ValueError for a metric of something that the study does not ask, naming what can be asked for."""
+    """Raise ValueError if the study has no task for the metric. The message lists what can be computed."""
     kinds = list(study.tasks.order_by("kind").values_list("kind", flat=True).distinct())
     if metric.source != "answers" or metric.task in kinds:
         return

@@ -1,4 +1,4 @@
-"""How each annotator works, for leads: a reason to look and to ask, never a verdict (PROTOCOL §10)."""
+"""Quality indicators of each annotator, for leads: reasons to look closer, not verdicts (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metrics.quality.queries import work
 from metrics.quality.queries.work import AnnotatorWork, WorkCount
 
 PER_PAGE = 100
-# The columns that can be sorted, with their headings.
+# The sortable columns and their headings.
 COLUMNS = {
     "who": _("Annotator"),
     "flags": _("To look at"),
@@ -32,7 +32,7 @@ FLAGS = {
     "checks": _("fewer than half of the checks right"),
     "same": _("nearly always the same answer"),
 }
-# What it takes to say anything of somebody.
+# Minimum numbers for a flag.
 _MIN_PAIRS = 20
 _MIN_CHECKS = 2
 _NEARLY_ALWAYS = 0.95
@@ -41,7 +41,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class QualityRow:
-    """One annotator. `enrolment` is None for who answered without one, as imported answers do."""
+    """One annotator. `enrolment` is None for annotators without one, as in imported answers."""
 
     annotator: Annotator
     enrolment: Enrolment | None
@@ -60,7 +60,7 @@ class QualityRow:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Which of FLAGS there is reason to look at."""
+        """The FLAGS that apply."""
         work = self.work
         found = {
             "fast": work.fast,
@@ -74,11 +74,11 @@ class QualityRow:
         return tuple(name for name in FLAGS if found[name])
 
     @property
-    def flag_words(self) -> list[str]:
+    def flag_labels(self) -> list[str]:
         return [str(FLAGS[name]) for name in self.flags]
 
     def number(self, column: str) -> float | None:
-        """What a column of numbers sorts by; None is undefined."""
+        """The sort value of a numeric column; None is undefined."""
         found = {
             "flags": len(self.flags),
             "checks": self.accuracy,
@@ -90,7 +90,8 @@ class QualityRow:
 
 @dataclass(frozen=True)
 class QualityPage:
-    """`rows` of one page out of `total` annotators; `unknown` responses name nobody. As of `counted_at`."""
+    """The `rows` of one page of `total` annotators, counted at `counted_at`; `unknown` responses have no
+    annotator."""
 
     rows: tuple[QualityRow, ...]
     total: int
@@ -120,12 +121,12 @@ def quality_page(
 
 
 def current_rows(study: Study, *, sort: str, descending: bool) -> list[QualityRow]:
-    """Every annotator whose answers count, for who waits until they are counted: files and programs."""
+    """The rows of all annotators, counted now if needed, for the CSV file and the API."""
     return quality_rows(study, work.recent_count(study, now=timezone.now()), sort=sort, descending=descending)
 
 
 def quality_rows(study: Study, counted: WorkCount, *, sort: str, descending: bool) -> list[QualityRow]:
-    """Whoever withdrew is not among them, nor who was erased, whenever the answers were counted."""
+    """The sorted rows of a count, without annotators who have since withdrawn or been erased."""
     enrolments = {each.annotator_id: each for each in Enrolment.objects.filter(study=study)}
     people = Annotator.objects.in_bulk(counted.work)
     rows = [
@@ -148,7 +149,7 @@ CSV_COLUMNS = (
 
 
 def csv_rows(rows: Sequence[QualityRow]) -> list[tuple[str | int | float | None, ...]]:
-    """The rows as a file has them, in the order of CSV_COLUMNS."""
+    """The cells of the rows, in the order of CSV_COLUMNS."""
     return [
         (
             row.annotator.pseudonym,

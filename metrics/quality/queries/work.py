@@ -1,8 +1,8 @@
-"""What each annotator of a study did: answers, time, agreement with others, checks (PROTOCOL §10).
+"""The work of each annotator of a study: answers, time, agreement with others, checks (PROTOCOL §10).
 
-That takes a read of every answer. A small study is counted whenever somebody looks; of a large one the page
-shows the last count, and asks in a request of its own whether answers have changed since and for a new count,
-as it does of progress (`progress.py`).
+This reads every answer. A small study is counted on each visit. For a large one the page shows the last
+count, and checks in a separate request whether answers have changed and a new count is due, as for progress
+(`progress.py`).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from metrics.quality import stats
 from metrics.score_runs import registry
 from metrics.score_runs.digests import inputs_digest
 
-_MIN_ANSWERS = 10  # what it takes to call somebody fast
+_MIN_ANSWERS = 10  # before somebody is called fast
 _FAST_FACTOR = 3
-_REST_FACTOR = 20  # a count may take 1/20 of the time
+_REST_FACTOR = 20  # counting may take 1/20 of the time
 _CACHE_SECONDS = 24 * 3600
 
 
 @dataclass
 class AnnotatorWork:
-    """What one annotator did. `seconds` and `usual` are medians, theirs and everybody's, of the kind of task
-    that they answered most; `share` (and `chance`, what to expect of answers given without looking) is of
-    `pairs` of a rating of theirs and one of somebody else of the same unit. `none` of `offered` pages were
-    answered with none of the above; `most` is the share of their most frequent rating."""
+    """The work of one annotator. `seconds` and `usual` are their median and the median of all annotators for
+    the kind of task that they answered most. `share` of `pairs` of one of their ratings and another
+    annotator's rating of the same unit are equal; `chance` is the share expected of random answers. `none` of
+    `offered` responses are 'none of the above'; `most` is the share of their most frequent rating."""
 
     annotator: int
     answers: int = 0
@@ -71,9 +71,8 @@ class AnnotatorWork:
 
 @dataclass(frozen=True)
 class WorkCount:
-    """`work` and `checks` (right, answered) by annotator, as of `counted_at`; `unknown` answers name nobody.
-
-    `digest`: of the answers it was counted from; `seconds`: what that cost.
+    """`work` and `checks` (right, answered) by annotator, counted at `counted_at`; `unknown` answers have no
+    annotator. `digest` is that of the answers, `seconds` the time that the count took.
     """
 
     work: Mapping[int, AnnotatorWork]
@@ -83,36 +82,36 @@ class WorkCount:
     counted_at: datetime
     seconds: float
 
-    def rested(self, *, now: datetime) -> bool:
-        """Whether it is old enough for its cost to be counted again."""
+    def may_recount(self, *, now: datetime) -> bool:
+        """Whether the count is old enough, for the time it takes, to be repeated."""
         return (now - self.counted_at).total_seconds() >= _REST_FACTOR * self.seconds
 
 
 def immediate_count(study: Study, *, now: datetime) -> WorkCount | None:
-    """What the page can show without waiting: today's count of a small study, the last one of a large study,
-    None if that was never counted."""
+    """The count that the page can show without waiting: the present one of a small study, the last one of a
+    large study, or None if it was never counted."""
     return _cached(study) if is_large(study) else current_count(study, now=now)
 
 
 def recent_count(study: Study, *, now: datetime) -> WorkCount:
-    """Today's count, or of a large study the last one, if it is no older than its cost allows."""
+    """The present count; for a large study the last one, unless it may be repeated."""
     known = _cached(study)
-    if known is not None and not known.rested(now=now) and is_large(study):
+    if known is not None and not known.may_recount(now=now) and is_large(study):
         return known
     return current_count(study, now=now)
 
 
 def is_stale(study: Study, known: WorkCount) -> bool:
-    """Whether answers have changed since. Reads an aggregate over them (`queries.is_stale`)."""
+    """Whether answers have changed since the count. Aggregates over them."""
     return known.digest != _digest(study)
 
 
 def current_count(study: Study, *, now: datetime) -> WorkCount:
-    """Of today's answers: counted once for the same ones."""
+    """The count of the present answers; cached for the same answers."""
     known = _cached(study)
     if known is not None and not is_stale(study, known):
         return known
-    begun = time.monotonic()
+    started = time.monotonic()
     with snapshot():
         checks = people.checks(Response.objects.filter(unit__task__study=study, annotator__isnull=False))
         found = WorkCount(
@@ -121,7 +120,7 @@ def current_count(study: Study, *, now: datetime) -> WorkCount:
             unknown=frame.unidentified_count(study),
             digest=_digest(study),
             counted_at=now,
-            seconds=time.monotonic() - begun,
+            seconds=time.monotonic() - started,
         )
     cache.set(_key(study), found, _CACHE_SECONDS)
     return found
@@ -133,11 +132,11 @@ def _cached(study: Study) -> WorkCount | None:
 
 
 def _key(study: Study) -> str:
-    return f"work:1:{study.pk}:{study.created_at.timestamp()}"
+    return f"work:2:{study.pk}:{study.created_at.timestamp()}"
 
 
 def _digest(study: Study) -> str:
-    """Of the answers that agreement is of, and of those to gold items and attention checks."""
+    """The digest of the answers used for agreement, and of those to gold items and attention checks."""
     return f"{inputs_digest(study, registry.get('agreement'))}:{frame.checks_fingerprint(study)}"
 
 
@@ -173,7 +172,7 @@ def _add_agreement(found: Mapping[int, AnnotatorWork], measured: stats.RaterAgre
         work.same += int(measured.same[place])
         work.pairs += int(measured.pairs[place])
         work.by_chance += float(measured.by_chance[place])
-        # most attributes of an image are not depicted: to say so nearly always is no pattern
+        # most attributes are not depicted in an image, so nearly always saying so is normal
         if kind != TaskKind.DEPICTION:
             work.most_given += int(measured.given[place].max())
             work.rated += int(measured.given[place].sum())
