@@ -31,7 +31,8 @@ def draw_figure(study: Study, name: str, options: Mapping[str, str] | None = Non
     """
     if name not in FIGURES:
         raise UnknownFigure(
-            f"There is no figure '{name}'.{did_you_mean(name, list(FIGURES))} Available: {', '.join(FIGURES)}."
+            f"There is no figure '{name}'.{did_you_mean(name, list(FIGURES))} "
+            f"Available: {', '.join(FIGURES)}."
         )
     source = FIGURES[name]
     for option in options or {}:

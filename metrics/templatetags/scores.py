@@ -100,8 +100,8 @@ def people(group: str) -> str:
     labels = {
         "in-region": gettext("in-region annotators"),
         "out-region": gettext("out-region annotators"),
-        "neither pool": gettext("those of neither pool"),
-        "not stated": gettext("those who did not say"),
+        "neither pool": gettext("annotators in neither pool"),
+        "not stated": gettext("annotators who did not say"),
     }
     return labels.get(group, f"“{group}”")
 
@@ -113,4 +113,5 @@ def rule_words(rule: VisualRule) -> str:
         return gettext("mean score of at least %(mean)s") % {"mean": f"{rule.mean:g}"}
     if rule.least is None:
         return gettext("all who rated it chose Agree or Strongly agree")
-    return gettext("at least %(least)d of %(of)d did") % {"least": rule.least, "of": rule.of}
+    text = gettext("at least %(least)d of %(of)d chose Agree or Strongly agree")
+    return text % {"least": rule.least, "of": rule.of}

@@ -17,9 +17,9 @@ PER_PAGE = 100
 # The sortable columns and their headings.
 COLUMNS = {
     "who": _("Annotator"),
-    "flags": _("To look at"),
+    "flags": _("Flags"),
     "answers": _("Answers"),
-    "seconds": _("Median seconds an item"),
+    "seconds": _("Median seconds per item"),
     "idle": _("Idle seconds"),
     "share": _("Agreement with others"),
     "checks": _("Checks right"),

@@ -280,7 +280,7 @@ def test_with_people_a_plain_program_gives_the_same():
         *(k, n, np.arange(len(k)), images, annotators),
         image_weights=by_image,
         rng=generator(1, "x"),
-        people=AnnotatorDraws(20, generator(2, "")),
+        annotator_draws=AnnotatorDraws(20, generator(2, "")),
     )
     order = list(dict.fromkeys(annotators.tolist()))
     drawn = dict(zip(order, AnnotatorDraws(20, generator(2, "")).weights(order).T, strict=True))

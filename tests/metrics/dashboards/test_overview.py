@@ -115,11 +115,11 @@ def test_a_large_study_is_counted_after_the_page_is_there(client, lead, monkeypa
     monkeypatch.setattr(study_size, "MAX_SMALL", 2)
     study = cast.visual_study({"hat": [5, 5, 5]}, leads=[lead])
     page = page_of(client, study, lead)
-    assert "are being counted" in page
+    assert "Counting responses." in page
     assert f'hx-get="{reverse("overview_live", args=[study.name])}" hx-trigger="load, retry"' in page
     live = client.get(reverse("overview_live", args=[study.name]))
-    assert "Responses in" in live.text
-    assert "are being counted" not in page_of(client, study, lead), "the last count is shown at once"
+    assert "Responses" in live.text
+    assert "Counting responses." not in page_of(client, study, lead), "the last count is shown at once"
 
 
 def test_a_count_is_made_again_only_when_the_last_is_old_enough_for_its_cost(monkeypatch):
@@ -147,7 +147,7 @@ def test_each_rule_says_how_many_attributes_it_selects():
     study = cast.visual_study({"hat": [5, 5, 4], "poor": [4, 4, 2], "kind": [1, 2, 5], "shy": [1, 1, 1]})
     score(study)
     page = read_overview(study, now=timezone.now())
-    assert [(rule_words(rule), rule.selected, rule.ours) for rule in page.rules] == [
+    assert [(rule_words(rule), rule.selected, rule.in_use) for rule in page.rules] == [
         ("all who rated it chose Agree or Strongly agree", 1, True),
         ("at least 3 of 3 did", 1, False),
         ("at least 2 of 3 did", 2, False),
@@ -162,8 +162,10 @@ def test_each_rule_says_how_many_attributes_it_selects():
     study.save()
     score(study)
     page = read_overview(study, now=timezone.now())
-    assert [rule_words(rule) for rule in page.rules if rule.ours] == ["at least 2 of 3 did"]
-    assert [rule.selected for rule in page.rules if rule.ours] == [2]
+    assert [rule_words(rule) for rule in page.rules if rule.in_use] == [
+        "at least 2 of 3 chose Agree or Strongly agree"
+    ]
+    assert [rule.selected for rule in page.rules if rule.in_use] == [2]
 
 
 def test_scores_come_from_stored_runs_and_new_answers_are_asked_about(client, lead):
@@ -255,9 +257,7 @@ def test_an_annotator_who_is_much_faster_than_the_others_is_pointed_out(client, 
             factories.response(unit, who=who, active_ms=active)
     found = [one for one in progress.count_progress(study, now=timezone.now()).alerts if one.kind == "fast"]
     assert [(one.name, one.n, one.seconds, one.usual) for one in found] == [("quick", 10, 1.5, 5.0)]
-    assert "takes 1.5 s an item over the last 10 answers, where 5.0 s are usual" in page_of(
-        client, study, lead
-    )
+    assert "takes 1.5 s per item over the last 10 answers; 5.0 s is usual" in page_of(client, study, lead)
 
 
 @pytest.mark.parametrize(("asians", "said"), [(0, ["any", "origin: Asia"]), (1, ["any"])])

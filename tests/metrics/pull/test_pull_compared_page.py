@@ -74,8 +74,8 @@ def test_a_single_group_has_no_others(client, lead):
     pulled.group_images(pulled.embedding_run(made), "Mexican")
     page(client, lead)
     score_runs.compute_pending()
-    assert "At least two groups must be reported" in page(client, lead)
-    assert "Beside other embeddings" not in page(client, lead)
+    assert "This needs results of at least two groups" in page(client, lead)
+    assert "Compare with other embeddings" not in page(client, lead)
 
 
 def test_another_run_stands_beside_with_differences_and_q(client, study, second, lead):
@@ -126,7 +126,7 @@ def test_two_sets_without_a_whole_group_in_common_say_so(client, study, lead):
     query = {"run": first.pk, "with": other.pk}
     page(client, lead, **query)
     score_runs.compute_pending()
-    assert "No group has pictures of all three kinds on both sides" in page(client, lead, **query)
+    assert "No group has images of all three kinds on both sides" in page(client, lead, **query)
 
 
 def test_only_runs_that_one_may_see_and_of_the_same_encoder_are_offered(client, study, second, lead):

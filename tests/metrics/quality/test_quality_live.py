@@ -37,7 +37,7 @@ def fragment(client, study, **query):
 
 def test_a_large_study_is_counted_after_the_page_is_there(client, lead, large):
     text = page(client, lead, large, sort="who")
-    assert "are being counted" in text
+    assert "Counting answers." in text
     assert "<code>odd</code>" not in text
     assert 'hx-get="?sort=who&amp;page=1&amp;check" hx-trigger="load, retry"' in text
     told = fragment(client, large, check="").text
@@ -58,7 +58,7 @@ def test_numbers_of_older_answers_are_marked_until_they_are_counted_again(client
     check(large, who, True)
     told = fragment(client, large).text
     assert "Answers have changed since these numbers were counted." in told
-    assert "of older answers" in told
+    assert "out of date" in told
     assert '&amp;check" hx-trigger="load, retry"' in told
     monkeypatch.setattr(work, "_REST_FACTOR", 10**9)
     told = fragment(client, large, check="").text

@@ -190,7 +190,7 @@ def test_many_annotators_are_shown_a_page_at_a_time(client, lead, monkeypatch):
 
 def test_answers_that_name_nobody_are_counted_and_stand_in_no_row(client, lead):
     study = factories.study("small", leads=[lead])
-    assert "No answer of an annotator who is known" in page(client, lead, study)
+    assert "There are no counted answers of identified annotators" in page(client, lead, study)
     factories.response(factories.attribute_unit(factories.task(study)))
     assert "1 answer does not say who gave it" in page(client, lead, study)
 

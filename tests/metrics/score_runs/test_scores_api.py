@@ -225,7 +225,7 @@ def test_another_teams_study_is_nothing_to_compare_with(program, study, lead, me
     factories.task(mine, kind=TaskKind.DEPICTION)
     asked = {"metric": metric, "parameters": {"against": "theirs"}}
     refused = is_problem(program.post("studies/hats/score-runs", asked), 422)
-    assert refused["detail"].endswith("There is: against=mine.")
+    assert refused["detail"].endswith("Available: against=mine.")
     asked["parameters"]["against"] = "mine"
     assert program.post("studies/hats/score-runs", asked).status_code == 202
     is_problem(program.get(f"studies/hats/scores?metric={metric}&against=theirs"), 422)
@@ -268,7 +268,7 @@ def test_embeddings_of_another_team_are_nothing_to_compare_with(program, study, 
         {"against": "theirs"},
     ):
         refused = is_problem(asked(**chosen), 422)
-        assert refused["detail"].endswith(f"There are the runs: {mine.pk}, {second.pk}, {own.pk}.")
+        assert refused["detail"].endswith(f"Your runs: {mine.pk}, {second.pk}, {own.pk}.")
     for chosen in (
         {"by": "run", "first": str(own.pk), "second": str(mine.pk)},
         {"by": "image_set", "first": "own", "second": "second"},

@@ -103,7 +103,7 @@ def test_the_dashboard_marks_a_mean_score_as_the_studys_rule():
 def compared(study):
     score(study)
     page = read_overview(study, now=timezone.now())
-    return [(rule_words(rule), rule.selected, rule.ours) for rule in page.rules]
+    return [(rule_words(rule), rule.selected, rule.in_use) for rule in page.rules]
 
 
 def test_a_new_rule_makes_new_scores_and_no_mean_leaves_the_digest_as_it_was():
