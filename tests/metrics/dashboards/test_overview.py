@@ -149,9 +149,9 @@ def test_each_rule_says_how_many_attributes_it_selects():
     page = read_overview(study, now=timezone.now())
     assert [(rule_words(rule), rule.selected, rule.in_use) for rule in page.rules] == [
         ("all who rated it chose Agree or Strongly agree", 1, True),
-        ("at least 3 of 3 did", 1, False),
-        ("at least 2 of 3 did", 2, False),
-        ("at least 1 of 3 did", 3, False),
+        ("at least 3 of 3 chose Agree or Strongly agree", 1, False),
+        ("at least 2 of 3 chose Agree or Strongly agree", 2, False),
+        ("at least 1 of 3 chose Agree or Strongly agree", 3, False),
         ("mean score of at least 3.5", 1, False),
         ("mean score of at least 4", 1, False),
         ("mean score of at least 4.5", 1, False),

@@ -87,9 +87,9 @@ def test_the_dashboard_marks_a_mean_score_as_the_studys_rule():
     study = visual_study({"hat": [5, 5, 4], "poor": [4, 4, 2]}, visual_mean=3.0)
     assert compared(study) == [
         ("all who rated it chose Agree or Strongly agree", 1, False),
-        ("at least 3 of 3 did", 1, False),
-        ("at least 2 of 3 did", 2, False),
-        ("at least 1 of 3 did", 2, False),
+        ("at least 3 of 3 chose Agree or Strongly agree", 1, False),
+        ("at least 2 of 3 chose Agree or Strongly agree", 2, False),
+        ("at least 1 of 3 chose Agree or Strongly agree", 2, False),
         ("mean score of at least 3", 2, True),
         ("mean score of at least 3.5", 1, False),
         ("mean score of at least 4", 1, False),
