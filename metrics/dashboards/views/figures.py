@@ -59,7 +59,7 @@ def figure_page(request: HttpRequest, name: str, figure: str) -> HttpResponse:
     partial = "HX-Request" in request.headers
     return render(
         request,
-        "metrics/dashboards/_figure_drawn.html" if partial else "metrics/dashboards/figure.html",
+        "metrics/dashboards/_figure_content.html" if partial else "metrics/dashboards/figure.html",
         context,
     )
 

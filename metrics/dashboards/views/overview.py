@@ -46,4 +46,4 @@ def live(request: HttpRequest, name: str) -> HttpResponse:
     found = progress.recent_progress(study, now=timezone.now())
     if found.mark == request.GET.get("mark"):
         return HttpResponse(status=204)
-    return render(request, "metrics/dashboards/_live.html", {"study": study, "progress": found})
+    return render(request, "metrics/dashboards/_progress.html", {"study": study, "progress": found})
