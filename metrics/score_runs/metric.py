@@ -18,11 +18,11 @@ BENJAMINI = "Benjamini & Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x
 SOURCES = ("answers", "ratings", "votes", "captions", "embeddings")
 # Wording shared by the metrics that compare something.
 P_AND_Q = (
-    "p is two-sided, from the same resamples as the interval; q is p after Benjamini and Hochberg over all "
-    "that is listed together"
+    "p is two-sided, from the same resamples as the interval; q is p adjusted by Benjamini and Hochberg over "
+    "everything that is listed together"
 )
 OF_CONTRASTS = (
-    "`region: REGION`, of a region; `side: itself` or `side: others`, alone or after a region, of either "
+    "`region: REGION`, for a region; `side: itself` or `side: others`, alone or after a region, for one "
     "side; without a side, the difference"
 )
 
