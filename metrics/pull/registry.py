@@ -95,8 +95,8 @@ METRICS: tuple[Metric, ...] = (
             "For each identity group with images of all three sets on both sides, for the means over those "
             "of a region and over all of them (without a group): x, S(d, s) and S(d, ns) of the first minus "
             "those of the second. The sides are the newest embeddings of this study and of another one, "
-            "for example of another model, or those of two image sets, or two embedding runs. Both must be by "
-            f"the same encoder. {P_AND_Q}: groups, regions and the whole are three lists. The numbers "
+            "for example of another model, or those of two image sets, or two embedding runs. Both must be "
+            f"by the same encoder. {P_AND_Q}: groups, regions and the whole are three lists. The numbers "
             "of each side are given too."
         ),
         names=_COMPARED,
