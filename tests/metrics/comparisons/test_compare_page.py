@@ -160,7 +160,7 @@ def test_what_is_missing_is_said(client, lead):
     scored(one, against="three", groups={})
     shown = page(client, **{"with": "study:three"})
     assert "No group has results on both sides" in shown
-    assert "No group has a score of offensiveness on both sides" in shown
+    assert "No group has an offensiveness score on both sides" in shown
     assert "No scores yet" in page(client, **{"with": "study:two"})
 
 

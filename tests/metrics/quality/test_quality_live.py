@@ -62,7 +62,7 @@ def test_numbers_of_older_answers_are_marked_until_they_are_counted_again(client
     assert '&amp;check" hx-trigger="load, retry"' in told
     monkeypatch.setattr(work, "_REST_FACTOR", 10**9)
     told = fragment(client, large, check="").text
-    assert "reload this page later" in told, "a count may take a small part of the time only"
+    assert "reload the page later" in told, "a count may take a small part of the time only"
     assert "hx-get" not in told
     monkeypatch.setattr(work, "_REST_FACTOR", 0)
     told = fragment(client, large, check="").text

@@ -192,7 +192,7 @@ def test_answers_that_name_nobody_are_counted_and_stand_in_no_row(client, lead):
     study = factories.study("small", leads=[lead])
     assert "There are no counted answers of identified annotators" in page(client, lead, study)
     factories.response(factories.attribute_unit(factories.task(study)))
-    assert "1 answer does not say who gave it" in page(client, lead, study)
+    assert "1 answer has no annotator" in page(client, lead, study)
 
 
 def test_the_file_holds_everybody_and_nothing_that_a_spreadsheet_would_run(client, lead):
