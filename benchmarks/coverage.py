@@ -27,7 +27,7 @@ from metrics.agreement.stats import coefficients
 from metrics.agreement.stats.rated_pairs import Ratings
 from metrics.core.stats import bootstrap, differences, percentiles
 from metrics.core.stats.checks import Floats
-from metrics.core.stats.differences import Side
+from metrics.core.stats.differences import AnswerSet
 from metrics.core.stats.percentiles import Interval
 from metrics.depiction.stats import offensiveness, tendency
 
@@ -84,7 +84,7 @@ def truth(design: Design, logits: Floats = LOGITS) -> dict[str, float]:
 
 def study(
     design: Design, rng: np.random.Generator, *, people: Floats, logits: Floats = LOGITS, first_image: int = 0
-) -> Side:
+) -> AnswerSet:
     """The answers of one simulated study: `people` are the effects of those who judge."""
     of_images = design.of_images * rng.normal(size=(design.images, len(logits)))
     return judged(design, rng, logits + of_images, people=people, first_image=first_image)
@@ -98,7 +98,7 @@ def judged(
     people: Floats,
     first_image: int = 0,
     first_person: int = 0,
-) -> Side:
+) -> AnswerSet:
     """What `people` answer of images of which an attribute is `seen` (I, A) by so many logits."""
     attributes = seen.shape[1]
     who = np.array([rng.permutation(len(people))[: design.overlap] for _ in range(design.images)])
@@ -107,10 +107,10 @@ def judged(
     images = first_image + np.repeat(np.arange(design.images), design.overlap)
     nobody = -1 - first_image - first_person - np.arange(len(chosen))
     annotators = first_person + who.ravel() if design.identified else nobody
-    return Side(chosen, np.ones_like(chosen), np.arange(len(chosen)), images, annotators)
+    return AnswerSet(chosen, np.ones_like(chosen), np.arange(len(chosen)), images, annotators)
 
 
-def intervals(side: Side, *, resamples: int, rng: np.random.Generator) -> dict[str, Interval]:
+def intervals(side: AnswerSet, *, resamples: int, rng: np.random.Generator) -> dict[str, Interval]:
     """Those of l_stereo, l_random, theta, O, the share of agreeing pairs, α and κ of one study."""
     k, n = side.k.sum(axis=0), side.n.sum(axis=0)
     likelihoods, chosen = bootstrap.resampled_likelihoods(
@@ -141,7 +141,7 @@ def intervals(side: Side, *, resamples: int, rng: np.random.Generator) -> dict[s
 
 
 def compared(
-    first: Side, second: Side, *, resamples: int, rng: np.random.Generator
+    first: AnswerSet, second: AnswerSet, *, resamples: int, rng: np.random.Generator
 ) -> dict[str, differences.Difference]:
     """The differences of l_stereo, of l_random and of ln theta."""
     drawn = differences.paired_likelihoods(first, second, resamples=resamples, rng=rng)
@@ -163,7 +163,7 @@ def compared(
 
 def pairs(
     design: Design, number: int, *, shift: float, seed: int
-) -> Iterator[tuple[Side, Side, np.random.Generator]]:
+) -> Iterator[tuple[AnswerSet, AnswerSet, np.random.Generator]]:
     """So many pairs of studies, one of each model, judged by the same people."""
     lower = LOGITS - shift * STEREO
     for rng in np.random.default_rng([seed, design.images, design.people]).spawn(number):

@@ -32,7 +32,7 @@ from metrics.agreement.stats import boxes, coefficients, coincidences, rated_pai
 from metrics.agreement.stats import differences as agreement_differences
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.core.stats import means, passing_shares, percentiles
-from metrics.core.stats.checks import NOBODY, Bools, Floats, Ints
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Bools, Floats, Ints
 from metrics.core.stats.percentiles import Interval
 from metrics.visual_nature import stats
 
@@ -135,7 +135,7 @@ def intervals(
     """Those of agreement, of the first group, between the two, and of the first less that of the second."""
     units = np.repeat(np.arange(len(labels)), labels.shape[1])
     second = np.tile(np.arange(labels.shape[1]) >= EACH, len(labels))
-    raters = who.ravel() if identified else np.full(who.size, NOBODY)
+    raters = who.ravel() if identified else np.full(who.size, UNKNOWN_ANNOTATOR)
     counts = np.eye(len(stats.SCALE), dtype=np.int64)[labels.ravel() - 1]
     found: dict[str, coefficients.Estimate] = {}
     differences: dict[str, Interval] = {}
@@ -172,7 +172,9 @@ def intervals_of_rules(
         resamples=resamples,
         rng=rng,
     )
-    table = passing_shares.tables(np.repeat(np.arange(items), EACH), labels.ravel() - 1, shape=(items, 5))
+    table = passing_shares.count_labels(
+        np.repeat(np.arange(items), EACH), labels.ravel() - 1, shape=(items, 5)
+    )
     estimates = _rules(table)[0].mean(axis=0)
     return dict(
         zip(("consensus", "by mean score"), percentiles.percentile_intervals(shares, estimates), strict=True)
@@ -229,7 +231,7 @@ def cells_of_boxes(design: Design, rng: np.random.Generator) -> Cells:
     ways = 2 * design.of_people * rng.normal(size=(design.people, 4))
     unclear = np.exp(0.5 * design.of_items * rng.normal(size=design.items))
     found = boxes.box_agreement(*boxed(unclear, ways[who], rng))
-    raters = who.ravel() if design.identified else np.full(who.size, NOBODY)
+    raters = who.ravel() if design.identified else np.full(who.size, UNKNOWN_ANNOTATOR)
     sums = np.column_stack([found.values, np.ones(len(found.values))])
     return Cells(sums, found.items // 2, raters[found.first], raters[found.second])
 

@@ -22,7 +22,7 @@ from metrics.agreement.stats import rated_pairs
 from metrics.agreement.stats.coincidences import Level
 from metrics.agreement.stats.differences import AgreementDifference, agreement_difference
 from metrics.agreement.stats.rated_pairs import Ratings
-from metrics.core.stats.checks import NOBODY, Floats, Ints
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats, Ints
 
 VALUES = (0, 1, 2, 3)
 
@@ -78,7 +78,7 @@ def two_groups(groups: Groups, rng: np.random.Generator) -> tuple[Ratings, Ratin
         answers(rng, truth, people=groups.people, knows=knows, spread=groups.spread) for knows in groups.knows
     )
     if not groups.identified:
-        nobody = np.full(groups.people, NOBODY)
+        nobody = np.full(groups.people, UNKNOWN_ANNOTATOR)
         return rated(first, people=nobody), rated(second, people=nobody)
     return rated(first), rated(second, people=groups.people + np.arange(groups.people))
 

@@ -20,7 +20,7 @@ from benchmarks import coverage as one_group
 from benchmarks.coverage import LOGITS, SHIFT, STEREO, Design, judged, simulate
 from metrics.core.stats import bootstrap, differences, percentiles
 from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.core.stats.differences import Side
+from metrics.core.stats.differences import AnswerSet
 from metrics.core.stats.percentiles import Interval
 from metrics.depiction.stats import tendency
 
@@ -63,7 +63,9 @@ def truth(design: Design) -> dict[str, Floats]:
     }
 
 
-def study(design: Design, rng: np.random.Generator, judges: Ints) -> list[tuple[Side, Side, Side]]:
+def study(
+    design: Design, rng: np.random.Generator, judges: Ints
+) -> list[tuple[AnswerSet, AnswerSet, AnswerSet]]:
     """Of each group: the answers about the one model, about the other, and the second annotators' about the
     one. `judges` (G,): groups with the same number are judged by the same people."""
     found = []
@@ -92,15 +94,15 @@ def study(design: Design, rng: np.random.Generator, judges: Ints) -> list[tuple[
 
 
 def intervals(
-    groups: list[tuple[Side, Side, Side]], *, resamples: int, rng: np.random.Generator
+    groups: list[tuple[AnswerSet, AnswerSet, AnswerSet]], *, resamples: int, rng: np.random.Generator
 ) -> dict[str, list[Interval]]:
     """Those of SCORES, as the metrics make them."""
     points = np.array([[_point(side) for side in sides] for sides in groups])
     stereo, contrasted = points[:, 0, 0], []
-    people = bootstrap.People(resamples, rng)
+    people = bootstrap.AnnotatorDraws(resamples, rng)
     for one, *_ in groups:
         likelihoods, _ = bootstrap.resampled_likelihoods(
-            one.k, one.n, one.images, one.annotators, resamples=resamples, rng=rng, people=people
+            one.k, one.n, one.images, one.annotators, resamples=resamples, rng=rng, annotator_draws=people
         )
         contrasted.append(tendency.mean_over(likelihoods, STEREO))
     alone = np.column_stack(contrasted)
@@ -111,7 +113,7 @@ def intervals(
     }
     for name, place in (("two models", 1), ("annotators", 2)):
         pairs = [(sides[0], sides[place]) for sides in groups]
-        people = bootstrap.People(resamples, rng)
+        people = bootstrap.AnnotatorDraws(resamples, rng)
         samples = _drawn(pairs, resamples=resamples, rng=rng, people=people).mean(axis=0)
         means = points[:, [0, place]].mean(axis=0)
         found[f"{name}, mean"] = [_difference(means[:, 0], samples[:, 0])]
@@ -131,16 +133,16 @@ def intervals(
 
 
 def _drawn(
-    pairs: list[tuple[Side, Side]],
+    pairs: list[tuple[AnswerSet, AnswerSet]],
     *,
     resamples: int,
     rng: np.random.Generator,
-    people: bootstrap.People | None,
+    people: bootstrap.AnnotatorDraws | None,
 ) -> Floats:
     """l_stereo and l_random of both sides of each group in each resample, (G, 2, 2, B)."""
     found = []
     for pair in pairs:
-        drawn = differences.paired_likelihoods(*pair, resamples=resamples, rng=rng, people=people)
+        drawn = differences.paired_likelihoods(*pair, resamples=resamples, rng=rng, annotator_draws=people)
         found.append(
             [[tendency.mean_over(values, which) for which in (STEREO, ~STEREO)] for values, _ in drawn]
         )
@@ -153,7 +155,7 @@ def _difference(values: Floats, samples: Floats) -> Interval:
     return differences.difference(first, second, first_samples=samples[0], second_samples=samples[1]).interval
 
 
-def _point(side: Side) -> tuple[float, float]:
+def _point(side: AnswerSet) -> tuple[float, float]:
     found = tendency.tendency(side.k.sum(axis=0), side.n.sum(axis=0), STEREO)
     return found.l_stereo, found.l_random
 

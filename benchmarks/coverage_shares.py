@@ -116,7 +116,7 @@ def intervals(
             ),
         ]
     )
-    both = _in_both(passing_shares.tables(item, labels.ravel(), shape=(items, 2 * pools)))[0].mean()
+    both = _in_both(passing_shares.count_labels(item, labels.ravel(), shape=(items, 2 * pools)))[0].mean()
     estimates = [both, passed.mean(), points[:, :EACH].mean()]
     return found | dict(zip(MORE, percentiles.percentile_intervals(drawn, estimates), strict=True))
 
@@ -127,7 +127,7 @@ def of_one_pool(
     """Those of each of SCORES."""
     items = len(agreed)
     item, labels, people = np.repeat(np.arange(items), EACH), agreed.ravel(), who.ravel()
-    table = passing_shares.tables(item, labels, shape=(items, 2))
+    table = passing_shares.count_labels(item, labels, shape=(items, 2))
     everything = np.ones((len(labels), 1), dtype=np.bool_)
     shares = passing_shares.resampled_shares(
         item,

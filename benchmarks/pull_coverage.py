@@ -128,7 +128,7 @@ def coverage_of_differences(
             both = paired.paired_resampled(
                 *(
                     [
-                        paired.Pictures(vectors, of_set, side * 10_000 + np.arange(len(vectors)))
+                        paired.ImageVectors(vectors, of_set, side * 10_000 + np.arange(len(vectors)))
                         for vectors, of_set in zip(each, prompts, strict=True)
                     ]
                     for side, each in enumerate(sides)

@@ -1,4 +1,4 @@
-"""Score runs, as Django's administration shows them."""
+"""Score runs in Django's admin."""
 
 from django.contrib import admin
 

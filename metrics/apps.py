@@ -6,7 +6,7 @@ class MetricsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        # These import models, which Django has loaded only now.
+        # These import models, which are loaded only now.
         from metrics import measures
         from metrics.score_runs import registry
 

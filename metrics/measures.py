@@ -1,4 +1,4 @@
-"""Every metric there is, in the order of the list. A new measure is a new room and a line here."""
+"""All metrics, in listing order. A new measure is a new room and a line here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was computed: runs of a metric, and the scores they gave (DESIGN §3, §7)."""
+"""Score runs and their scores (DESIGN §3, §7)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from annotation.models import Attribute, IdentityGroup, Study
 
 
 class Variant(models.TextChoices):
-    """How a published formula is read (PROTOCOL §6). Both are offered and always labelled."""
+    """How a published formula is interpreted (PROTOCOL §6). Both variants are offered and always labelled."""
 
     CORRECTED = "corrected"
     PUBLISHED = "published"
 
 
 class RunState(models.TextChoices):
-    """pending -> claimed -> done | failed; a claim that failed before its last try is pending again."""
+    """pending -> claimed -> done | failed; a failed attempt before the last one is pending again."""
 
     PENDING = "pending"
     CLAIMED = "claimed"
@@ -27,11 +27,11 @@ class RunState(models.TextChoices):
 
 
 class ScoreRun(models.Model):
-    """One computation of a metric over a study, and everything needed to repeat it.
+    """One computation of a metric for a study, with everything needed to repeat it.
 
-    `digest` names the inputs (metrics/score_runs/digests.py), `rule` says in words which
-    associations counted as stereotypes. The row is the truth, a queue only the bell: a worker claims it
-    by a conditional update with a lease, and the attempt is counted before the work is begun.
+    `digest` identifies the inputs (metrics/score_runs/digests.py), `rule` describes which associations
+    counted as stereotypes. The row is the truth, and queue messages only wake workers: a worker claims the
+    row by a conditional update with a lease, and the attempt is counted before the work begins.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="score_runs")
@@ -86,13 +86,13 @@ class ScoreRun(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            # the worker's question: what is waiting, or was claimed by somebody who is gone?
+            # for workers: runs that are waiting, or whose claim has expired
             models.Index(
                 fields=["created_at"],
                 condition=Q(state__in=[RunState.PENDING, RunState.CLAIMED]),
                 name="scorerun_waiting",
             ),
-            # the page's question: the latest finished run of a metric
+            # for pages: the latest finished run of a metric
             models.Index(fields=["study", "metric", "variant", "finished_at"], name="scorerun_latest"),
         ]
 
@@ -103,13 +103,13 @@ class ScoreRun(models.Model):
 class Score(models.Model):
     """One number of a run: of a group, of an attribute, of both, or (both null) of the whole study.
 
-    `part`, where it is not empty, narrows that down: a region, a pool, a threshold, as the registry lists.
+    `part`, if not empty, narrows this to a region, a pool or a threshold, as listed in the registry.
 
-    `value` null means undefined; infinity is a value. `low` and `high` are the 95 % interval, both null
-    where there is none. A percentile interval need not contain the point estimate; where it does not, it
-    was widened to (metrics/core/stats/bootstrap.py), so low <= value <= high always holds. `n` is what the
-    number rests on and `k` how many of them were positive. `infinite` and `undefined` count the
-    resamples that gave an infinite or no value (PROTOCOL §10); null where nothing was resampled.
+    `value` null means undefined; infinity is a value. `low` and `high` are the 95 % interval, both null if
+    there is none. A percentile interval that does not contain the estimate is widened
+    (metrics/core/stats/percentiles.py), so low <= value <= high always holds. `n` is the sample size and `k`
+    how many of it were positive. `infinite` and `undefined` count the resamples with an infinite or no value
+    (PROTOCOL §10); null without resampling.
     """
 
     run = models.ForeignKey(ScoreRun, on_delete=models.CASCADE, related_name="scores")
@@ -127,7 +127,7 @@ class Score(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            # Four, because SQL holds two nulls to be different.
+            # Four constraints, because in SQL two nulls are different.
             models.UniqueConstraint(
                 fields=["run", "name", "part", "group", "attribute"], name="score_unique_group_and_attribute"
             ),
@@ -163,6 +163,3 @@ class Score(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} = {self.value}"
-
-
-__all__ = ["RunState", "Score", "ScoreRun", "Variant"]

@@ -25,7 +25,7 @@ urlpatterns = [
     path("studies/<slug:name>/quality/", quality.quality, name="quality"),
     path("studies/<slug:name>/quality/table.csv", quality.quality_csv, name="quality_csv"),
     path("studies/<slug:name>/pull/", pull.pull, name="pull"),
-    path("studies/<slug:name>/figures/", figures.list_of_figures, name="figures"),
+    path("studies/<slug:name>/figures/", figures.figure_list, name="figures"),
     path("studies/<slug:name>/figures/<slug:figure>/", figures.figure_page, name="figure_page"),
-    path("studies/<slug:name>/figures/<slug:figure>.<slug:fmt>", figures.figure, name="figure"),
+    path("studies/<slug:name>/figures/<slug:figure>.<slug:fmt>", figures.figure_file, name="figure"),
 ]

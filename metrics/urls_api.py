@@ -1,4 +1,4 @@
-"""Addresses of the API of scores, figures and progress, below /api/v1/."""
+"""URLs of the API of scores, figures and progress, below /api/v1/."""
 
 from django.urls import path
 

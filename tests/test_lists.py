@@ -32,7 +32,7 @@ from annotation.releases.services.bundle import AUDIT_EVENT as RELEASE
 from annotation.setup import services as setup_services
 from generation.models import Caption, Job, Run, RunKind, Worker
 from generation.recipes.recipes import CaptionRecipe, as_json
-from metrics.dashboards.queries.overview import wanted
+from metrics.dashboards.queries.overview import shown_metrics
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.test_access import OWN, World, urls
@@ -160,7 +160,7 @@ class Growing(World):
 
     def _computed(self) -> None:
         for study, more in ((self.words, ["visual_nature"]), (self.pictures, ["tendency", "offensiveness"])):
-            for metric in wanted(study) + more:
+            for metric in shown_metrics(study) + more:
                 score_runs.request(study=study, metric=metric, variant="corrected")
         score_runs.compute_pending(limit=50)
 

@@ -13,11 +13,10 @@ from annotation.api.resource import Resource
 from metrics.agreement.queries import DIFFERENCE, METRIC
 from metrics.agreement.scores.rows import MEASURES
 from metrics.agreement.serializers import AgreementQuery, AgreementSerializer
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_study_or_404
 from metrics.models import Variant
 from metrics.score_runs import queries, registry
-from metrics.score_runs.permitted_parameters import permitted_parameters
 
 _DIFFERENCE_SCORES = tuple(
     f"{name}_difference{end}" for name in ("alpha", "percentage") for end in ("", "_p", "_q")
@@ -38,7 +37,7 @@ class Agreement(Resource):
         study = get_study_or_404(request, name)
         query = self.query(AgreementQuery)
         with refusals(ValueError, status=422):
-            parameters = permitted_parameters(request.user, study, registry.get(METRIC), query)
+            parameters = registry.permitted_parameters(request.user, study, registry.get(METRIC), query)
         latest = queries.latest_run(study, METRIC, Variant.CORRECTED, parameters)
         parts: dict[str, dict[str, Any]] = {}
         if latest.run is not None:
@@ -49,7 +48,7 @@ class Agreement(Resource):
         data = {
             "run": latest.run,
             "stale": latest.stale,
-            "simulated": holds_simulated(study),
+            "simulated": has_simulated_answers(study),
             "results": [row for part, row in parts.items() if DIFFERENCE not in part],
             "differences": [row for part, row in parts.items() if DIFFERENCE in part],
         }

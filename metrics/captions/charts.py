@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.core.charts.figure import BAR, INK, INK_SOFT, Figure, styled
+from metrics.core.charts.figure import BAR, INK, INK_SOFT, Figure, apply_style
 
 _WIDTH = 190
 _STEP = 22
@@ -152,7 +152,7 @@ def _template(*, labels: float, intervals: bool) -> dict[str, Any]:
             x=alt.X("end_share:Q"), text="text:N"
         ),
     )
-    return styled(
+    return apply_style(
         chart.properties(
             width=_WIDTH, height=alt.Step(_STEP), background="white", padding=14, data=alt.Data(values=[])
         )

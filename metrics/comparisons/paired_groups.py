@@ -1,4 +1,4 @@
-"""The two sides of a comparison of what images depict, in the same resamples (PROTOCOL §10)."""
+"""Read and resample both sides of a comparison of depictions together (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -7,77 +7,77 @@ from collections.abc import Iterator
 import numpy as np
 
 from annotation.models import ImageSet, Study
-from metrics.core.annotator_groups import GROUPINGS, grouping
-from metrics.core.comparison_choice import ComparisonChoice, comparison_choice
+from metrics.core.annotator_groups import GROUPINGS, group_labeller
+from metrics.core.comparison_choice import ComparisonChoice, parse_comparison
 from metrics.core.stats import bootstrap, differences
 from metrics.core.stats.checks import Bools, Floats
-from metrics.core.stats.differences import Side
+from metrics.core.stats.differences import AnswerSet
 from metrics.depiction.data import GroupFrame, read_depiction
-from metrics.depiction.scores.measures import ResampledGroup, as_variant, people_of_all_groups
+from metrics.depiction.scores.measures import Drawn, as_variant, people_of_all
 from metrics.score_runs import registry, shared_resamples
 from metrics.score_runs.digests import inputs_digest
 from metrics.score_runs.rows import Inputs
 
 IMAGE_SET = "image_set"
-_KIND, _TOGETHER = "sides", "sides of all groups together"
+_SEPARATE, _TOGETHER = "sides", "sides of all groups together"
 _Pair = tuple[GroupFrame, GroupFrame]
 
 
-def studies(inputs: Inputs) -> tuple[Study, Study]:
-    """The study of each side: the same one, unless another is compared with."""
-    other = comparison_choice(inputs.parameters, by=(*GROUPINGS, IMAGE_SET)).other
+def compared_studies(inputs: Inputs) -> tuple[Study, Study]:
+    """The study of each side: the same study twice, unless another one is compared."""
+    other = parse_comparison(inputs.parameters, by=(*GROUPINGS, IMAGE_SET)).other
     return inputs.study, other or inputs.study
 
 
-def drawn_sides(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[ResampledGroup, ResampledGroup]]:
-    """Both sides of each group that both have, with resamples drawn together. Metrics and variants that
-    compare the same are of the same resamples. `together`, for means over groups: annotators who are known
-    are drawn once for all groups. Raises ValueError for what cannot be compared."""
-    asked = comparison_choice(inputs.parameters, by=(*GROUPINGS, IMAGE_SET))
-    if shared_resamples.shared(inputs):
-        # it says all that hangs on the arrays of both sides, as every comparison of depictions reads them
+def drawn_pairs(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[Drawn, Drawn]]:
+    """Both sides of each group on both sides, with resamples drawn together. Metrics and variants that
+    compare the same sides use the same resamples. `together`, for means over groups: known annotators are
+    drawn once for all groups. Raises ValueError for an invalid comparison."""
+    choice = parse_comparison(inputs.parameters, by=(*GROUPINGS, IMAGE_SET))
+    if shared_resamples.is_shared(inputs):
+        # this digest covers the arrays of both sides, which every comparison of depictions reads
         digest = inputs_digest(inputs.study, registry.get("tendency_difference"), inputs.parameters)
-        kept = shared_resamples.drawn_once(
-            _TOGETHER if together else _KIND,
+        kept = shared_resamples.draw_once(
+            _TOGETHER if together else _SEPARATE,
             inputs,
             digest,
             lambda: [
-                tuple(one.without_responses() for one in pair) for pair in _draw(inputs, asked, together)
+                tuple(one.without_responses() for one in pair) for pair in _draw(inputs, choice, together)
             ],
         )
-        pairs: Iterator[tuple[ResampledGroup, ...]] = iter(kept)
+        pairs: Iterator[tuple[Drawn, ...]] = iter(kept)
     else:
-        pairs = _draw(inputs, asked, together)
+        pairs = _draw(inputs, choice, together)
     for pair in pairs:
         first, second = (as_variant(one, inputs.variant, none_of_above_selected=False) for one in pair)
         yield first, second
 
 
-def _draw(
-    inputs: Inputs, asked: ComparisonChoice, together: bool
-) -> Iterator[tuple[ResampledGroup, ResampledGroup]]:
-    people = people_of_all_groups(inputs) if together else None
+def _draw(inputs: Inputs, choice: ComparisonChoice, together: bool) -> Iterator[tuple[Drawn, Drawn]]:
+    people = people_of_all(inputs) if together else None
     pairs = (
-        _of_studies(inputs.study, asked.other)
-        if asked.other is not None
-        else _of_answers(inputs.study, asked.by, (asked.first, asked.second))
+        _pairs_between_studies(inputs.study, choice.other)
+        if choice.other is not None
+        else _pairs_within_study(inputs.study, choice.by, (choice.first, choice.second))
     )
     for pair in pairs:
         values: list[tuple[Floats | None, Floats | None]] = [(None, None)] * 2
         if inputs.resamples:
-            sides = [Side(one.k, one.n, one.answers, one.images, one.annotators) for one in pair]
+            sides = [AnswerSet(one.k, one.n, one.answers, one.images, one.annotators) for one in pair]
             rng = bootstrap.generator(inputs.seed, pair[0].group)
             values = [
-                *differences.paired_likelihoods(*sides, resamples=inputs.resamples, rng=rng, people=people)
+                *differences.paired_likelihoods(
+                    *sides, resamples=inputs.resamples, rng=rng, annotator_draws=people
+                )
             ]
         first, second = (
-            ResampledGroup(frame, *frame.sums(), *drawn, annotators_known=bool((frame.annotators >= 0).any()))
+            Drawn(frame, *frame.sums(), *drawn, known=bool((frame.annotators >= 0).any()))
             for frame, drawn in zip(pair, values, strict=True)
         )
         yield first, second
 
 
-def _of_studies(study: Study, other: Study) -> Iterator[_Pair]:
+def _pairs_between_studies(study: Study, other: Study) -> Iterator[_Pair]:
     others = read_depiction(other, by_response=True)
     second = next(others, None)
     for first in read_depiction(study, by_response=True):
@@ -87,24 +87,24 @@ def _of_studies(study: Study, other: Study) -> Iterator[_Pair]:
             yield first, second
 
 
-def _of_answers(study: Study, by: str, wanted: tuple[str, str]) -> Iterator[_Pair]:
+def _pairs_within_study(study: Study, by: str, values: tuple[str, str]) -> Iterator[_Pair]:
     sets = dict(ImageSet.objects.values_list("pk", "name")) if by == IMAGE_SET else {}
-    group_of = None if by == IMAGE_SET else grouping(study, by)
+    group_of = None if by == IMAGE_SET else group_labeller(study, by)
     for frame in read_depiction(study, by_response=True):
         if group_of is None:
-            kinds, which = np.unique(frame.image_sets, return_inverse=True)
-            names = [sets[kind] for kind in kinds.tolist()]
+            distinct, inverse = np.unique(frame.image_sets, return_inverse=True)
+            names = [sets[pk] for pk in distinct.tolist()]
         else:
             people = np.column_stack([np.maximum(frame.annotators, -1), frame.stratum_of])
-            kinds, which = np.unique(people, axis=0, return_inverse=True)
+            distinct, inverse = np.unique(people, axis=0, return_inverse=True)
             names = [
                 group_of([None if person < 0 else person, frame.strata[stratum], frame.region])
-                for person, stratum in kinds.tolist()
+                for person, stratum in distinct.tolist()
             ]
-        sides = [_named(names, name)[which.ravel()] for name in wanted]
+        sides = [_matches(names, name)[inverse.ravel()] for name in values]
         if all(side.any() for side in sides):
             yield frame.only(sides[0]), frame.only(sides[1])
 
 
-def _named(names: list[str], wanted: str) -> Bools:
-    return np.array([name.lower() == wanted.strip().lower() for name in names], dtype=np.bool_)
+def _matches(names: list[str], value: str) -> Bools:
+    return np.array([name.lower() == value.strip().lower() for name in names], dtype=np.bool_)

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from metrics.comparisons import data, queries, scores
-from metrics.score_runs.metric import VISAGE, Metric, Parameter, stereotype_rule
-from metrics.score_runs.wording import BENJAMINI, OF_CONTRASTS, P_AND_Q
+from metrics.score_runs.metric import (
+    BENJAMINI,
+    OF_CONTRASTS,
+    P_AND_Q,
+    VISAGE,
+    Metric,
+    Parameter,
+    stereotype_rule,
+)
 
 _SIDES = (
-    "The sides are this study and another one, as of images by another model, or two image sets or two "
-    "groups of annotators within it"
+    "The sides are this study and another one, for example of another model's images, or two image sets or "
+    "two groups of annotators within it"
 )
 _BY = (
-    Parameter("against", "", "name of the study to compare with, or nothing"),
-    Parameter("by", "", "or what to split this study by: gender, origin, pool or image_set"),
-    Parameter("first", "", "the first of the two, with `by`: a group of annotators, an image set"),
-    Parameter("second", "", "the second of the two, with `by`"),
+    Parameter("against", "", "name of the study to compare with, or empty"),
+    Parameter("by", "", "or how to split this study: gender, origin, pool or image_set"),
+    Parameter("first", "", "with `by`, the first side: a group of annotators or an image set"),
+    Parameter("second", "", "with `by`, the second side"),
 )
-_OF_SIDES = "`side: first` or `side: second`, of what is compared; without, the difference of the two"
+_OF_SIDES = "`side: first` or `side: second`, for one side; without a side, the difference of the two"
 _SHARED = (
-    "two-way cluster bootstrap; images and annotators that both sides share are drawn once for both, and for "
+    "two-way cluster bootstrap; images and annotators on both sides are drawn once for both, and for "
     "means over groups annotators once for all groups"
 )
 _OF_EACH = (
@@ -26,8 +33,8 @@ _OF_EACH = (
     "groups themselves are not resampled"
 )
 _THESE_GROUPS = (
-    "The interval speaks of these groups, not of other groups of the region. Where annotators are not "
-    "identified, what one of them does throughout several groups is missing from it."
+    "The interval is about these groups, not about other groups of the region. If annotators are not "
+    "identified, it does not include how one annotator affects several groups."
 )
 _PUBLISHED = "published: 'none of the above' counts as one more random attribute with k = 0; corrected: not"
 _PRINTED = (
@@ -47,9 +54,9 @@ METRICS: tuple[Metric, ...] = (
         direction="above 0: the first is larger; log_theta 0.69 is twice as large",
         definition=(
             "For each identity group of both sides, and for the means over all of them (without a group): "
-            "l_stereo and l_random of the first less those of the second, and ln(theta of the first / "
+            "l_stereo and l_random of the first minus those of the second, and ln(theta of the first / "
             f"theta of the second). {_SIDES}. Each side has its own attributes and its study's own rule. "
-            f"{P_AND_Q}. Beside the differences stands the tendency of each side."
+            f"{P_AND_Q}. The tendency of each side is given too."
         ),
         names=(
             (
@@ -78,10 +85,10 @@ METRICS: tuple[Metric, ...] = (
         parameters=_BY,
         resampling=_SHARED,
         caveats=(
-            "Only what differs between the sides besides the model or the people is theirs: other images, "
-            "attributes or wordings make a difference too. Where annotators are not identified the interval "
-            "is wider than it need be. A q above 5 % does not show that there is no difference. The interval "
-            "of a side is from the draws of the comparison: it can differ a little from that of tendency."
+            "A difference is due to the model or the people only if nothing else differs: other images, "
+            "attributes or wordings also make a difference. If annotators are not identified, the interval "
+            "is wider than necessary. A q above 5 % does not show that there is no difference. The interval "
+            "of a side uses the draws of the comparison and can differ a little from that of tendency."
         ),
         compute=scores.tendency_difference_scores,
         rule=stereotype_rule,
@@ -96,9 +103,9 @@ METRICS: tuple[Metric, ...] = (
         unit="difference of shares, -1 to 1",
         direction="above 0: its stereotypes are depicted more often than those of the others",
         definition=(
-            "l_stereo of each reported group less the unweighted mean over all other groups; and the mean "
-            "over the groups of each region less the mean over all other groups. Groups and regions are two "
-            f"lists. {P_AND_Q}. Beside each difference stand both sides."
+            "l_stereo of each reported group minus the unweighted mean over all other groups; and the mean "
+            "over the groups of each region minus the mean over all other groups. Groups and regions are two "
+            f"lists. {P_AND_Q}. Both sides are given too."
         ),
         names=(
             (
@@ -130,9 +137,9 @@ METRICS: tuple[Metric, ...] = (
         direction="above 0: the depiction of the first is more offensive",
         definition=(
             "For each identity group that has a score on both sides, and for the means over all of them "
-            f"(without a group): O(id) of the first less that of the second. {_SIDES}. Each side has its own "
-            f"attributes, its study's own rule and the ratings of its study's source. {P_AND_Q}. Beside the "
-            "differences stands O(id) of each side."
+            f"(without a group): O(id) of the first minus that of the second. {_SIDES}. Each side has "
+            f"its own attributes, its study's own rule and the ratings of its study's source. {P_AND_Q}. "
+            "O(id) of each side is given too."
         ),
         names=(
             (
@@ -153,12 +160,11 @@ METRICS: tuple[Metric, ...] = (
         resampling=_SHARED,
         caveats=(
             "A group in whose images nothing was marked present on one side has no score there, which is "
-            "not zero: it is left out of the comparison and of the means, also where a model is at its best "
-            "just there. Ratings are taken as given: the interval "
-            "draws images and annotators of the depictions only. Only what differs between the sides "
-            "besides the model or the people is theirs: other images, attributes or wordings make a "
-            "difference too. More images bring in more attributes: compare sides of like size. A q above 5 "
-            "% does not show that there is no difference."
+            "not zero: it is left out of the comparison and of the means, even if a model did best on it. "
+            "Ratings are taken as given: the interval draws images and annotators of the depictions only. A "
+            "difference is due to the model or the people only if nothing else differs: other images, "
+            "attributes or wordings also make a difference. More images bring in more attributes: compare "
+            "sides of similar size. A q above 5 % does not show that there is no difference."
         ),
         compute=scores.offensiveness_difference_scores,
         rule=stereotype_rule,
@@ -173,9 +179,9 @@ METRICS: tuple[Metric, ...] = (
         unit="points of the offensiveness scale (-1 to 4), weighted by l_stereo; their difference",
         direction="above 0: its depiction is more offensive than that of the others",
         definition=(
-            "O(id) of each group that has a score less the unweighted mean over all other groups; and the "
-            "mean over the groups of each region less the mean over all other groups. Groups and regions "
-            f"are two lists. {P_AND_Q}. Beside each difference stand both sides."
+            "O(id) of each group that has a score minus the unweighted mean over all other groups; and the "
+            "mean over the groups of each region minus the mean over all other groups. Groups and regions "
+            f"are two lists. {P_AND_Q}. Both sides are given too."
         ),
         names=(
             (

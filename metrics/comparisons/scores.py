@@ -1,4 +1,4 @@
-"""Tendencies and offensiveness of depictions of two sides, groups and regions compared (PROTOCOL §10)."""
+"""Scores that compare tendencies and offensiveness of depictions (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -6,80 +6,78 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from metrics.comparisons.paired_groups import drawn_sides, studies
+from metrics.comparisons.paired_groups import compared_studies, drawn_pairs
 from metrics.core.stats import differences
 from metrics.core.stats.differences import Difference
 from metrics.depiction.data import GroupFrame
 from metrics.depiction.scores import group_offensiveness, group_tendency
-from metrics.depiction.scores.group_tendency import GroupTendency
-from metrics.depiction.scores.measures import ResampledGroup, resampled_groups
+from metrics.depiction.scores.group_tendency import Scored
+from metrics.depiction.scores.measures import Drawn, drawn_groups
 from metrics.depiction.stats import tendency
 from metrics.score_runs import compared_rows
-from metrics.score_runs.compared_rows import SIDES, Compared, Measured
+from metrics.score_runs.compared_rows import SIDES, ComparedEstimates, Estimates
 from metrics.score_runs.rows import Inputs, ScoreRow
 
 NAMES = ("l_stereo", "l_random", "log_theta")
-_NOTHING_DRAWN = np.empty(0)
+_NO_SAMPLES = np.empty(0)
 
 
 def tendency_difference_scores(inputs: Inputs) -> list[ScoreRow]:
     found: list[tuple[GroupFrame, int, list[Difference]]] = []
-    scored: list[tuple[GroupTendency, GroupTendency]] = []
+    scored: list[tuple[Scored, Scored]] = []
     known = False
-    for sides, first, second in _reported(drawn_sides(inputs)):
+    for sides, first, second in _reported(drawn_pairs(inputs)):
         number = first.point.n_stereotypical + first.point.n_random
-        found.append((sides[0].without_responses().frame, number, _compared(first, second)))
+        found.append((sides[0].without_responses().frame, number, _differences(first, second)))
         scored.append((first, second))
-        known |= _known(sides, inputs)
+        known |= _shares_annotators(sides, inputs)
     rows = [
         row
         for place, name in enumerate(NAMES)
-        for row in compared_rows.with_q(
+        for row in compared_rows.rows_with_q(
             name, [(frame, "", number, each[place]) for frame, number, each in found], inputs
         )
     ]
     for (frame, *_), each in zip(found, scored, strict=True):
         for part, side in zip(SIDES, each, strict=True):
-            rows += group_tendency.score_rows(side, frame, part=part)
+            rows += group_tendency.rows(side, frame, part=part)
     if known:
-        scored = [(first, second) for _, first, second in _reported(drawn_sides(inputs, together=True))]
+        scored = [(first, second) for _, first, second in _reported(drawn_pairs(inputs, together=True))]
     return rows + _means(scored, inputs) if scored else rows
 
 
-def _reported(
-    pairs: Iterable[tuple[ResampledGroup, ResampledGroup]],
-) -> Iterator[tuple[tuple[ResampledGroup, ResampledGroup], GroupTendency, GroupTendency]]:
-    """The tendencies of both sides of each group that has more than one stereotype on both."""
+def _reported(pairs: Iterable[tuple[Drawn, Drawn]]) -> Iterator[tuple[tuple[Drawn, Drawn], Scored, Scored]]:
+    """The tendencies of each group that has more than one stereotype on both sides."""
     for sides in pairs:
-        first, second = (_scored(one) for one in sides)
+        first, second = (_tendency(one) for one in sides)
         if min(first.point.n_stereotypical, second.point.n_stereotypical) >= 2:
             yield sides, first, second
 
 
-def _known(sides: tuple[ResampledGroup, ResampledGroup], inputs: Inputs) -> bool:
-    """Whether drawing annotators once for all groups makes other resamples of this one."""
-    return inputs.resamples > 0 and any(one.annotators_known for one in sides)
+def _shares_annotators(sides: tuple[Drawn, Drawn], inputs: Inputs) -> bool:
+    """Whether drawing annotators once for all groups changes the resamples of this group."""
+    return inputs.resamples > 0 and any(one.known for one in sides)
 
 
-def _means(scored: list[tuple[GroupTendency, GroupTendency]], inputs: Inputs) -> list[ScoreRow]:
-    """The means of both sides over all groups, and their differences."""
+def _means(scored: list[tuple[Scored, Scored]], inputs: Inputs) -> list[ScoreRow]:
+    """Rows of the means of both sides over all groups, and their differences."""
     sides = [group_tendency.mean([pair[place] for pair in scored]) for place in (0, 1)]
     rows = []
-    for name, each in zip(NAMES, _compared(*sides), strict=True):
-        rows += compared_rows.with_q(name, [(None, "", len(scored), each)], inputs)
+    for name, each in zip(NAMES, _differences(*sides), strict=True):
+        rows += compared_rows.rows_with_q(name, [(None, "", len(scored), each)], inputs)
     for part, side in zip(SIDES, sides, strict=True):
-        rows += group_tendency.score_rows(side, None, part=part, groups=len(scored))
+        rows += group_tendency.rows(side, None, part=part, groups=len(scored))
     return rows
 
 
-def _scored(group: ResampledGroup) -> GroupTendency:
-    return group_tendency.compute(group.k, group.n, group.frame.stereotypical, group.likelihoods)
+def _tendency(group: Drawn) -> Scored:
+    return group_tendency.scored(group.k, group.n, group.frame.stereotypical, group.likelihoods)
 
 
-def _compared(first: GroupTendency, second: GroupTendency) -> list[Difference]:
-    """The differences of l_stereo and l_random and the logarithm of the ratio of theta."""
+def _differences(first: Scored, second: Scored) -> list[Difference]:
+    """The differences of l_stereo and l_random, and the logarithm of the ratio of theta."""
     a, b = (
-        [_NOTHING_DRAWN if each is None else each for each in (one.stereo, one.random)]
+        [_NO_SAMPLES if each is None else each for each in (one.stereo, one.random)]
         for one in (first, second)
     )
     return [
@@ -100,68 +98,72 @@ def _compared(first: GroupTendency, second: GroupTendency) -> list[Difference]:
 
 def tendency_contrast_scores(inputs: Inputs) -> list[ScoreRow]:
     groups = []
-    for group in resampled_groups(inputs, none_of_above_selected=False, together=True):
-        one = _scored(group)
+    for group in drawn_groups(inputs, none_of_above_selected=False, together=True):
+        one = _tendency(group)
         if one.point.n_stereotypical >= 2:
-            samples = _NOTHING_DRAWN if one.stereo is None else one.stereo
-            own = Measured(np.array([one.point.l_stereo]), (one.point.n_stereotypical,), samples[:, None])
+            samples = _NO_SAMPLES if one.stereo is None else one.stereo
+            own = Estimates(np.array([one.point.l_stereo]), (one.point.n_stereotypical,), samples[:, None])
             groups.append((group.without_responses().frame, group.frame.region, own))
-    return compared_rows.against_the_rest(["l_stereo"], groups, inputs)
+    return compared_rows.contrast_rows(["l_stereo"], groups, inputs)
 
 
 def offensiveness_difference_scores(inputs: Inputs) -> list[ScoreRow]:
-    rated = [group_offensiveness.read_ratings(study, inputs.variant) for study in studies(inputs)]
+    rated = [group_offensiveness.ratings(study, inputs.variant) for study in compared_studies(inputs)]
     found, known = [], False
-    for sides, one in _offended(drawn_sides(inputs), rated):
+    for sides, one in _compared_offensiveness(drawn_pairs(inputs), rated):
         found.append(one)
-        known |= _known(sides, inputs)
+        known |= _shares_annotators(sides, inputs)
     if not found:
         return []
     together = found
     if known:
-        together = [one for _, one in _offended(drawn_sides(inputs, together=True), rated)]
-    means = [compared_rows.mean(side) for side in zip(*(_both(one) for one in together), strict=True)]
-    whole = Compared(None, "", means[0].n, *means)
-    return compared_rows.rows_of(["o"], found, inputs) + compared_rows.rows_of(["o"], [whole], inputs)
+        together = [one for _, one in _compared_offensiveness(drawn_pairs(inputs, together=True), rated)]
+    means = [
+        compared_rows.mean(side) for side in zip(*(_defined_on_both(one) for one in together), strict=True)
+    ]
+    whole = ComparedEstimates(None, "", means[0].n, *means)
+    return compared_rows.difference_rows(["o"], found, inputs) + compared_rows.difference_rows(
+        ["o"], [whole], inputs
+    )
 
 
-def _offended(
-    pairs: Iterable[tuple[ResampledGroup, ResampledGroup]], rated: Sequence[group_offensiveness.Ratings]
-) -> Iterator[tuple[tuple[ResampledGroup, ResampledGroup], Compared]]:
-    """O(id) of both sides of each group that has it on both."""
+def _compared_offensiveness(
+    pairs: Iterable[tuple[Drawn, Drawn]], rated: Sequence[group_offensiveness.Ratings]
+) -> Iterator[tuple[tuple[Drawn, Drawn], ComparedEstimates]]:
+    """O(id) of each group that has a score on both sides."""
     for sides in pairs:
-        first, second = (_offence(one, known) for one, known in zip(sides, rated, strict=True))
+        first, second = (_group_offensiveness(one, known) for one, known in zip(sides, rated, strict=True))
         if first is not None and second is not None:
-            yield sides, Compared(sides[0].without_responses().frame, "", first.n, first, second)
+            yield sides, ComparedEstimates(sides[0].without_responses().frame, "", first.n, first, second)
 
 
-def _both(one: Compared) -> tuple[Measured, Measured]:
-    """Both sides without the resamples in which either has no score, so that their means are of the same
+def _defined_on_both(one: ComparedEstimates) -> tuple[Estimates, Estimates]:
+    """Both sides without resamples in which either has no score, so that both means are over the same
     groups."""
     missing = np.isnan(one.first.samples) | np.isnan(one.second.samples)
     first, second = (
-        Measured(side.values, side.n, np.where(missing, np.nan, side.samples))
+        Estimates(side.values, side.n, np.where(missing, np.nan, side.samples))
         for side in (one.first, one.second)
     )
     return first, second
 
 
 def offensiveness_contrast_scores(inputs: Inputs) -> list[ScoreRow]:
-    known = group_offensiveness.read_ratings(inputs.study, inputs.variant)
+    known = group_offensiveness.ratings(inputs.study, inputs.variant)
     groups = []
-    for group in resampled_groups(inputs, none_of_above_selected=False, together=True):
-        own = _offence(group, known)
+    for group in drawn_groups(inputs, none_of_above_selected=False, together=True):
+        own = _group_offensiveness(group, known)
         if own is not None:
             groups.append((group.without_responses().frame, group.frame.region, own))
-    return compared_rows.against_the_rest(["o"], groups, inputs)
+    return compared_rows.contrast_rows(["o"], groups, inputs)
 
 
-def _offence(group: ResampledGroup, known: group_offensiveness.Ratings) -> Measured | None:
-    """O(id) of a group; None where it has no score."""
-    found = group_offensiveness.compute(
+def _group_offensiveness(group: Drawn, known: group_offensiveness.Ratings) -> Estimates | None:
+    """O(id) of a group; None if it has no score."""
+    found = group_offensiveness.scored(
         group.frame, group.k, group.n, group.likelihoods, group.selections, known
     )
     if found is None or not found.point.n:
         return None
-    samples = _NOTHING_DRAWN if found.samples is None else found.samples
-    return Measured(np.array([found.point.value]), (found.point.n,), samples[:, None])
+    samples = _NO_SAMPLES if found.samples is None else found.samples
+    return Estimates(np.array([found.point.value]), (found.point.n,), samples[:, None])

@@ -1,4 +1,4 @@
-"""Groups of annotators by what they say of themselves, none too small to be told apart (PROTOCOL §3, §10)."""
+"""Groups of annotators by their profile answers (PROTOCOL §3, §10). Small groups could identify people."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from annotation.models import ProfileAnswer, ProfileField, Region, Study
 
 GROUPINGS = ("gender", "origin", "pool")
 NOT_STATED = "not stated"
-# A group of annotators is offered as a filter only if so many are in it: fewer could be told from each other.
-LEAST_PEOPLE = 3
+# The smallest group that is offered as a filter: in a smaller one, people could be identified.
+MIN_GROUP_SIZE = 3
 _FIELDS = (ProfileField.GENDER, ProfileField.ORIGIN, ProfileField.RESIDENCE, ProfileField.IDENTITY_REGION)
 _POOLS = (strata.IN_REGION, strata.OUT_REGION)
 
 
-def grouping(study: Study, by: str | None) -> Callable[[list[object]], str]:
-    """The function from (annotator, stratum[, region]) to the name of a group, as `ratings` has it."""
+def group_labeller(study: Study, by: str | None) -> Callable[[list[object]], str]:
+    """Return the function from (annotator, stratum[, region]) to the name of the annotator's group."""
     if by is None:
         return lambda key: ""
     answered = ProfileAnswer.objects.filter(annotator__responses__unit__task__study=study).distinct()
@@ -28,31 +28,31 @@ def grouping(study: Study, by: str | None) -> Callable[[list[object]], str]:
         return lambda key: _pool(profiles.get(key[0], {}), str(key[1]), str(key[2]))
     spelling: dict[str, str] = {}
 
-    def stated(key: list[object]) -> str:
-        # What the slot was reserved for is what they were when they answered; a profile can change.
-        said = strata.single_value(str(key[1]), by) or profiles.get(key[0], {}).get(by, "")
-        # 'woman' and 'Woman' are one group, spelled as it came first
-        return spelling.setdefault(said.lower(), said) or NOT_STATED
+    def stated_group(key: list[object]) -> str:
+        # The slot's stratum records what was true when they answered; a profile can change later.
+        value = strata.value_of(str(key[1]), by) or profiles.get(key[0], {}).get(by, "")
+        # 'woman' and 'Woman' are one group, in the spelling seen first
+        return spelling.setdefault(value.lower(), value) or NOT_STATED
 
-    return stated
+    return stated_group
 
 
 def _pool(profile: Mapping[str, str], stratum: str, region: str) -> str:
-    def said(field: str) -> str:
-        return (strata.single_value(stratum, field) or profile.get(field, "")).lower()
+    def answer(field: str) -> str:
+        return (strata.value_of(stratum, field) or profile.get(field, "")).lower()
 
-    residence = said(ProfileField.RESIDENCE)
+    residence = answer(ProfileField.RESIDENCE)
     if not residence or not region:
         return NOT_STATED
     if residence == region.lower():
         return "in-region"
-    if said(ProfileField.IDENTITY_REGION) == region.lower() and residence == Region.NORTH_AMERICA.lower():
+    if answer(ProfileField.IDENTITY_REGION) == region.lower() and residence == Region.NORTH_AMERICA.lower():
         return "out-region"
     return "neither pool"
 
 
-def profiles_of(study: Study) -> dict[int, dict[str, str]]:
-    """What those who take part said of themselves, as far as it can be filtered by. One query."""
+def annotator_profiles(study: Study) -> dict[int, dict[str, str]]:
+    """The profile answers of the enrolled annotators in the fields that can be filtered by. One query."""
     answers = ProfileAnswer.objects.filter(annotator__enrolments__study=study, field__in=_FIELDS)
     profiles: dict[int, dict[str, str]] = defaultdict(dict)
     for annotator, name, value in answers.values_list("annotator", "field", "value"):
@@ -60,8 +60,8 @@ def profiles_of(study: Study) -> dict[int, dict[str, str]]:
     return profiles
 
 
-def people_offered(profiles: Mapping[int, Mapping[str, str]], *, region: str) -> dict[str, Sequence[int]]:
-    """{stratum: the annotators in it}, of those with at least LEAST_PEOPLE; the pools only for a region."""
+def selectable_groups(profiles: Mapping[int, Mapping[str, str]], *, region: str) -> dict[str, Sequence[int]]:
+    """{stratum: its annotators} for strata of at least MIN_GROUP_SIZE; pools only if a region is given."""
     by_stratum: dict[str, list[int]] = defaultdict(list)
     for annotator, profile in profiles.items():
         for name, value in profile.items():
@@ -71,4 +71,4 @@ def people_offered(profiles: Mapping[int, Mapping[str, str]], *, region: str) ->
         stratum = strata.parse(strata.resolve(pool, region=region))
         offered[pool] = [pk for pk, profile in profiles.items() if stratum.matches(profile)]
     offered |= {text: by_stratum[text] for text in sorted(by_stratum)}
-    return {text: people for text, people in offered.items() if len(people) >= LEAST_PEOPLE}
+    return {text: people for text, people in offered.items() if len(people) >= MIN_GROUP_SIZE}

@@ -1,4 +1,4 @@
-"""Which answers of a study count, and what its rules make of them: asked by every room."""
+"""Which answers of a study count, and which associations its rules make stereotypes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def counted_responses(study: Study, task: str) -> QuerySet[Response]:
 
 
 def counted_judgements(study: Study, task: str) -> QuerySet[Judgement]:
-    """Their judgements."""
+    """The judgements of the responses that count in every score of `study`."""
     return Judgement.objects.filter(
         response__unit__task__study=study,
         response__unit__task__kind=task,
@@ -30,7 +30,7 @@ def counted_judgements(study: Study, task: str) -> QuerySet[Judgement]:
 
 
 def stereotypes(study: Study) -> QuerySet[Association]:
-    """The associations that are stereotypes by the study's rule (PROTOCOL §3); none without a source."""
+    """The associations that the study's rule makes stereotypes (PROTOCOL §3); none without a source."""
     if study.stereotype_source_id is None:
         return Association.objects.none()
     votes = "in_stereotypical" if study.stereotype_pool == Pool.IN_REGION else "out_stereotypical"
@@ -39,8 +39,8 @@ def stereotypes(study: Study) -> QuerySet[Association]:
     )
 
 
-def stereotype_rule_in_words(study: Study) -> str:
-    """The study's rule for stereotypes, as it stands beside every score that depends on it."""
+def describe_stereotype_rule(study: Study) -> str:
+    """The study's rule for stereotypes, as shown with every score that depends on it."""
     if study.stereotype_source is None:
         return "no stereotype source is set: no attribute counts as stereotypical"
     return (
@@ -54,10 +54,10 @@ def task_kinds(study: Study) -> list[str]:
     return [kind for kind in TaskKind.values if counted_judgements(study, kind).exists()]
 
 
-def holds_simulated(study: Study) -> bool:
-    """Whether any of the answers was made by a program: such numbers must say so."""
+def has_simulated_answers(study: Study) -> bool:
+    """Whether a program made any of the answers. Numbers based on such answers must say so."""
     if study.simulated:
         return True
-    # From the programs that ever answered, of which there are few, and not from the study's many answers.
+    # Start from the simulated annotators, who are few, and not from the study's many answers.
     answers = Response.objects.filter(annotator=OuterRef("pk"), unit__task__study=study).order_by()
     return Annotator.objects.filter(Exists(answers), simulated=True).exists()

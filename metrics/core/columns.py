@@ -1,4 +1,4 @@
-"""Whole columns of whole numbers out of a query: millions of rows, none of them kept as a Python object."""
+"""Read integer columns of a query into an array: millions of rows without a Python object for each."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from django.db.models.functions import Cast, Coalesce
 
 from metrics.core.stats.checks import Ints
 
-NONE = -1
-"""What stands for null: no row has this key."""
-_AT_ONCE = 20_000
+NULL = -1
+"""Replaces null: no row has this key."""
+_CHUNK_SIZE = 20_000
 
 
-def columns(rows: QuerySet[Any], *fields: str) -> Ints:
-    """The `fields` of `rows`, shape (rows, fields), in the order of the query; null is `NONE`."""
+def read_columns(rows: QuerySet[Any], *fields: str) -> Ints:
+    """The `fields` of `rows`, shape (rows, fields), in the order of the query; null becomes `NULL`."""
     numbers = {
-        f"c{place}": Coalesce(Cast(field, BigIntegerField()), NONE) for place, field in enumerate(fields)
+        f"c{index}": Coalesce(Cast(field, BigIntegerField()), NULL) for index, field in enumerate(fields)
     }
-    found = rows.annotate(**numbers).values_list(*numbers).iterator(chunk_size=_AT_ONCE)
-    return np.fromiter(chain.from_iterable(found), dtype=np.int64).reshape(-1, len(fields))
+    values = rows.annotate(**numbers).values_list(*numbers).iterator(chunk_size=_CHUNK_SIZE)
+    return np.fromiter(chain.from_iterable(values), dtype=np.int64).reshape(-1, len(fields))

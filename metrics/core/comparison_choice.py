@@ -1,4 +1,4 @@
-"""What two sides are asked for by the parameters of a metric that compares them."""
+"""Parse the parameters of a metric that compares two sides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from annotation.models import Study
 
 @dataclass(frozen=True)
 class ComparisonChoice:
-    """Another study to compare with, or the two of a split: `first` and `second` of what `by` says."""
+    """Either another study to compare with, or a split of one study `by` something into `first` and
+    `second`."""
 
     other: Study | None
     by: str
@@ -18,9 +19,9 @@ class ComparisonChoice:
     second: str
 
 
-def comparison_choice(parameters: Mapping[str, str], *, by: Sequence[str]) -> ComparisonChoice:
-    """The parameters `against`, `by`, `first` and `second`, of which either the first or the others are
-    given; `by` lists what can be split by. Raises ValueError for any other choice, and says what to give."""
+def parse_comparison(parameters: Mapping[str, str], *, by: Sequence[str]) -> ComparisonChoice:
+    """Parse `against`, or `by` with `first` and `second`. The argument `by` lists the possible splits. Raises
+    ValueError for any other combination; the message says what to give."""
     against, split, first, second = (parameters[name] for name in ("against", "by", "first", "second"))
     if bool(against) == bool(split):
         raise ValueError(

@@ -1,11 +1,11 @@
-"""What can be chosen of a figure, as it comes from an address or the command line: text."""
+"""Parse the options of a figure, which come as text from a URL or the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from annotation.models import Region
-from metrics.core.suggestions import nearest
+from metrics.core.suggestions import did_you_mean
 
 
 def choice(options: Mapping[str, str], name: str, choices: tuple[str, ...]) -> str:
@@ -17,7 +17,7 @@ def choice(options: Mapping[str, str], name: str, choices: tuple[str, ...]) -> s
 
 
 def number(options: Mapping[str, str], name: str, default: int, *, most: int | None = None) -> int:
-    """A whole number from 1, to `most` if there is one."""
+    """A whole number of at least 1, and at most `most` if given."""
     text = options.get(name, "") or str(default)
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= (most or int(text))):
         if most is None:
@@ -31,17 +31,18 @@ def region(options: Mapping[str, str]) -> str:
     chosen = options.get("region", "")
     if chosen and chosen not in Region.values:
         raise ValueError(
-            f"region={chosen}: choose one of {', '.join(Region.values)}.{nearest(chosen, Region.values)}"
+            f"region={chosen}: choose one of {', '.join(Region.values)}.{did_you_mean(chosen, Region.values)}"
         )
     return chosen
 
 
 def groups(options: Mapping[str, str], names: Mapping[int, str]) -> list[int]:
-    """The group of that name, or all of `names` (group: its name); ValueError names the nearest."""
+    """The id of the group named by the option, or all ids of `names` ({id: name}). Raises ValueError with a
+    suggestion."""
     name = options.get("group", "")
     if not name:
         return list(names)
     for pk, known in names.items():
         if known.casefold() == name.casefold():
             return [pk]
-    raise ValueError(f"group={name}: there is no such group here.{nearest(name, list(names.values()))}")
+    raise ValueError(f"group={name}: there is no such group here.{did_you_mean(name, list(names.values()))}")

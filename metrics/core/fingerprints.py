@@ -1,4 +1,4 @@
-"""What changes with the rows that a score is computed from, and reads that see one state of them."""
+"""Fingerprints of the rows that a score is computed from, and consistent reads of these rows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from metrics.core.answers import stereotypes
 
 # A prime below 2^31, so that the square of a remainder still fits in a signed 64-bit integer.
 _PRIME = 2_147_483_647
-# Fingerprints that were taken of the state which a snapshot sees.
-_known: ContextVar[dict[str, list[int]] | None] = ContextVar("known", default=None)
+# Fingerprints already computed in the current snapshot, by SQL text.
+_cached: ContextVar[dict[str, list[int]] | None] = ContextVar("known", default=None)
 
 
-def _in_words(rows: QuerySet[Any]) -> str:
-    """The query, or nothing where Django sees that there can be no rows."""
+def _sql_of(rows: QuerySet[Any]) -> str:
+    """The SQL of the query, or "" if Django knows that it has no rows."""
     try:
         return str(rows.order_by().query)
     except EmptyResultSet:
@@ -32,12 +32,12 @@ def _in_words(rows: QuerySet[Any]) -> str:
 def fingerprint(rows: QuerySet[Any]) -> list[int]:
     """Three numbers that change with the set of rows: count, sum of ids, sum of squared ids mod p.
 
-    Answers are append-only, so a set of ids says all: a new answer or revision is a new id, a withdrawn or
-    replaced one is gone. The squares tell apart sets of the same size and sum.
+    Answers are append-only, so the ids are enough: a new answer or revision has a new id, and a withdrawn or
+    replaced one leaves the set. The squares distinguish sets of the same size and sum.
     """
     remainder = Mod(F("pk"), _PRIME)
-    known = _known.get()
-    query = "" if known is None else _in_words(rows)
+    known = _cached.get()
+    query = "" if known is None else _sql_of(rows)
     if known and query in known:
         return known[query]
     found = rows.order_by().aggregate(
@@ -55,20 +55,20 @@ def offensiveness_fingerprint(study: Study) -> list[list[object]]:
 
 
 def profiles_fingerprint(study: Study) -> list[list[object]]:
-    """What the annotators of `study` say of themselves."""
-    said = ProfileAnswer.objects.filter(annotator__responses__unit__task__study=study).distinct()
-    return sorted(map(list, said.order_by().values_list("annotator_id", "field", "value")))
+    """The profile answers of the annotators of `study`."""
+    answers = ProfileAnswer.objects.filter(annotator__responses__unit__task__study=study).distinct()
+    return sorted(map(list, answers.order_by().values_list("annotator_id", "field", "value")))
 
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Several reads that see one state of the database, so that a digest fits the rows it stands for. Only
-    for reading: what was counted within it is not counted again.
+    """Several reads that see one state of the database, so that a digest matches the rows that were read. For
+    reading only: fingerprints are cached inside it.
     """
     with snapshots.snapshot():
-        token = _known.set({}) if _known.get() is None else None
+        token = _cached.set({}) if _cached.get() is None else None
         try:
             yield
         finally:
             if token is not None:
-                _known.reset(token)
+                _cached.reset(token)

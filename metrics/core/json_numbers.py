@@ -1,4 +1,4 @@
-"""How numbers of scores are written in JSON, which has neither infinity nor NaN."""
+"""Numbers of scores in JSON, which has neither infinity nor NaN."""
 
 from __future__ import annotations
 
@@ -16,22 +16,19 @@ from rest_framework import serializers
     }
 )
 class ScoreNumber(serializers.Field[Any, Any, Any, Any]):
-    """A number of a score: "inf" and "-inf" stand for infinite ones, null for one that is undefined."""
+    """A number of a score: "inf" and "-inf" if infinite, null if undefined."""
 
     def to_representation(self, value: float) -> float | str | None:
-        number: float | str | None = finite(value)
+        number: float | str | None = json_safe(value)
         return number
 
 
-def finite(value: Any) -> Any:
-    """`value` as JSON can hold it, with whatever it consists of."""
+def json_safe(value: Any) -> Any:
+    """`value` with every infinite or undefined float replaced, also in nested dicts and lists."""
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else "inf" if value > 0 else "-inf"
     if isinstance(value, dict):
-        return {key: finite(each) for key, each in value.items()}
+        return {key: json_safe(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [finite(each) for each in value]
+        return [json_safe(each) for each in value]
     return value
-
-
-__all__ = ["ScoreNumber", "finite"]

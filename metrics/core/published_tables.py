@@ -1,4 +1,4 @@
-"""Numbers as papers print them (metrics/published/, with citation)."""
+"""Numbers printed in papers (metrics/published/, with citations)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What stands in an address."""
+"""Parameters of a URL."""
 
 from __future__ import annotations
 
 
-def whole_number(text: str) -> int:
-    """A number out of an address; 0, which is nobody's key, for anything that is none."""
+def parse_id(text: str) -> int:
+    """A primary key from a URL; 0, which no row has, for anything that is not a number."""
     return int(text) if text.isdecimal() and len(text) < 19 else 0

@@ -1,4 +1,4 @@
-"""What the API says in every room: numbers, and what they are of."""
+"""Serializers shared by the rooms: numbers, and the groups and attributes they describe."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from rest_framework import serializers
 
 from metrics.core.json_numbers import ScoreNumber
 
-LARGEST = 2**63 - 1
+MAX_ID = 2**63 - 1
 
 
 class MeaningSerializer(serializers.Serializer[Any]):
-    """A name and what it stands for."""
+    """A name and its meaning."""
 
     name = serializers.CharField()
     meaning = serializers.CharField()
@@ -29,7 +29,7 @@ class AttributeRefSerializer(serializers.Serializer[Any]):
 
 
 class NumberSerializer(serializers.Serializer[Any]):
-    """A number never travels alone: with its 95 % interval, and what it rests on."""
+    """A number with its 95 % interval and the counts that it is based on."""
 
     value = ScoreNumber()
     low = ScoreNumber()

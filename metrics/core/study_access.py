@@ -1,4 +1,4 @@
-"""How a page and the API find a lead's study: one that is not theirs does not exist for them."""
+"""Find a lead's study for a page or the API: a study that they do not lead is not found."""
 
 from __future__ import annotations
 
@@ -23,11 +23,8 @@ def get_study_or_404(request: HttpRequest | Request, name: str) -> Study:
 
 
 def get_depiction_study_or_404(request: HttpRequest | Request, name: str) -> Study:
-    """The same, where identity groups are asked for: Http404 for a study that asks nothing about images."""
+    """As `get_study_or_404`, but Http404 also for a study without a depiction task."""
     study = get_study_or_404(request, name)
     if not any(task.kind == TaskKind.DEPICTION for task in study.tasks.all()):
         raise Http404("This study has no task about what images depict.")
     return study
-
-
-__all__ = ["get_depiction_study_or_404", "get_study_or_404"]

@@ -1,11 +1,11 @@
-"""What was probably meant by a name that there is not."""
+"""Suggest a known name for an unknown one."""
 
 from __future__ import annotations
 
 import difflib
 
 
-def nearest(name: str, known: list[str]) -> str:
-    """How an error names what was probably meant: " Did you mean 'x'?", or nothing."""
+def did_you_mean(name: str, known: list[str]) -> str:
+    """ " Did you mean 'x'?" for the closest known name, or "" if none is close."""
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     return f" Did you mean '{close[0]}'?" if close else ""

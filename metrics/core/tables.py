@@ -1,4 +1,4 @@
-"""Tables that are sorted and paged through their address, so that a link leads to what its reader saw."""
+"""Tables that are sorted and paged by URL parameters, so that a link shows what its sender saw."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from django.http import HttpRequest, QueryDict
 
 
-def changed(request: HttpRequest, **changes: str) -> str:
-    """The page's own address with some parameters changed, the rest of the reader's choices kept. To wait
-    until the page has checked its numbers (`check`) is chosen once."""
+def url_with(request: HttpRequest, **changes: str) -> str:
+    """The query string of the current page with some parameters changed. `check` is dropped: it applies to
+    one request only."""
     query: QueryDict = request.GET.copy()
     query.pop("check", None)
     for key, value in changes.items():
@@ -17,8 +17,8 @@ def changed(request: HttpRequest, **changes: str) -> str:
     return f"?{query.urlencode()}"
 
 
-def first_direction(column: str, words: Collection[str]) -> str:
-    return "asc" if column in words else "desc"
+def default_direction(column: str, text_columns: Collection[str]) -> str:
+    return "asc" if column in text_columns else "desc"
 
 
 def headings(
@@ -27,12 +27,12 @@ def headings(
     *,
     sort: str,
     descending: bool,
-    words: Collection[str],
+    text_columns: Collection[str],
 ) -> list[dict[str, object]]:
-    """Each column's heading with the link that sorts by it, and how it is sorted now (aria-sort)."""
+    """Each column's heading with the link that sorts by it and its present order (aria-sort)."""
     found: list[dict[str, object]] = []
     for name, heading in columns.items():
-        direction = first_direction(name, words)
+        direction = default_direction(name, text_columns)
         state = ""
         if name == sort:
             state = "descending" if descending else "ascending"
@@ -42,8 +42,8 @@ def headings(
                 "name": name,
                 "heading": heading,
                 "state": state,
-                "number": name not in words,
-                "link": changed(request, sort=name, dir=direction),
+                "number": name not in text_columns,
+                "link": url_with(request, sort=name, dir=direction),
             }
         )
     return found

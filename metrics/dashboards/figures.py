@@ -1,4 +1,4 @@
-"""Every figure there is, and from a study to one of them. A room with figures adds a line to FIGURES."""
+"""All figures, and how to draw one of a study. A room with figures adds a line to FIGURES."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from annotation.models import Study
 from metrics.captions import figures as captions
 from metrics.core.charts.figure import Figure
-from metrics.core.figure_sources import Source, UnknownFigure
-from metrics.core.suggestions import nearest
+from metrics.core.figure_sources import FigureSource, UnknownFigure
+from metrics.core.suggestions import did_you_mean
 from metrics.depiction.figures import annotated_image, maps
 from metrics.pull import figures as pull
 from metrics.visual_nature import figures as visual_nature
 from metrics.votes import figures as votes
 
-FIGURES: dict[str, Source] = {
+FIGURES: dict[str, FigureSource] = {
     **maps.FIGURES,
     **visual_nature.FIGURES,
     **annotated_image.FIGURES,
@@ -31,11 +31,12 @@ def draw_figure(study: Study, name: str, options: Mapping[str, str] | None = Non
     """
     if name not in FIGURES:
         raise UnknownFigure(
-            f"There is no figure '{name}'.{nearest(name, list(FIGURES))} There is: {', '.join(FIGURES)}."
+            f"There is no figure '{name}'.{did_you_mean(name, list(FIGURES))} "
+            f"Available: {', '.join(FIGURES)}."
         )
     source = FIGURES[name]
     for option in options or {}:
         if option not in source.options:
-            there = f"It has: {', '.join(source.options)}." if source.options else "It has none."
-            raise ValueError(f"Figure '{name}' has no option '{option}'. {there}")
+            available = f"It has: {', '.join(source.options)}." if source.options else "It has none."
+            raise ValueError(f"Figure '{name}' has no option '{option}'. {available}")
     return source.draw(study, options or {})

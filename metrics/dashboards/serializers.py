@@ -1,4 +1,4 @@
-"""What the API is asked and says of figures and progress."""
+"""Serializers of figures and progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ FILE_FORMATS = list(CONTENT_TYPES)
 
 class FigureOptionSerializer(MeaningSerializer):
     choices = serializers.ListField(
-        child=serializers.CharField(allow_blank=True), help_text="Empty: any text; else the first is usual."
+        child=serializers.CharField(allow_blank=True),
+        help_text="Empty: any text. Otherwise the allowed values; the first is the default.",
     )
 
 
@@ -34,7 +35,7 @@ class FigureSerializer(serializers.Serializer[Any]):
 
     name = serializers.CharField()
     title = serializers.CharField()
-    alt = serializers.CharField(help_text="What stands for the picture.")
+    alt = serializers.CharField(help_text="A text alternative to the picture.")
     notes = serializers.ListField(child=serializers.CharField())
     columns = serializers.ListField(child=serializers.CharField())
     rows = serializers.ListField(child=serializers.ListField(child=serializers.JSONField()))
@@ -43,7 +44,7 @@ class FigureSerializer(serializers.Serializer[Any]):
 
 
 class CountsSerializer(serializers.Serializer[Any]):
-    """Wanted responses by state; `wanted` is their sum."""
+    """Responses by state; `wanted` is their sum, the target."""
 
     wanted = serializers.IntegerField()
     filled = serializers.IntegerField()
@@ -63,8 +64,8 @@ class TaskProgressSerializer(serializers.Serializer[Any]):
 
 
 class RateSerializer(serializers.Serializer[Any]):
-    hours = serializers.IntegerField(help_text="How far back it looks.")
-    an_hour = serializers.FloatField(help_text="Answers an hour.")
+    hours = serializers.IntegerField(help_text="The length of the period.")
+    an_hour = serializers.FloatField(help_text="Responses an hour.")
     hours_left = serializers.FloatField(allow_null=True)
 
 
@@ -74,7 +75,7 @@ class DaySerializer(serializers.Serializer[Any]):
 
 
 class PaceSerializer(serializers.Serializer[Any]):
-    timed = serializers.IntegerField(help_text="Answers whose time is known.")
+    timed = serializers.IntegerField(help_text="Responses whose time is known.")
     last_hour = serializers.IntegerField()
     at_work = serializers.IntegerField(help_text="Annotators who answered in the last 15 minutes.")
     enrolled = serializers.IntegerField()
@@ -85,9 +86,9 @@ class PaceSerializer(serializers.Serializer[Any]):
 
 
 class AlertSerializer(serializers.Serializer[Any]):
-    """What a lead should look at. unsure: `k` of `n` answers about attribute `name` are Unsure. fast:
-    annotator `name` takes `seconds`, of usually `usual`, over `n` answers. stratum: `n` places for `name`
-    are open, each item needs `needed` people of it, and `k` are enrolled."""
+    """An alert for leads. unsure: `k` of `n` answers about attribute `name` are Unsure. fast: annotator
+    `name` takes `seconds` over `n` answers, where `usual` is usual. stratum: `n` slots of the stratum `name`
+    are open, each item needs `needed` such people, and `k` are enrolled."""
 
     kind = serializers.ChoiceField(["unsure", "fast", "stratum"])
     name = serializers.CharField()
@@ -99,7 +100,7 @@ class AlertSerializer(serializers.Serializer[Any]):
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
-    """Counted at `counted_at`; of a large study, a count that is no older than its cost allows."""
+    """Counted at `counted_at`; for a large study this can be an earlier count."""
 
     study = serializers.CharField()
     status = serializers.ChoiceField(StudyStatus.choices)
@@ -118,13 +119,13 @@ def _option(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
 
 
 def figure_query() -> type[Query]:
-    """Every option that any figure has, and `download`."""
+    """The options of all figures."""
     options: dict[str, list[str]] = {}
     for name, source in FIGURES.items():
         for option in source.options:
             options.setdefault(option, []).append(name)
     fields: Mapping[str, Any] = {name: _option(f"Option of {', '.join(of)}.") for name, of in options.items()}
-    return type("FigureQuery", (Query,), {**fields, "__doc__": "Options of figures, as the list has them."})
+    return type("FigureQuery", (Query,), {**fields, "__doc__": "Options of figures, as listed."})
 
 
 FigureQuery = figure_query()

@@ -1,4 +1,4 @@
-"""What the commands of this app share: finding a study, and writing rows as a table, CSV or JSON."""
+"""Shared by the commands of this app: find a study, and write rows as a table, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.console import Console
 
 from annotation.core.csv_text import safe_cell
 from annotation.models import Study
-from metrics.core.suggestions import nearest
+from metrics.core.suggestions import did_you_mean
 
 FORMATS = ("table", "csv", "json")
 SIMULATED = "SIMULATED: some or all of these answers were made by a program, not by people."
@@ -23,22 +23,24 @@ SIMULATED = "SIMULATED: some or all of these answers were made by a program, not
 Cell = str | int | float | bool | None
 
 
-def study_named(name: str) -> Study:
-    """The study; CommandError names the nearest one and all there are."""
+def get_study(name: str) -> Study:
+    """The study of that name. Raises CommandError with a suggestion and a list of all studies."""
     study = Study.objects.select_related("stereotype_source").filter(name=name).first()
     if study is not None:
         return study
     known = list(Study.objects.order_by("name").values_list("name", flat=True))
     if not known:
         raise CommandError(
-            f"There is no study '{name}', and no other. Import one (import_visage) or open one (open_study)."
+            f"There is no study '{name}', and no other study. Use import_visage or open_study."
         )
-    raise CommandError(f"There is no study '{name}'.{nearest(name, known)} There are: {', '.join(known)}.")
+    raise CommandError(
+        f"There is no study '{name}'.{did_you_mean(name, known)} There are: {', '.join(known)}."
+    )
 
 
 @contextmanager
-def working(message: str) -> Iterator[None]:
-    """A moving sign on a terminal's error stream while something is computed; nothing elsewhere."""
+def spinner(message: str) -> Iterator[None]:
+    """Show a spinner on stderr during a computation, if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -46,9 +48,9 @@ def working(message: str) -> Iterator[None]:
         yield
 
 
-def exact(value: Cell) -> Cell:
-    """As CSV has it: empty for undefined, `inf` for infinite, every digit otherwise; a text that a
-    spreadsheet would run is defused, as in exports."""
+def csv_value(value: Cell) -> Cell:
+    """A CSV cell: empty if undefined, `inf` if infinite, otherwise every digit. As in exports, text that a
+    spreadsheet would run as a formula is made harmless."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -58,8 +60,8 @@ def exact(value: Cell) -> Cell:
     return repr(value) if isinstance(value, float) else value
 
 
-def short(value: Cell) -> str:
-    """As people read it in a table."""
+def table_value(value: Cell) -> str:
+    """A table cell."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -73,19 +75,19 @@ def as_csv(columns: Sequence[str], rows: Sequence[Mapping[str, Cell]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows([exact(row[column]) for column in columns] for row in rows)
+    writer.writerows([csv_value(row[column]) for column in columns] for row in rows)
     return out.getvalue()
 
 
 def as_json(about: Mapping[str, Any], rows: Sequence[Mapping[str, Cell]]) -> str:
-    """`about`, with the rows under "rows". JSON has no infinity: it is the string "inf"."""
+    """`about`, with the rows under "rows". Infinity, which JSON does not have, is the string "inf"."""
     plain = [{key: "inf" if value == float("inf") else value for key, value in row.items()} for row in rows]
     return json.dumps({**about, "rows": plain}, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def as_table(columns: Sequence[str], rows: Sequence[Mapping[str, Cell]]) -> str:
-    """Columns as wide as their widest cell; text to the left, numbers to the right."""
-    cells = [[short(row[column]) for column in columns] for row in rows]
+    """A table with columns as wide as their widest cell; text left-aligned, numbers right-aligned."""
+    cells = [[table_value(row[column]) for column in columns] for row in rows]
     text = [any(isinstance(row[column], str) for row in rows) for column in columns]
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
     lines = []
@@ -98,10 +100,10 @@ def as_table(columns: Sequence[str], rows: Sequence[Mapping[str, Cell]]) -> str:
     return "".join(lines)
 
 
-def settings_of(given: Sequence[str]) -> dict[str, str]:
-    """{'name': 'value'} of arguments NAME=VALUE; ValueError for one that is not of that form."""
+def parse_settings(arguments: Sequence[str]) -> dict[str, str]:
+    """{'name': 'value'} from arguments NAME=VALUE. Raises ValueError for any other form."""
     found = {}
-    for each in given:
+    for each in arguments:
         name, sign, value = each.partition("=")
         if not sign or not name:
             raise ValueError(f"--set {each}: write --set NAME=VALUE.")

@@ -1,4 +1,5 @@
-"""Counterpart of ViSAGe's figure 5: pull, a point a region or a point a group."""
+"""Scatter plot of stereotypical pull, one point per region or per group (counterpart of ViSAGe's figure
+5)."""
 
 from __future__ import annotations
 
@@ -6,19 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.core.charts.figure import COLOURS, INK_SOFT, LINE_FAINT, SHAPES, Figure, styled
+from metrics.core.charts.figure import COLOURS, INK_SOFT, LINE_FAINT, SHAPES, Figure, apply_style
 
 _WIDTH, _HEIGHT = 520, 380
-_ROOM = 0.08  # of the axis, beyond the outermost interval
+_MARGIN = 0.08  # share of the axis beyond the outermost interval
 _NO_REGION = "no region"
 _OWN = "this study"
-# A stroke has no area: a point filled with a colour would not be seen.
+# A stroke has no area, so a filled point of this shape would be invisible.
 _SHAPES = (*(shape for shape in SHAPES if shape != "stroke"), "triangle-left")
 
 
 @dataclass(frozen=True)
-class Ranged:
-    """A number with its interval, None where it has none."""
+class Estimate:
+    """A value with its interval; None if it has none."""
 
     value: float
     low: float | None = None
@@ -31,51 +32,51 @@ class Ranged:
 
 
 @dataclass(frozen=True)
-class Pulled:
-    """One point: a region, or a group of one. `n` counts its groups, or its images, None where they were not
-    published; `pulled` of the groups of a region are pulled."""
+class PullPoint:
+    """One point: a region, or an identity group of the region. `n`: its number of groups or images, None if
+    not published. `pulled`: how many groups of the region are pulled."""
 
     name: str
     region: str
-    x: Ranged
-    y: Ranged
+    x: Estimate
+    y: Estimate
     n: int | None
     pulled: int | None = None
     link: str = ""
 
 
 @dataclass(frozen=True)
-class Published:
-    """Points that a paper prints, outlined beside those of a study. `name` says which paper, in a few words;
-    `notes` beneath the title what is shown, with the citation."""
+class PublishedPoints:
+    """Points printed in a paper, drawn as outlines next to those of a study. `name` is a short name of the
+    paper; `notes` are shown below the title and contain the citation."""
 
-    points: Sequence[Pulled]
+    points: Sequence[PullPoint]
     name: str
     notes: tuple[str, ...]
 
 
 def pull_chart(
-    points: Sequence[Pulled],
+    points: Sequence[PullPoint],
     *,
     by: str,
     study: str,
     notes: tuple[str, ...] = (),
-    published: Published | None = None,
+    published: PublishedPoints | None = None,
 ) -> Figure:
-    """x = S(d,s) − S(d,ns) against y = S(s,ns) (PROTOCOL §9; ViSAGe, figure 5), at least one point.
+    """Plot x = S(d,s) − S(d,ns) against y = S(s,ns) (PROTOCOL §9; ViSAGe, figure 5) for at least one point.
 
-    Right of the line at 0 default images are more like the stereotypical ones. `by` 'region' or 'group' says
-    what a point is. Colour and shape are those of the region; the tooltip names the point. Published points
-    are outlined, and joined to the study's of the same name.
+    Right of the line at 0, default images are more like the stereotypical ones. `by` is 'region' or 'group':
+    what a point shows. Colour and shape depend on the region; the tooltip names the point. Published points
+    are outlined and linked to the study's point of the same name.
     """
-    # altair takes most of a second to import: too long for every command to pay
+    # imported here because altair takes most of a second
     import altair as alt
 
-    beside = published.points if published else ()
-    both = [*points, *beside]
+    published_points = published.points if published else ()
+    all_points = [*points, *published_points]
     if published:
         notes += published.notes
-    regions = sorted({point.region or _NO_REGION for point in both})
+    regions = sorted({point.region or _NO_REGION for point in all_points})
     data = [_datum(point, by) for point in points]
     colour = alt.Color(
         "region:N",
@@ -106,13 +107,15 @@ def pull_chart(
         x=alt.X(
             "x:Q",
             title="x = S(d, s) − S(d, ns)   (right of 0: default images pulled to the stereotypical)",
-            scale=alt.Scale(domain=_domain([point.x for point in both], zero=True), nice=False, zero=False),
+            scale=alt.Scale(
+                domain=_domain([point.x for point in all_points], zero=True), nice=False, zero=False
+            ),
             axis=alt.Axis(tickCount=7),
         ),
         y=alt.Y(
             "y:Q",
             title="y = S(s, ns)",
-            scale=alt.Scale(domain=_domain([point.y for point in both]), nice=False, zero=False),
+            scale=alt.Scale(domain=_domain([point.y for point in all_points]), nice=False, zero=False),
             axis=alt.Axis(tickCount=7),
         ),
         color=colour,
@@ -122,10 +125,10 @@ def pull_chart(
     size = 110 if by == "region" else 55
     below, above = [], []
     if published:
-        apart = base.properties(data=alt.Data(values=_joined(points, beside)))
-        below.append(apart.mark_rule(opacity=0.8, strokeDash=[1, 3]).encode(x2="x_own", y2="y_own"))
+        links = base.properties(data=alt.Data(values=_links_to_own(points, published_points)))
+        below.append(links.mark_rule(opacity=0.8, strokeDash=[1, 3]).encode(x2="x_own", y2="y_own"))
         outlined = base.properties(
-            data=alt.Data(values=[_datum(point, by, published.name) for point in beside])
+            data=alt.Data(values=[_datum(point, by, published.name) for point in published_points])
         ).mark_point(filled=False, opacity=1, size=size, strokeWidth=1.6)
         above.append(outlined.encode(shape=shape, tooltip=tooltip))
     chart = alt.layer(
@@ -142,37 +145,40 @@ def pull_chart(
         height=_HEIGHT,
         background="white",
         padding=14,
-        title=alt.Title("Stereotypical pull", subtitle=[f"{study}; {_counted(points, by)}", *notes]),
+        title=alt.Title("Stereotypical pull", subtitle=[f"{study}; {_count_label(points, by)}", *notes]),
     )
     right = sum(point.x.value > 0 for point in points)
     columns: tuple[str, ...] = _COLUMNS[by]
     rows = [_row(point, by) for point in points]
-    said = [_in_words(points)]
+    descriptions = [_describe_points(points)]
     if published:
         columns = (*columns, "source")
-        rows = [*((*row, _OWN) for row in rows), *((*_row(point, by), published.name) for point in beside)]
-        said.append(f"{published.name}: {_in_words(beside)}")
+        rows = [
+            *((*row, _OWN) for row in rows),
+            *((*_row(point, by), published.name) for point in published_points),
+        ]
+        descriptions.append(f"{published.name}: {_describe_points(published_points)}")
     return Figure(
         name="pull",
         title="Stereotypical pull",
         alt=(
-            f"Scatter plot of {_counted(points, by)}: {right} of {len(points)} points lie right of 0, where "
-            "default images are more like the stereotypical than the other described ones. "
-            f"{'. '.join(said)}."
+            f"Scatter plot of {_count_label(points, by)}: {right} of {len(points)} points lie right of 0, "
+            "where default images are more like the stereotypical than the other described ones. "
+            f"{'. '.join(descriptions)}."
         ),
         columns=columns,
         rows=tuple(rows),
-        spec=_framed(styled(chart)),
+        spec=_with_grid(apply_style(chart)),
         notes=notes,
     )
 
 
-def _in_words(points: Sequence[Pulled]) -> str:
+def _describe_points(points: Sequence[PullPoint]) -> str:
     return "; ".join(f"{point.name}: x {point.x}, y {point.y}" for point in points)
 
 
-def _joined(points: Sequence[Pulled], published: Sequence[Pulled]) -> list[dict[str, Any]]:
-    """From each published point to the study's of the same name."""
+def _links_to_own(points: Sequence[PullPoint], published: Sequence[PullPoint]) -> list[dict[str, Any]]:
+    """Lines from each published point to the study's point of the same name."""
     own = {(point.name, point.region): point for point in points}
     return [
         {
@@ -194,11 +200,11 @@ _COLUMNS = {
 }
 
 
-def _datum(point: Pulled, by: str, source: str = _OWN) -> dict[str, Any]:
-    counted = "not published" if point.n is None else f"{point.n} images"
+def _datum(point: PullPoint, by: str, source: str = _OWN) -> dict[str, Any]:
+    count = "not published" if point.n is None else f"{point.n} images"
     if by == "region":
-        counted = f"{point.n} group{'s' if point.n != 1 else ''}, {point.pulled} pulled"
-    said: dict[str, Any] = {
+        count = f"{point.n} group{'s' if point.n != 1 else ''}, {point.pulled} pulled"
+    datum: dict[str, Any] = {
         "name": point.name or _NO_REGION,
         "region": point.region or _NO_REGION,
         "x": point.x.value,
@@ -209,13 +215,13 @@ def _datum(point: Pulled, by: str, source: str = _OWN) -> dict[str, Any]:
         "y_high": point.y.high,
         "x_shown": str(point.x),
         "y_shown": str(point.y),
-        "n_shown": counted,
+        "n_shown": count,
         "source": source,
     }
-    return said | ({"link": point.link} if point.link else {})
+    return datum | ({"link": point.link} if point.link else {})
 
 
-def _row(point: Pulled, by: str) -> tuple[Any, ...]:
+def _row(point: PullPoint, by: str) -> tuple[Any, ...]:
     numbers = (
         *(point.x.value, point.x.low, point.x.high),
         *(point.y.value, point.y.low, point.y.high),
@@ -225,28 +231,25 @@ def _row(point: Pulled, by: str) -> tuple[Any, ...]:
     return (point.name, point.region, point.n, *numbers)
 
 
-def _counted(points: Sequence[Pulled], by: str) -> str:
+def _count_label(points: Sequence[PullPoint], by: str) -> str:
     of = "regions" if by == "region" else "groups"
     groups = f" of {sum(point.n or 0 for point in points)} groups" if by == "region" else ""
     return f"{len(points)} {of if len(points) != 1 else of[:-1]}{groups}"
 
 
-def _domain(ranges: Sequence[Ranged], *, zero: bool = False) -> list[float]:
-    """From the lowest to the highest end of an interval, with some room; with 0 in it if asked for."""
+def _domain(ranges: Sequence[Estimate], *, zero: bool = False) -> list[float]:
+    """The range of all values and intervals with a margin; `zero`: include 0."""
     ends = [each for one in ranges for each in (one.value, one.low, one.high) if each is not None]
     low, high = min([*ends, 0.0] if zero else ends), max([*ends, 0.0] if zero else ends)
-    room = _ROOM * (high - low) or 0.01
-    return [low - room, high + room]
+    margin = _MARGIN * (high - low) or 0.01
+    return [low - margin, high + margin]
 
 
-def _framed(spec: dict[str, Any]) -> dict[str, Any]:
-    """With the faint lines that a reader of a scatter plot follows to the axes."""
+def _with_grid(spec: dict[str, Any]) -> dict[str, Any]:
+    """The specification with faint grid lines."""
     spec["config"]["axis"] |= {"grid": True, "gridColor": LINE_FAINT, "gridOpacity": 0.5}
     return spec
 
 
 def _number(value: float) -> str:
     return f"{value:.3f}".replace("-", "−")
-
-
-__all__ = ["Published", "Pulled", "Ranged", "pull_chart"]

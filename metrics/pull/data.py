@@ -1,4 +1,4 @@
-"""The embeddings of the three image sets of pull, one identity group after another (PROTOCOL §9)."""
+"""Read the embeddings of the three image sets of pull, one identity group at a time (PROTOCOL §9)."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from generation.core import vectors
 from generation.models import Embedding, Provenance, Run, RunKind, RunState
 from generation.recipes.prompts import PromptSet
 from generation.recipes.recipes import FAKE
-from metrics.core.comparison_choice import comparison_choice
+from metrics.core.comparison_choice import parse_comparison
 from metrics.core.fingerprints import fingerprint
 from metrics.core.stats.checks import Ints
 from metrics.score_runs.metric import NothingToCompute
 
 NEWEST = "newest"
 SPLITS = ("run", "image_set")
-"""What pull can be compared by, besides between studies."""
-PULL_SETS = (PromptSet.DEFAULT, PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL)
-_AT_ONCE = 2000
+"""How pull can be compared within a study."""
+PROMPT_SETS = (PromptSet.DEFAULT, PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL)
+_CHUNK_SIZE = 2000
 
 
 class NothingEmbedded(NothingToCompute):
-    """There are no embeddings to compute from. The message says how to make them."""
+    """There are no embeddings. The message says how to create them."""
 
 
 @dataclass(frozen=True)
-class Embedded:
-    """The images of one prompt set: `vectors` (n, dim) of float32, in the order of the images' numbers, so
-    that a seeded draw gives the same in every database. `prompts` (n,) are their clusters: what people are
-    described as, whichever of the three wordings says it, or the prompt where nothing is described. `images`
-    (n,) are the keys of the images."""
+class EmbeddedSet:
+    """The images of one prompt set: `vectors` (n, dim) of float32, ordered by image index, so that a seeded
+    draw is the same in every database. `prompts` (n,) are their clusters: the attribute that people are
+    described as, in any of the three wordings, or the prompt if there is no attribute. `images` (n,) are the
+    primary keys of the images."""
 
     vectors: npt.NDArray[np.float32]
     prompts: npt.NDArray[np.str_]
@@ -46,63 +46,60 @@ class Embedded:
 
 @dataclass(frozen=True)
 class EmbeddingFrame:
-    """The images of one identity group. A set that the group has no image of holds no vector."""
+    """The images of one identity group. A set without images has no vectors."""
 
     group_id: int
     group: str
     region: str
-    default: Embedded
-    stereotypical: Embedded
-    non_stereotypical: Embedded
+    default: EmbeddedSet
+    stereotypical: EmbeddedSet
+    non_stereotypical: EmbeddedSet
 
     @property
-    def sets(self) -> tuple[Embedded, Embedded, Embedded]:
+    def sets(self) -> tuple[EmbeddedSet, EmbeddedSet, EmbeddedSet]:
         return self.default, self.stereotypical, self.non_stereotypical
 
     @property
-    def whole(self) -> bool:
-        """Whether there are images of all three."""
+    def complete(self) -> bool:
+        """Whether all three sets have images."""
         return all(len(each.vectors) for each in self.sets)
 
 
 def pull_sets(*studies: Study) -> QuerySet[ImageSet]:
-    """The image sets of `studies` with pictures of default prompts.
+    """The image sets of `studies` with images of default prompts.
 
-    Their sets are those that tasks show and those that runs were planned for in a study's name
-    (`manage.py generate STUDY --prompts pull`): pictures for pull are shown to nobody, so that no task
-    points at them.
+    These are the sets that tasks use and the sets of runs that were planned for a study (`manage.py generate
+    STUDY --prompts pull`): no task refers to images for pull, because annotators never see them.
     """
-    shown = Task.objects.filter(study__in=studies, image_set__isnull=False).values("image_set")
-    # Few rows, whose numbers stand in JSON: read, since databases differ in what they compare there.
+    used = Task.objects.filter(study__in=studies, image_set__isnull=False).values("image_set")
+    # The run ids are in JSON, which databases compare differently; there are few rows, so read them.
     planned = AuditEvent.objects.filter(study__in=studies, what__in=("run planned", "run extended"))
-    runs = {each for each in planned.values_list("details__run", flat=True) if isinstance(each, int)}
-    made = Run.objects.filter(pk__in=runs).values("image_set")
-    return ImageSet.objects.filter(Q(pk__in=shown) | Q(pk__in=made), Exists(_default_pictures("pk")))
+    run_ids = {value for value in planned.values_list("details__run", flat=True) if isinstance(value, int)}
+    generated = Run.objects.filter(pk__in=run_ids).values("image_set")
+    return ImageSet.objects.filter(Q(pk__in=used) | Q(pk__in=generated), Exists(_default_images("pk")))
 
 
 def embedding_runs(*studies: Study) -> QuerySet[Run]:
-    """The finished runs that embedded sets of `studies` for pull, the newest first."""
+    """The finished runs that embedded sets of `studies` for pull, newest first."""
     return finished_runs().filter(image_set__in=pull_sets(*studies).values("pk"))
 
 
 def finished_runs() -> QuerySet[Run]:
-    """The finished runs that embedded any set with pictures of default prompts, the newest first."""
+    """The finished runs that embedded any set with images of default prompts, newest first."""
     finished = Run.objects.filter(
-        Exists(_default_pictures("image_set")), kind=RunKind.EMBEDDINGS, state=RunState.DONE
+        Exists(_default_images("image_set")), kind=RunKind.EMBEDDINGS, state=RunState.DONE
     )
     return finished.select_related("image_set").order_by("-finished_at", "-pk")
 
 
-def _default_pictures(image_set: str) -> QuerySet[Provenance]:
+def _default_images(image_set: str) -> QuerySet[Provenance]:
     of_set = Provenance.objects.filter(image__image_set=OuterRef(image_set), prompt_set=PromptSet.DEFAULT)
     return of_set.order_by()
 
 
 def embedding_run(study: Study, run: str = NEWEST) -> Run | None:
-    """The embedding run to read: the one numbered `run`, of whichever set, or the study's newest; None where
-    it has none.
-
-    Raises NothingEmbedded for a `run` that is no such run, naming those of the study.
+    """The embedding run with the id `run`, of any image set, or the study's newest; None if the study has
+    none. Raises NothingEmbedded for an unknown `run`; the message lists those of the study.
     """
     if run == NEWEST:
         return embedding_runs(study).first()
@@ -110,26 +107,26 @@ def embedding_run(study: Study, run: str = NEWEST) -> Run | None:
     if chosen is None:
         known = ", ".join(str(pk) for pk in embedding_runs(study).values_list("pk", flat=True))
         raise NothingEmbedded(
-            f"'{run}' is no finished run that embedded pictures of default prompts. The study "
+            f"'{run}' is not a finished run that embedded images of default prompts. The study "
             f"'{study.name}' has {known or 'none'}; all runs are listed by: manage.py runs"
         )
     return chosen
 
 
 def runs_compared(study: Study, parameters: Mapping[str, str]) -> tuple[Run, Run]:
-    """The two embedding runs to compare: the newest of `study` and of another one, or those of two image sets
-    or of two numbers.
+    """The two embedding runs to compare: the newest of `study` and of another study, or those of two image
+    sets, or two given run ids.
 
-    Raises ValueError for a choice that is none (`compared.asked`), for a side without a run, and for two
-    encoders, whose similarities are on scales of their own.
+    Raises ValueError for an invalid choice (`parse_comparison`), for a side without a run, and for different
+    encoders, whose similarities are not on the same scale.
     """
-    asked = comparison_choice(parameters, by=SPLITS)
-    if asked.other is not None:
-        sides = [chosen_run(one) for one in (study, asked.other)]
-    elif asked.by == "run":
-        sides = [chosen_run(study, number) for number in (asked.first, asked.second)]
+    choice = parse_comparison(parameters, by=SPLITS)
+    if choice.other is not None:
+        sides = [require_embedding_run(one) for one in (study, choice.other)]
+    elif choice.by == "run":
+        sides = [require_embedding_run(study, number) for number in (choice.first, choice.second)]
     else:
-        sides = [_newest_of_set(name) for name in (asked.first, asked.second)]
+        sides = [_newest_of_set(name) for name in (choice.first, choice.second)]
     first, second = sides
     if first == second:
         raise ValueError(f"Both sides are run {first.pk}. Name two runs or sets that differ.")
@@ -143,17 +140,17 @@ def runs_compared(study: Study, parameters: Mapping[str, str]) -> tuple[Run, Run
 
 
 def encoder_of(run: Run) -> tuple[str, ...]:
-    """What made the vectors: only those of the same encoder can be compared."""
+    """The encoder of a run: only vectors of the same encoder can be compared."""
     return (run.backend, *(str(run.recipe.get(key) or "") for key in ("model", "pretrained")))
 
 
-def chosen_run(study: Study, run: str = NEWEST) -> Run:
-    """As `embedding_run`, but raises NothingEmbedded where the study has none."""
+def require_embedding_run(study: Study, run: str = NEWEST) -> Run:
+    """As `embedding_run`, but raises NothingEmbedded if the study has none."""
     chosen = embedding_run(study, run)
     if chosen is None:
         raise NothingEmbedded(
-            f"No pictures for pull of '{study.name}' are embedded yet. Make them: manage.py generate "
-            f"{study.name} --prompts pull; then embed the set it names: manage.py embed SET"
+            f"There are no embeddings of images for pull of '{study.name}' yet. Generate images: "
+            f"manage.py generate {study.name} --prompts pull; then embed that set: manage.py embed SET"
         )
     return chosen
 
@@ -162,34 +159,34 @@ def _newest_of_set(name: str) -> Run:
     run = finished_runs().filter(image_set__name=name).first()
     if run is None:
         raise NothingEmbedded(
-            f"No pictures for pull of an image set '{name}' are embedded. Embed them: manage.py embed "
-            f"set:{name}"
+            f"There are no embeddings of images for pull of an image set '{name}'. Create them: "
+            f"manage.py embed set:{name}"
         )
     return run
 
 
-def embeddings_read(run: Run) -> QuerySet[Embedding]:
-    """The embeddings of a run that pull is computed from: those of the three prompt sets."""
+def pull_embeddings(run: Run) -> QuerySet[Embedding]:
+    """The embeddings of a run for the three prompt sets."""
     return Embedding.objects.filter(
-        run=run, image__image_set=run.image_set_id, image__provenance__prompt_set__in=PULL_SETS
+        run=run, image__image_set=run.image_set_id, image__provenance__prompt_set__in=PROMPT_SETS
     )
 
 
-def groups_embedded(run: Run) -> QuerySet[IdentityGroup]:
-    """The identity groups that the run's image set has images of."""
+def embedded_groups(run: Run) -> QuerySet[IdentityGroup]:
+    """The identity groups with images in the run's image set."""
     of_group = Image.objects.filter(image_set=run.image_set_id, group=OuterRef("pk")).order_by()
     return IdentityGroup.objects.filter(Exists(of_group))
 
 
 def read_embeddings(run: Run) -> Iterator[EmbeddingFrame]:
-    """One frame for each identity group that has an embedding, by group id.
+    """Yield one frame for each identity group with embeddings, by group id.
 
-    Two queries. Rows are streamed in the order of an index (image set, group, number), so that neither the
-    program nor the database ever holds more than one group's vectors.
+    Two queries. Rows are streamed in index order (image set, group, index), so that neither the program nor
+    the database holds more than one group's vectors in memory.
     """
-    known = {group.pk: group for group in groups_embedded(run)}
+    known = {group.pk: group for group in embedded_groups(run)}
     rows = (
-        embeddings_read(run)
+        pull_embeddings(run)
         .order_by("image__group_id", "image__index")
         .values_list(
             "image__group_id",
@@ -200,39 +197,39 @@ def read_embeddings(run: Run) -> Iterator[EmbeddingFrame]:
             "vector",
             "image_id",
         )
-        .iterator(chunk_size=_AT_ONCE)
+        .iterator(chunk_size=_CHUNK_SIZE)
     )
     for group_id, of_group in groupby(rows, key=lambda row: row[0]):
         group, images = known[group_id], list(of_group)
         default, stereotypical, non_stereotypical = (
-            _embedded([row for row in images if row[1] == prompt_set]) for prompt_set in PULL_SETS
+            _embedded_set([row for row in images if row[1] == prompt_set]) for prompt_set in PROMPT_SETS
         )
         yield EmbeddingFrame(group_id, group.name, group.region, default, stereotypical, non_stereotypical)
 
 
-def _embedded(rows: list[tuple[Any, ...]]) -> Embedded:
+def _embedded_set(rows: list[tuple[Any, ...]]) -> EmbeddedSet:
     if not rows:
-        return Embedded(
+        return EmbeddedSet(
             np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=np.str_), np.zeros(0, dtype=np.int64)
         )
     prompts = [f"attribute {attribute}" if attribute else prompt for _, _, attribute, prompt, *_ in rows]
-    return Embedded(
+    return EmbeddedSet(
         vectors.unpack([row[5] for row in rows], dim=rows[0][4]),
         np.array(prompts),
         np.array([row[6] for row in rows], dtype=np.int64),
     )
 
 
-def embeddings_in_words(study: Study, parameters: Mapping[str, str]) -> str:
-    """Which embeddings a score of pull is computed from, as it stands beside it."""
+def describe_embeddings(study: Study, parameters: Mapping[str, str]) -> str:
+    """The embeddings that a score of pull is computed from, as shown with the score."""
     if "run" not in parameters:
-        return " against ".join(_in_words(run) for run in runs_compared(study, parameters))
+        return " against ".join(_describe_run(run) for run in runs_compared(study, parameters))
     chosen = embedding_run(study, parameters["run"])
-    return "no embeddings of pictures for pull" if chosen is None else _in_words(chosen)
+    return "no embeddings of pictures for pull" if chosen is None else _describe_run(chosen)
 
 
-def _in_words(chosen: Run) -> str:
-    # what sees colours only has no weights, whatever its recipe says
+def _describe_run(chosen: Run) -> str:
+    # the fake encoder only reads colours and has no model, whatever its recipe says
     keys = ("model", "pretrained") if chosen.backend != FAKE else ("backend",)
     model = ", ".join(str(chosen.recipe[key]) for key in keys if chosen.recipe.get(key))
     of = f"of the image set {chosen.image_set.name}"
@@ -241,16 +238,16 @@ def _in_words(chosen: Run) -> str:
 
 
 def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
-    """The embeddings of a run, or of the two that are compared, and the groups and regions that their images
-    are of."""
+    """The embeddings of a run, or of the two that are compared, and the groups and regions of their
+    images."""
     if "run" not in parameters:
-        return [[part for run in runs_compared(study, parameters) for part in _of_run(run)]]
+        return [[part for run in runs_compared(study, parameters) for part in _run_fingerprint(run)]]
     chosen = embedding_run(study, parameters["run"])
-    return [[] if chosen is None else _of_run(chosen)]
+    return [[] if chosen is None else _run_fingerprint(chosen)]
 
 
-def _of_run(run: Run) -> list[object]:
-    groups = groups_embedded(run).order_by("pk")
+def _run_fingerprint(run: Run) -> list[object]:
+    groups = embedded_groups(run).order_by("pk")
     return [
         run.pk,
         run.recipe_hash,
@@ -260,7 +257,7 @@ def _of_run(run: Run) -> list[object]:
 
 
 def check_inputs(study: Study, parameters: Mapping[str, str]) -> None:
-    """Raises NothingEmbedded for an embedding run that is not there: no worker could compute from it. Metrics
-    that compare two runs need both for their digest."""
+    """Raise NothingEmbedded if the embedding run does not exist. For metrics that compare two runs, computing
+    the digest already checks this."""
     if "run" in parameters:
-        chosen_run(study, parameters["run"])
+        require_embedding_run(study, parameters["run"])

@@ -11,15 +11,15 @@ from django.urls import reverse
 
 from annotation.imports.readers.identities import known_identities
 from annotation.models import Axis, IdentityGroup, Study
-from metrics.core import figure_options as reading
+from metrics.core import figure_options
 from metrics.core.charts.figure import Figure
-from metrics.core.figure_sources import NothingToDraw, Source
+from metrics.core.figure_sources import FigureSource, NothingToDraw
 from metrics.models import Score, Variant
-from metrics.pull.charts import Published, Pulled, Ranged, pull_chart
+from metrics.pull.charts import Estimate, PublishedPoints, PullPoint, pull_chart
 from metrics.pull.data import NEWEST
 from metrics.pull.published import PublishedPull, published_pull
 from metrics.score_runs import queries
-from metrics.score_runs.current_scores import evaluated
+from metrics.score_runs.current_scores import cached_evaluation
 from metrics.score_runs.metric import VISAGE
 from metrics.score_runs.rows import ScoreRow
 
@@ -30,21 +30,21 @@ _REGION = "region: "
 
 
 @dataclass(frozen=True)
-class _Number:
-    """A score, stored or computed just now."""
+class _PullScore:
+    """A stored or newly computed score."""
 
     group: int | None
     part: str
     name: str
     n: int
     k: int | None
-    ranged: Ranged
+    ranged: Estimate
 
 
 def _pull(study: Study, options: Mapping[str, str]) -> Figure:
-    by, shown = reading.choice(options, "by", BY), reading.choice(options, "points", POINTS)
+    by, shown = figure_options.choice(options, "by", BY), figure_options.choice(options, "points", POINTS)
     run = options.get("run", NEWEST)
-    numbers, notes = _numbers(study, run)
+    numbers, notes = _pull_scores(study, run)
     explorer = reverse("pull", args=[study.name])
     chosen = {} if run == NEWEST else {"run": run}
     found = {(one.group, one.part, one.name): one for one in numbers}
@@ -57,31 +57,33 @@ def _pull(study: Study, options: Mapping[str, str]) -> Figure:
         if by == "region" and part.startswith(_REGION):
             region = part.removeprefix(_REGION)
             link = f"{explorer}?{urlencode({'region': region, **chosen})}#groups-of"
-            points.append(Pulled(region, region, x.ranged, y.ranged, x.n, pulled.k if pulled else None, link))
+            points.append(
+                PullPoint(region, region, x.ranged, y.ranged, x.n, pulled.k if pulled else None, link)
+            )
         elif by == "group" and group is not None:
             link = f"{explorer}?{urlencode({'group': group, **chosen})}#images"
             named = groups[group]
-            points.append(Pulled(named.name, named.region, x.ranged, y.ranged, x.n, None, link))
+            points.append(PullPoint(named.name, named.region, x.ranged, y.ranged, x.n, None, link))
     if not points:
         raise NothingToDraw(
-            f"No {by} of '{study.name}' has images of all three sets of pull. Make them: "
+            f"No {by} of '{study.name}' has images of all three sets of pull. Generate them: "
             f"manage.py generate {study.name} --prompts pull"
         )
     points.sort(key=lambda point: (point.name, point.region))
-    published = _published(study, groups.values(), by) if shown != POINTS[0] else None
+    published = _published_points(study, groups.values(), by) if shown != POINTS[0] else None
     return pull_chart(points, by=by, study=study.title, notes=notes, published=published)
 
 
 def published_groups(groups: Iterable[IdentityGroup]) -> dict[str, IdentityGroup]:
-    """Those groups that have a row in ViSAGe's tables of pull, by name."""
+    """{name: group} of the groups with a row in ViSAGe's tables of pull."""
     published = published_pull()
     return {
         group.name: group for group in groups if group.axis == Axis.NATIONALITY and group.name in published
     }
 
 
-def _published(study: Study, groups: Iterable[IdentityGroup], by: str) -> Published:
-    """ViSAGe's points: of all regions, each the mean of its groups in the tables; or of those groups that the
+def _published_points(study: Study, groups: Iterable[IdentityGroup], by: str) -> PublishedPoints:
+    """ViSAGe's points: of all regions, each the mean of its groups in the tables; or of the groups that the
     study has too."""
     shared = published_groups(groups)
     if not shared:
@@ -93,7 +95,7 @@ def _published(study: Study, groups: Iterable[IdentityGroup], by: str) -> Publis
     if by == "group":
         of = f"{len(shared)} of {len(rows)} groups"
         points = [
-            Pulled(name, shared[name].region, Ranged(float(row.x)), Ranged(float(row.s_s_ns)), None)
+            PullPoint(name, shared[name].region, Estimate(float(row.x)), Estimate(float(row.s_s_ns)), None)
             for name, row in sorted(rows.items())
             if name in shared
         ]
@@ -104,53 +106,53 @@ def _published(study: Study, groups: Iterable[IdentityGroup], by: str) -> Publis
         for name, row in rows.items():
             by_region.setdefault(known[Axis.NATIONALITY, name].region, []).append(row)
         points = [
-            Pulled(
+            PullPoint(
                 name=region,
                 region=region,
-                x=Ranged(float(mean(row.x for row in of_region))),
-                y=Ranged(float(mean(row.s_s_ns for row in of_region))),
+                x=Estimate(float(mean(row.x for row in of_region))),
+                y=Estimate(float(mean(row.s_s_ns for row in of_region))),
                 n=len(of_region),
                 pulled=sum(row.pulled for row in of_region),
             )
             for region, of_region in sorted(by_region.items())
         ]
     shown = f"Filled: this study. Outlined: as published, {of}, without intervals"
-    return Published(points, _PUBLISHED, (shown, f"Published: tables 3 to 5 of {VISAGE}"))
+    return PublishedPoints(points, _PUBLISHED, (shown, f"Published: tables 3 to 5 of {VISAGE}"))
 
 
-def _numbers(study: Study, run: str) -> tuple[list[_Number], tuple[str, ...]]:
-    """The scores of the stored run, which the page shows too, and what has to be said of them; without one,
-    and for the newest embeddings only, those of this moment without intervals."""
+def _pull_scores(study: Study, run: str) -> tuple[list[_PullScore], tuple[str, ...]]:
+    """The scores of the stored run, which the page also shows, and notes on them. Without a stored run, and
+    only for the newest embeddings, present scores without intervals."""
     stored = queries.newest_run(study, "pull", Variant.CORRECTED, {"run": run})
     if stored is not None:
         notes: tuple[str, ...] = (f"{stored.rule}; bars: 95 % intervals, {stored.resamples:,} resamples",)
         if queries.is_stale(stored):
-            notes += (f"STALE: of the embeddings as they were at {stored.finished_at:%Y-%m-%d %H:%M} UTC",)
+            notes += (f"STALE: embeddings as of {stored.finished_at:%Y-%m-%d %H:%M} UTC",)
         scores = Score.objects.filter(run=stored, value__isnull=False, attribute__isnull=True).order_by("pk")
-        return [_number(score, score.group_id) for score in scores], notes
+        return [_pull_score(score, score.group_id) for score in scores], notes
     if run != NEWEST:
         raise NothingToDraw(
-            f"Embedding run {run} has no scores in '{study.name}' yet: the page of pull asks for them."
+            f"Embedding run {run} has no scores in '{study.name}' yet. Open the pull page to request them."
         )
-    evaluation = evaluated(study, "pull")
-    rows = [_number(row, row.group_id) for row in evaluation.rows if row.value is not None]
-    return rows, (f"{evaluation.rule}; no intervals yet: they come with the stored scores",)
+    evaluation = cached_evaluation(study, "pull")
+    rows = [_pull_score(row, row.group_id) for row in evaluation.rows if row.value is not None]
+    return rows, (f"{evaluation.rule}; no intervals yet: only stored scores have them",)
 
 
-def _number(score: Score | ScoreRow, group: int | None) -> _Number:
-    assert score.value is not None  # left out above
-    ranged = Ranged(score.value, score.low, score.high)
-    return _Number(group, score.part, score.name, score.n, score.k, ranged)
+def _pull_score(score: Score | ScoreRow, group: int | None) -> _PullScore:
+    assert score.value is not None  # filtered by the caller
+    ranged = Estimate(score.value, score.low, score.high)
+    return _PullScore(group, score.part, score.name, score.n, score.k, ranged)
 
 
 FIGURES = {
-    "pull": Source(
+    "pull": FigureSource(
         "Stereotypical pull",
         _pull,
         {
-            "by": "a point a region, or a point a group",
-            "run": "number of the embedding run to read, or the newest",
-            "points": "the study's own points, or with those that ViSAGe published (outlined) beside them",
+            "by": "one point per region, or one point per group",
+            "run": "id of the embedding run, or newest",
+            "points": "the study's own points, or also those that ViSAGe published (outlined)",
         },
         {"by": BY, "points": POINTS},
         counterpart="ViSAGe, figure 5",

@@ -8,13 +8,13 @@ from decimal import Decimal
 from metrics.core import published_tables
 
 PULL = ("s_d_s", "s_d_ns", "s_s_ns", "s_mean")
-# Tables 3 to 5 spell one group otherwise than tables 1 and 2 and the release do.
+# Tables 3 to 5 spell one group differently from tables 1 and 2 and the release.
 _RELEASED_AS = {"United Kingdom": "United KingdomUK"}
 
 
 @dataclass(frozen=True)
 class PublishedPull:
-    """A row of ViSAGe's tables 3 to 5, under the name that the group has in the release."""
+    """A row of ViSAGe's tables 3 to 5; `group` is the group's name in the release."""
 
     group: str
     s_d_s: Decimal

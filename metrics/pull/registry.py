@@ -5,14 +5,13 @@ from __future__ import annotations
 from metrics.pull import data
 from metrics.pull.queries import comparable_runs
 from metrics.pull.scores import differences, pull
-from metrics.score_runs.metric import VISAGE, Metric, Parameter
-from metrics.score_runs.wording import BENJAMINI, OF_CONTRASTS, P_AND_Q
+from metrics.score_runs.metric import BENJAMINI, OF_CONTRASTS, P_AND_Q, VISAGE, Metric, Parameter
 
 _RUN = (
     Parameter(
         "run",
         "newest",
-        "number of the embedding run to read (`manage.py runs`), or the newest finished one of the "
+        "id of the embedding run (`manage.py runs`), or newest: the newest finished one of the "
         "study's image sets",
     ),
 )
@@ -64,24 +63,24 @@ METRICS: tuple[Metric, ...] = (
         variants_note="the same",
         section="§9",
         source="embeddings",
-        parts="`region: ...`: the groups of a region",
+        parts="`region: ...`, for the groups of a region",
         parameters=_RUN,
         caveats=(
             "Prompts are drawn (the wordings that describe people as the same attribute are one) "
-            "and images within each, of a region or the whole groups too; nothing is drawn of annotators, "
-            "since nobody is asked. Of fewer than about ten images or thirty attributes an interval is too "
-            "narrow. The default set has one prompt: its interval is of images, and says nothing of other "
+            "and images within each, and for a region or the whole also groups; annotators are not drawn, "
+            "since there are none. With fewer than about ten images or thirty attributes an interval is too "
+            "narrow. The default set has one prompt: its interval covers images and says nothing about other "
             "wordings. pull of a single group has no interval: whether that of x contains 0 says how sure it "
-            "is. Similarity is what the encoder holds alike, with the encoder's own biases, and it is high "
+            "is. Similarity is what the encoder finds similar, with the encoder's own biases, and it is high "
             "between any two pictures of people: compare with S within the sets. Numbers of different "
             "encoders cannot be compared."
         ),
         resampling=(
-            "two-stage bootstrap over prompts and images of each, over groups first for more of them; "
-            "similarities within a set are moved to have the estimate as their mean"
+            "two-stage bootstrap over prompts and their images, for several groups over groups first; "
+            "similarities within a set are moved so that their mean is the estimate"
         ),
         compute=pull.pull_scores,
-        rule=data.embeddings_in_words,
+        rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
         check_inputs=data.check_inputs,
     ),
@@ -94,11 +93,11 @@ METRICS: tuple[Metric, ...] = (
         direction="x above 0: the first is pulled more towards stereotypes",
         definition=(
             "For each identity group with images of all three sets on both sides, for the means over those "
-            "of a region and over all of them (without a group): x, S(d, s) and S(d, ns) of the first less "
-            "those of the second. The sides are the newest embeddings of this study and of another one, as "
-            "of another model, or those of two image sets, or two embedding runs. Both must be by the same "
-            f"encoder. {P_AND_Q}: groups, regions and the whole are three lists. Beside the differences "
-            "stand the numbers of each side."
+            "of a region and over all of them (without a group): x, S(d, s) and S(d, ns) of the first minus "
+            "those of the second. The sides are the newest embeddings of this study and of another one, "
+            "for example of another model, or those of two image sets, or two embedding runs. Both must be "
+            f"by the same encoder. {P_AND_Q}: groups, regions and the whole are three lists. The numbers "
+            "of each side are given too."
         ),
         names=_COMPARED,
         interval=True,
@@ -108,28 +107,28 @@ METRICS: tuple[Metric, ...] = (
         reference=f"{VISAGE}; {BENJAMINI}",
         source="embeddings",
         parts=(
-            "`region: REGION`, of a region; `side: first` or `side: second`, alone or after a region, of "
-            "what is compared; without a side, the difference of the two"
+            "`region: REGION`, for a region; `side: first` or `side: second`, alone or after a region, for "
+            "one side; without a side, the difference of the two"
         ),
         parameters=(
-            Parameter("against", "", "name of the study whose newest embeddings to compare with, or nothing"),
-            Parameter("by", "", "or what the two are: run or image_set"),
-            Parameter("first", "", "the first, with `by`: the number of an embedding run, or an image set"),
-            Parameter("second", "", "the second, with `by`"),
+            Parameter("against", "", "name of the study whose newest embeddings to compare with, or empty"),
+            Parameter("by", "", "or the kind of the two sides: run or image_set"),
+            Parameter("first", "", "with `by`, the first side: the id of an embedding run, or an image set"),
+            Parameter("second", "", "with `by`, the second side"),
         ),
         caveats=(
-            "Only what differs between the sides besides the model is its own: other prompts make a "
-            "difference too. Similarity is what the encoder holds alike. A model whose pictures of people "
+            "A difference is due to the model only if nothing else differs: other prompts also make a "
+            "difference. Similarity is what the encoder finds similar. A model whose pictures of people "
             "are all alike has larger similarities throughout: read x, the difference of two of one model, "
-            "before S. Of fewer than about ten images or thirty attributes an interval is too narrow. A q "
+            "before S. With fewer than about ten images or thirty attributes an interval is too narrow. A q "
             "above 5 % does not show that there is no difference."
         ),
         resampling=(
-            "two-stage bootstrap over prompts and images of each; prompts and images that both sides share "
+            "two-stage bootstrap over prompts and their images; prompts and images on both sides "
             "are drawn once for both, of a region and the whole the groups too"
         ),
         compute=differences.pull_difference_scores,
-        rule=data.embeddings_in_words,
+        rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
         check_inputs=data.check_inputs,
         check_offered=comparable_runs.check_offered,
@@ -142,9 +141,9 @@ METRICS: tuple[Metric, ...] = (
         unit="cosine similarity, -1 to 1; their difference",
         direction="x above 0: it is pulled more towards stereotypes than the others",
         definition=(
-            "x, S(d, s) and S(d, ns) of each group less the unweighted means over all other groups; and "
-            "the means over the groups of each region less those over all other groups. Groups and regions "
-            f"are two lists. {P_AND_Q}. Beside each difference stand both sides."
+            "x, S(d, s) and S(d, ns) of each group minus the unweighted means over all other groups; and "
+            "the means over the groups of each region minus those over all other groups. Groups and regions "
+            f"are two lists. {P_AND_Q}. Both sides are given too."
         ),
         names=_COMPARED,
         interval=True,
@@ -156,13 +155,13 @@ METRICS: tuple[Metric, ...] = (
         parts=OF_CONTRASTS,
         parameters=_RUN,
         caveats=(
-            "Of a region, and of the others, the groups are drawn too: the interval speaks of groups like "
-            "these, and of fewer than about ten it is too narrow; a region of one group is that group. "
+            "For a region and for the others, groups are drawn too: the interval is about groups like "
+            "these, and with fewer than about ten it is too narrow; a region of one group is that group. "
             "Groups differ in how alike any two pictures of them are: compare with S within the sets."
         ),
-        resampling="two-stage bootstrap over prompts and images of each, over groups first for more of them",
+        resampling="two-stage bootstrap over prompts and their images, for several groups over groups first",
         compute=differences.pull_contrast_scores,
-        rule=data.embeddings_in_words,
+        rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
         check_inputs=data.check_inputs,
     ),

@@ -1,4 +1,4 @@
-"""How each annotator works, for programs."""
+"""API of annotator quality."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TAGS = ["progress"]
 
 
 class Quality(Resource):
-    """How each annotator works, by pseudonym. Who withdrew is not among them."""
+    """The work quality of each annotator, by pseudonym, without those who withdrew."""
 
     @extend_schema(
         operation_id="quality_list", parameters=[QualityQuery], responses=QualitySerializer, tags=TAGS
@@ -27,13 +27,13 @@ class Quality(Resource):
         study = get_study_or_404(request, name)
         order = self.query(QualityQuery)["order"]
         sort = "who" if order.endswith("annotator") else "flags"
-        counted = work.at_most_old(study, now=timezone.now())
-        rows = annotators.as_rows(study, counted, sort=sort, descending=order.startswith("-"))
-        found = [_as_row(cells) for cells in annotators.as_cells(rows)]
-        said = {"counted_at": counted.counted_at, "unknown": counted.unknown, "results": found}
-        return Response(QualitySerializer(said).data)
+        counted = work.recent_count(study, now=timezone.now())
+        rows = annotators.quality_rows(study, counted, sort=sort, descending=order.startswith("-"))
+        results = [_row_data(cells) for cells in annotators.csv_rows(rows)]
+        data = {"counted_at": counted.counted_at, "unknown": counted.unknown, "results": results}
+        return Response(QualitySerializer(data).data)
 
 
-def _as_row(cells: tuple[str | int | float | None, ...]) -> dict[str, Any]:
+def _row_data(cells: tuple[str | int | float | None, ...]) -> dict[str, Any]:
     row: dict[str, Any] = dict(zip(annotators.CSV_COLUMNS, cells, strict=True))
     return {**row, "simulated": row["simulated"] == "yes", "flags": row["flags"].split()}

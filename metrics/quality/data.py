@@ -1,4 +1,4 @@
-"""How each annotator worked: answers, time, checks (PROTOCOL §10). Aggregated in SQL, a few queries."""
+"""Read how each annotator worked: answers, time, checks (PROTOCOL §10). A few SQL aggregates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KIND = "unit__task__kind"
 
 @dataclass(frozen=True)
 class Speed:
-    """`answers` that were timed, and the medians of their active and idle milliseconds."""
+    """The number of timed `answers`, and the medians of their active and idle milliseconds."""
 
     answers: int
     active: float
@@ -23,18 +23,20 @@ class Speed:
 
 
 def speeds(study: Study) -> dict[tuple[int, str], Speed]:
-    """{(annotator, kind of task): how fast they answer}; annotator 0 is everybody. Four queries."""
+    """{(annotator, kind of task): speed}; annotator 0 means all annotators. Four queries."""
     found = {}
-    for everybody in (True, False):
-        active, idle = (_medians(study, name, everybody=everybody) for name in ("active_ms", "idle_ms"))
+    for all_annotators in (True, False):
+        active, idle = (
+            _medians(study, name, all_annotators=all_annotators) for name in ("active_ms", "idle_ms")
+        )
         for key, (number, median) in active.items():
             found[key] = Speed(number, median, idle[key][1] if key in idle else None)
     return found
 
 
-def _medians(study: Study, name: str, *, everybody: bool) -> dict[tuple[int, str], tuple[int, float]]:
-    """Number and median by annotator and kind: the middle of the ordered rows, or the mean of the two."""
-    parts = [F(_KIND)] if everybody else [F(_KIND), F("annotator_id")]
+def _medians(study: Study, name: str, *, all_annotators: bool) -> dict[tuple[int, str], tuple[int, float]]:
+    """Number and median by annotator and kind, from the middle one or two of the ordered rows."""
+    parts = [F(_KIND)] if all_annotators else [F(_KIND), F("annotator_id")]
     rows = (
         _responses(study)
         .filter(**{f"{name}__isnull": False})
@@ -47,20 +49,20 @@ def _medians(study: Study, name: str, *, everybody: bool) -> dict[tuple[int, str
     found: dict[tuple[int, str], list[float]] = {}
     numbers: dict[tuple[int, str], int] = {}
     for annotator, kind, number, value in rows.values_list("annotator_id", _KIND, "number", name):
-        key = (0 if everybody else annotator, kind)
+        key = (0 if all_annotators else annotator, kind)
         found.setdefault(key, []).append(value)
         numbers[key] = number
     return {key: (numbers[key], sum(middle) / len(middle)) for key, middle in found.items()}
 
 
-def answers(study: Study) -> dict[int, int]:
-    """{annotator: responses that count}."""
+def answer_counts(study: Study) -> dict[int, int]:
+    """{annotator: number of counted responses}."""
     rows = _responses(study).order_by().values_list("annotator_id").annotate(Count("pk"))
     return dict(rows)
 
 
 def none_of_above(study: Study) -> dict[int, tuple[int, int]]:
-    """{annotator: (pages on which they chose 'none of the above', pages that offered it)}."""
+    """{annotator: (responses with 'none of the above', responses that offered it)}."""
     rows = (
         counted_judgements(study, TaskKind.DEPICTION)
         .filter(option__role=OptionRole.NONE_OF_ABOVE, response__annotator__isnull=False)
@@ -72,7 +74,7 @@ def none_of_above(study: Study) -> dict[int, tuple[int, int]]:
 
 
 def checks_fingerprint(study: Study) -> tuple[int, int]:
-    """Two numbers that change with the answers to gold items and attention checks: how many, sum of ids."""
+    """Count and sum of ids of the answers to gold items and attention checks; changes with the answers."""
     found = Response.objects.filter(
         unit__task__study=study,
         unit__purpose__in=(Purpose.GOLD, Purpose.ATTENTION),
@@ -82,13 +84,13 @@ def checks_fingerprint(study: Study) -> tuple[int, int]:
     return found["count"], found["total"] or 0
 
 
-def unidentified(study: Study) -> int:
-    """How many responses that count name no annotator."""
+def unidentified_count(study: Study) -> int:
+    """The number of counted responses without an annotator."""
     return _counted(study).filter(annotator__isnull=True).count()
 
 
 def _responses(study: Study) -> QuerySet[Response]:
-    """The responses that count, of annotators who are known."""
+    """The counted responses of known annotators."""
     return _counted(study).filter(annotator__isnull=False)
 
 

@@ -1,4 +1,4 @@
-"""What the API is asked and says of how annotators work."""
+"""Serializers of annotator quality."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class QualityQuery(Query):
 
 
 class QualityRowSerializer(serializers.Serializer[Any]):
-    """One annotator, by pseudonym: a reason to look and to ask, never a verdict."""
+    """One annotator, by pseudonym. Flags are reasons to look closer, not verdicts."""
 
     annotator = serializers.CharField()
     simulated = serializers.BooleanField()
-    status = serializers.CharField(allow_blank=True, help_text="Of the enrolment; empty without one.")
+    status = serializers.CharField(allow_blank=True, help_text="Status of the enrolment; empty without one.")
     answers = serializers.IntegerField()
     median_active_s = serializers.FloatField(allow_null=True)
     usual_active_s = serializers.FloatField(allow_null=True)
@@ -38,5 +38,5 @@ class QualityRowSerializer(serializers.Serializer[Any]):
 
 class QualitySerializer(serializers.Serializer[Any]):
     counted_at = serializers.DateTimeField()
-    unknown = serializers.IntegerField(help_text="Responses that name nobody.")
+    unknown = serializers.IntegerField(help_text="Responses without an annotator.")
     results = QualityRowSerializer(many=True)

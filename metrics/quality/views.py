@@ -1,4 +1,4 @@
-"""How each annotator works, for leads only."""
+"""The quality page, for leads only."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.core.requests import query_without_page
+from annotation.core.requests import without_page
 from annotation.exports.formats.text import safe_cell
 from annotation.models import Study
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_study_or_404
 from metrics.core.study_size import is_large
-from metrics.core.tables import first_direction, headings
+from metrics.core.tables import default_direction, headings
 from metrics.quality.queries import annotators as pages
 from metrics.quality.queries import work
 
-_WORDS = frozenset({"who"})
+_TEXT_COLUMNS = frozenset({"who"})
 
 
 @login_required
@@ -31,58 +31,62 @@ _WORDS = frozenset({"who"})
 @require_safe
 @vary_on_headers("HX-Request")
 def quality(request: HttpRequest, name: str) -> HttpResponse:
-    """The page at once, with what was counted last. For the page itself (htmx): nothing (204) if that is of
-    today's answers, otherwise its numbers, marked. `?check` counts first, unless that was done lately."""
+    """The page with the last count. For htmx requests of the page: 204 if the count is up to date, otherwise
+    the table, marked as stale. `?check` counts first, unless the last count is recent."""
     study = get_study_or_404(request, name)
     now = timezone.now()
-    alone, asked = "HX-Request" in request.headers, "check" in request.GET
-    counted = work.at_most_old(study, now=now) if asked else work.at_once(study, now=now)
-    stale = counted is not None and (alone or asked) and work.is_stale(study, counted)
-    if alone and not asked and counted is not None and not stale:
+    partial, check = "HX-Request" in request.headers, "check" in request.GET
+    counted = work.recent_count(study, now=now) if check else work.immediate_count(study, now=now)
+    stale = counted is not None and (partial or check) and work.is_stale(study, counted)
+    if partial and not check and counted is not None and not stale:
         return HttpResponse(status=204)
     sort, descending = _order(request)
     number = request.GET.get("page", "1")
-    about = {
+    context = {
         "study": study,
         "stale": stale,
-        "next_question": _next_question(study, counted, stale=stale, told=alone or asked, now=now),
-        "page": counted and pages.quality(study, counted, sort=sort, descending=descending, page=number),
-        "columns": headings(request, pages.COLUMNS, sort=sort, descending=descending, words=_WORDS),
-        "pager": query_without_page(request),
+        "next_poll": _next_poll(study, counted, stale=stale, checked=partial or check, now=now),
+        "page": counted and pages.quality_page(study, counted, sort=sort, descending=descending, page=number),
+        "columns": headings(
+            request, pages.COLUMNS, sort=sort, descending=descending, text_columns=_TEXT_COLUMNS
+        ),
+        "pager": without_page(request),
         "number": number,
     }
-    if alone:
-        return render(request, "metrics/quality/_quality.html", about)
-    return render(request, "metrics/quality/quality.html", {**about, "simulated": holds_simulated(study)})
+    if partial:
+        return render(request, "metrics/quality/_quality.html", context)
+    return render(
+        request, "metrics/quality/quality.html", {**context, "simulated": has_simulated_answers(study)}
+    )
 
 
-def _next_question(
-    study: Study, counted: work.Counted | None, *, stale: bool, told: bool, now: datetime
+def _next_poll(
+    study: Study, counted: work.WorkCount | None, *, stale: bool, checked: bool, now: datetime
 ) -> str:
-    """What the page asks once it is there: for a count, "count"; whether answers have changed, "changed"."""
-    if counted is None or (stale and counted.rested(now=now)):
+    """What the loaded page requests next: "count" for a new count, "changed" to check for changed answers."""
+    if counted is None or (stale and counted.may_recount(now=now)):
         return "count"
-    return "changed" if not told and is_large(study) else ""
+    return "changed" if not checked and is_large(study) else ""
 
 
 @login_required
 @never_cache
 @require_safe
 def quality_csv(request: HttpRequest, name: str) -> HttpResponse:
-    """The whole table, in the order that the page has it in."""
+    """The whole table, in the order of the page."""
     study = get_study_or_404(request, name)
     sort, descending = _order(request)
-    answer = HttpResponse(content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="{study.name}-quality.csv"'
-    writer = csv.writer(answer, lineterminator="\n")
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{study.name}-quality.csv"'
+    writer = csv.writer(response, lineterminator="\n")
     writer.writerow(pages.CSV_COLUMNS)
-    for row in pages.as_cells(pages.everybody(study, sort=sort, descending=descending)):
+    for row in pages.csv_rows(pages.current_rows(study, sort=sort, descending=descending)):
         writer.writerow([safe_cell(cell) if isinstance(cell, str) else cell for cell in row])
-    return answer
+    return response
 
 
 def _order(request: HttpRequest) -> tuple[str, bool]:
     sort = request.GET.get("sort", "flags")
     if sort not in pages.COLUMNS:
         sort = "flags"
-    return sort, request.GET.get("dir", first_direction(sort, _WORDS)) == "desc"
+    return sort, request.GET.get("dir", default_direction(sort, _TEXT_COLUMNS)) == "desc"

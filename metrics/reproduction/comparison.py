@@ -1,7 +1,7 @@
-"""ViSAGe's published numbers against those computed from its released annotations, one by one.
+"""Compare ViSAGe's published numbers with those computed from its released annotations.
 
-Published numbers are facts copied from the paper (metrics/published/, with citation), never filled in from
-computed ones.
+Published numbers are copied from the paper (metrics/published/, with citation), never filled in from computed
+ones.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from metrics.visual_nature.data import read_visual_nature
 EQUAL, TRUNCATED, DIFFERS = "equal", "equal when cut off, not rounded", "differs"
 WITHIN_ROUNDING = "equal within the rounding of the three"
 NOT_RELEASED = "not in the release: it has no embeddings"
-# Three printed numbers and the mean of them that is printed too: each is at most this far off.
+# The rounding error of each printed number.
 _PRINTED_STEP = Decimal("0.0001")
 
-CANNOT = (
+NOT_REPRODUCIBLE = (
     "the images themselves: the release names them and does not contain them",
     "captions, and what share of stereotypes they find (44.69 %): neither captions nor images are released",
     "salience scores: they are computed from the captions",
@@ -42,7 +42,7 @@ CANNOT = (
 
 @dataclass(frozen=True)
 class Comparison:
-    """One number as published and as computed, both as text in the paper's own form."""
+    """One number as published and as computed, both as text in the paper's format."""
 
     section: str
     item: str
@@ -54,8 +54,8 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """All comparisons; of tables 1 and 2 how many rows are `published`, come out `equal` (the digits of
-    `cut_off` of them by cutting off), and are computed (`groups`)."""
+    """All comparisons; and for tables 1 and 2 how many rows are `published`, `equal` (`cut_off` of them only
+    if truncated), and computed (`groups`)."""
 
     rows: tuple[Comparison, ...]
     groups: int
@@ -69,10 +69,10 @@ class Reproduction:
 
 
 def compare(printed: str, computed: float | None) -> tuple[str, str]:
-    """(computed in the printed form, how they compare).
+    """(computed number in the printed form, result of the comparison).
 
-    The computed number is rounded to as many decimals as are printed; where that differs but cutting the
-    decimals off agrees, that is said, since the paper does both. N/A stands for an infinite θ.
+    The computed number is rounded to the printed number of decimals. If that differs but truncation agrees,
+    the result says so, since the paper does both. N/A means an infinite θ.
     """
     if computed is None:
         return "undefined", DIFFERS
@@ -92,15 +92,15 @@ def compare(printed: str, computed: float | None) -> tuple[str, str]:
 
 
 def reproduce(*, study: Study) -> Reproduction:
-    """Compare everything that can be; `study` is the imported release."""
+    """Compare everything that can be compared; `study` is the imported release."""
     with snapshot():
         tables = _tables(study)
         visual, number = _visual_stereotypes(study)
         rows = (
             *tables,
             *_single_numbers(study, len(tables) // 3, visual, number),
-            *_thrice(study),
-            *_counts(visual),
+            *_times_as_likely(study),
+            *_visual_stereotype_counts(visual),
             *_pull(),
         )
     published = {row.item for row in tables if row.published}
@@ -165,8 +165,8 @@ def _single_numbers(
     return rows
 
 
-def _thrice(study: Study) -> list[Comparison]:
-    """'Thrice as likely' can be read in more than one way (PROTOCOL §6); each is named, none compared
+def _times_as_likely(study: Study) -> list[Comparison]:
+    """'Thrice as likely' can be interpreted in several ways (PROTOCOL §6). Each is listed; none is compared
     to more digits than the word has."""
     printed = next(
         row
@@ -210,8 +210,8 @@ def _quotient(top: float | None, bottom: float | None) -> float | None:
 
 
 def _visual_stereotypes(study: Study) -> tuple[Counter[str], int]:
-    """How many visual stereotypes each group has, groups without one left out, and how many attributes are
-    visual; both by the study's rules (PROTOCOL §2, §3)."""
+    """The number of visual stereotypes of each group that has any, and the number of visual attributes, both
+    by the study's rules (PROTOCOL §2, §3)."""
     frame = read_visual_nature(study)
     passed = visual_rule.is_visual(study, frame.ratings)
     visual = {pk for pk, fits in zip(frame.attribute_ids, passed, strict=True) if fits}
@@ -219,7 +219,7 @@ def _visual_stereotypes(study: Study) -> tuple[Counter[str], int]:
     return Counter(group for group, attribute in known if attribute in visual), len(visual)
 
 
-def _counts(visual: Mapping[str, int]) -> list[Comparison]:
+def _visual_stereotype_counts(visual: Mapping[str, int]) -> list[Comparison]:
     """The groups whose number of visual stereotypes is printed."""
     name = "visual stereotypes"
     rows = []
@@ -230,7 +230,7 @@ def _counts(visual: Mapping[str, int]) -> list[Comparison]:
 
 
 def _pull() -> list[Comparison]:
-    """Tables 3 to 5: of what is printed only the mean can be computed (PROTOCOL §9)."""
+    """Tables 3 to 5: only the printed mean can be computed (PROTOCOL §9)."""
     rows = []
     for group, row in sorted(published_pull().items()):
         three = row.s_d_s, row.s_d_ns, row.s_s_ns

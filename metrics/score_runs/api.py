@@ -1,4 +1,4 @@
-"""Metrics, and the scores that were computed of them."""
+"""API of metrics, score runs and scores."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ from annotation.api.errors import Conflict, Refused, refusals
 from annotation.api.pages import page, page_serializer
 from annotation.api.resource import Resource
 from annotation.models import Study
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_study_or_404
 from metrics.models import RunState, Score, ScoreRun
 from metrics.score_runs import queries, registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.metric import VARIANTS, Metric
-from metrics.score_runs.permitted_parameters import permitted_parameters
 from metrics.score_runs.serializers.requests import (
-    OF_METRICS,
+    METRICS_BY_PARAMETER,
     RunScoresQuery,
     ScoreQuery,
     ScoreRunBody,
@@ -40,23 +39,23 @@ ScorePageSerializer = page_serializer(ScoreSerializer)
 
 
 class ScoresSerializer(ScorePageSerializer):  # type: ignore[misc, valid-type]
-    """A page of scores, and the run that they are of. `run` is null as long as nothing was computed;
-    `stale`: answers have changed since, or there is no run. Ask for a new one with POST score-runs."""
+    """A page of scores, and the run that computed them. `run` is null until scores are computed; `stale`:
+    answers have changed since, or there is no run. Request a new run with POST score-runs."""
 
     run = ScoreRunSerializer(allow_null=True)
     stale = serializers.BooleanField()
-    simulated = serializers.BooleanField(help_text="Some answers were made by a program, not by people.")
+    simulated = serializers.BooleanField(help_text="A program, not people, made some of the answers.")
 
 
 class MetricsSerializer(serializers.Serializer[Any]):
     results = MetricSerializer(many=True)
 
 
-def described_metric(metric: Metric) -> dict[str, Any]:
-    """What the API says of a metric."""
+def metric_data(metric: Metric) -> dict[str, Any]:
+    """The data of `MetricSerializer`."""
     return {
         **{name: getattr(metric, name) for name in ("name", "version", "title", "definition", "unit")},
-        "computed_from": registry.source_in_words(metric),
+        "computed_from": registry.describe_source(metric),
         "direction": metric.direction,
         "variants": VARIANTS,
         "variants_note": metric.variants_note,
@@ -70,12 +69,12 @@ def described_metric(metric: Metric) -> dict[str, Any]:
 
 
 class Metrics(Resource):
-    """Every metric that there is."""
+    """All metrics."""
 
     @extend_schema(operation_id="metrics_list", responses=MetricsSerializer, tags=TAGS)
     def get(self, request: Request) -> Response:
         return Response(
-            MetricsSerializer({"results": [described_metric(metric) for metric in registry.metrics()]}).data
+            MetricsSerializer({"results": [metric_data(metric) for metric in registry.metrics()]}).data
         )
 
 
@@ -88,11 +87,11 @@ class OneMetric(Resource):
             found = registry.get(metric)
         except ValueError as error:
             raise Http404 from error
-        return Response(MetricSerializer(described_metric(found)).data)
+        return Response(MetricSerializer(metric_data(found)).data)
 
 
 class Scores(Resource):
-    """The scores of a metric, from its newest finished run, each with n and interval."""
+    """The scores of a metric from its newest finished run, each with n and interval."""
 
     @extend_schema(
         operation_id="scores_list",
@@ -107,17 +106,17 @@ class Scores(Resource):
         study = get_study_or_404(request, name)
         query = self.query(ScoreQuery)
         metric = registry.get(query["metric"])
-        given = {each: query[each] for each in OF_METRICS if each in query}
+        given = {name: query[name] for name in METRICS_BY_PARAMETER if name in query}
         with refusals(ValueError, status=422):
-            parameters = permitted_parameters(request.user, study, metric, given)
+            parameters = registry.permitted_parameters(request.user, study, metric, given)
         try:
             latest = queries.latest_run(study, metric.name, query["variant"], parameters)
-        except ValueError as error:  # such embeddings, or sides, there are not
+        except ValueError as error:  # no such embeddings, or nothing to compare with
             raise Refused(str(error)) from error
-        rows = of(latest.run, query) if latest.run is not None else Score.objects.none()
+        rows = filter_scores(latest.run, query) if latest.run is not None else Score.objects.none()
         answer = page(request, rows, query=query, kind=ScoreQuery, row=ScoreSerializer)
         run = ScoreRunSerializer(latest.run).data if latest.run is not None else None
-        simulated = holds_simulated(study)
+        simulated = has_simulated_answers(study)
         answer.data = {"run": run, "stale": latest.stale, "simulated": simulated, **answer.data}
         return answer
 
@@ -140,43 +139,43 @@ class ScoreRuns(Resource):
 
     @extend_schema(
         operation_id="score_runs_create",
-        description="Ask for scores of today's answers. The run is computed in the background: read it until "
-        "its state is done or failed.",
+        description="Request scores of the present answers. The run is computed in the background: "
+        "poll it until its state is done or failed.",
         request=ScoreRunBody,
         responses={
-            200: OpenApiResponse(ScoreRunSerializer, "The scores of these very answers are there."),
-            202: OpenApiResponse(ScoreRunSerializer, "It waits, or is being computed."),
-            409: OpenApiResponse(description="It failed for these very answers: retry that run."),
-            422: OpenApiResponse(description="It has no such parameter, or nothing is embedded."),
+            200: OpenApiResponse(ScoreRunSerializer, "The scores of these answers exist already."),
+            202: OpenApiResponse(ScoreRunSerializer, "The run is waiting or being computed."),
+            409: OpenApiResponse(description="The run for these answers failed: retry that run."),
+            422: OpenApiResponse(description="The metric has no such parameter, or there are no embeddings."),
         },
         tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
         study = get_study_or_404(request, name)
-        asked = self.body(ScoreRunBody)
+        body = self.body(ScoreRunBody)
         with refusals(ValueError, status=422):
-            parameters = permitted_parameters(
-                request.user, study, registry.get(asked["metric"]), asked.get("parameters", {})
+            parameters = registry.permitted_parameters(
+                request.user, study, registry.get(body["metric"]), body.get("parameters", {})
             )
         try:
             run = score_runs.request(
                 study=study,
-                metric=asked["metric"],
-                variant=asked["variant"],
-                resamples=asked.get("resamples"),
-                seed=asked["seed"],
+                metric=body["metric"],
+                variant=body["variant"],
+                resamples=body.get("resamples"),
+                seed=body["seed"],
                 parameters=parameters,
             )
         except ValueError as error:
             raise Refused(str(error)) from error
         if run.state == RunState.FAILED:
-            raise Conflict(f"Run {run.pk} failed for these very answers: {run.error} Retry that run.")
+            raise Conflict(f"Run {run.pk} failed for these answers: {run.error} Retry that run.")
         enqueue(run)
         return Response(ScoreRunSerializer(run).data, status=200 if run.state == RunState.DONE else 202)
 
 
 class OneScoreRun(Resource):
-    """A computation: its state, and everything needed to repeat it."""
+    """A score run: its state, and everything needed to repeat it."""
 
     @extend_schema(operation_id="score_runs_read", responses=ScoreRunSerializer, tags=TAGS)
     def get(self, request: Request, name: str, number: int) -> Response:
@@ -184,7 +183,7 @@ class OneScoreRun(Resource):
 
 
 class RunScores(Resource):
-    """The scores of this very run, whatever was computed since."""
+    """The scores of this run, even if newer runs exist."""
 
     @extend_schema(
         operation_id="score_runs_scores",
@@ -195,19 +194,19 @@ class RunScores(Resource):
     def get(self, request: Request, name: str, number: int) -> Response:
         run = _run(request, name, number)
         query = self.query(RunScoresQuery)
-        return page(request, of(run, query), query=query, kind=RunScoresQuery, row=ScoreSerializer)
+        return page(request, filter_scores(run, query), query=query, kind=RunScoresQuery, row=ScoreSerializer)
 
 
 class RetryScoreRun(Resource):
-    """Another three tries for a run that failed."""
+    """Give a failed run three more attempts."""
 
     @extend_schema(
         operation_id="score_runs_retry",
         request=None,
         responses={
             202: ScoreRunSerializer,
-            409: OpenApiResponse(description="It has not failed."),
-            422: OpenApiResponse(description="The embeddings that it read are not there any more."),
+            409: OpenApiResponse(description="The run has not failed."),
+            422: OpenApiResponse(description="The embeddings that it needs no longer exist."),
         },
         tags=TAGS,
     )
@@ -218,14 +217,14 @@ class RetryScoreRun(Resource):
         except ValueError as error:
             raise Refused(str(error)) from error
         if not retried:
-            raise Conflict(f"Run {run.pk} is {run.state}; only one that failed is retried.")
+            raise Conflict(f"Run {run.pk} is {run.state}; only a failed run can be retried.")
         run.refresh_from_db()
         enqueue(run)
         return Response(ScoreRunSerializer(run).data, status=202)
 
 
-def of(run: ScoreRun, query: Mapping[str, Any]) -> QuerySet[Score]:
-    """The scores of a run that were asked for."""
+def filter_scores(run: ScoreRun, query: Mapping[str, Any]) -> QuerySet[Score]:
+    """The scores of a run that match the query."""
     rows = run.scores.select_related("group", "attribute")
     return rows.filter(
         **{each: query[each] for each in ("name", "part", "group", "attribute") if each in query}

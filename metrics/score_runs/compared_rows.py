@@ -1,6 +1,6 @@
-"""Numbers compared: rows of many differences with their q, each group against all others (PROTOCOL §10).
+"""Score rows of comparisons: differences with p and q, and each group against all others (PROTOCOL §10).
 
-What all metrics have in common that compare something; what is compared is theirs.
+Shared by all metrics that compare something.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from metrics.core.stats.percentiles import Interval
 from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
 
 SIDES = ("side: first", "side: second")
-AGAINST = ("side: itself", "side: others")
+CONTRAST_SIDES = ("side: itself", "side: others")
 
 
-class Named(Protocol):
+class Group(Protocol):
     """An identity group."""
 
     @property
@@ -31,9 +31,9 @@ class Named(Protocol):
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Numbers of one group or of several together: `values` (K,), each with what it rests on, `n`, and their
-    resamples (B, K), B = 0 where none were drawn. NaN is undefined."""
+class Estimates:
+    """Estimates for one group or a mean over groups: `values` (K,), their sample sizes `n`, and their
+    resamples (B, K), with B = 0 if none were drawn. NaN is undefined."""
 
     values: Floats
     n: tuple[int, ...]
@@ -41,62 +41,67 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Two sides of one group, or of several (`group` None) of which `part` says which they are. `n` is what
-    the difference of each number rests on."""
+class ComparedEstimates:
+    """Both sides of a comparison for one group, or for several (`group` None) that `part` names. `n` is the
+    sample size of each difference."""
 
-    group: Named | None
+    group: Group | None
     part: str
     n: tuple[int, ...]
-    first: Measured
-    second: Measured
+    first: Estimates
+    second: Estimates
 
 
-Mean = Callable[[Sequence[Measured]], Measured]
+Mean = Callable[[Sequence[Estimates]], Estimates]
 
 
-def mean(groups: Sequence[Measured]) -> Measured:
-    """Unweighted means over groups, and over the groups that have a value in a resample; n is how many."""
+def mean(groups: Sequence[Estimates]) -> Estimates:
+    """Unweighted means over groups, in each resample over the groups with a value; n is the number of
+    groups."""
     values, samples = (
         _mean_of(np.stack([getattr(one, name) for one in groups])) for name in ("values", "samples")
     )
-    return Measured(values, (len(groups),) * len(values), samples)
+    return Estimates(values, (len(groups),) * len(values), samples)
 
 
 def _mean_of(stacked: Floats) -> Floats:
-    """Over the first axis, undefined ones left out."""
+    """The mean over the first axis without undefined values."""
     known = ~np.isnan(stacked)
     total, number = np.where(known, stacked, 0.0).sum(axis=0), known.sum(axis=0)
     return np.asarray(np.divide(total, number, out=np.full(total.shape, np.nan), where=number > 0))
 
 
-def rows_of(
-    names: Sequence[str], found: Sequence[Compared], inputs: Inputs, *, sides: tuple[str, str] = SIDES
+def difference_rows(
+    names: Sequence[str],
+    found: Sequence[ComparedEstimates],
+    inputs: Inputs,
+    *,
+    sides: tuple[str, str] = SIDES,
 ) -> list[ScoreRow]:
-    """The differences of each of `names` with p, and q among all that is `found`, and the numbers of both
-    sides with their intervals."""
+    """Rows of the differences of each of `names` with p, with q over all of `found`, and of both sides with
+    their intervals."""
     rows = []
-    for place, name in enumerate(names):
-        listed = [(one.group, one.part, one.n[place], _difference(one, place)) for one in found]
-        rows += with_q(name, listed, inputs)
-    for one in found:
-        for side, measured in zip(sides, (one.first, one.second), strict=True):
-            part = f"{one.part}; {side}" if one.part else side
-            rows += _rows_of_side(names, measured, one.group, part, inputs)
+    for index, name in enumerate(names):
+        compared = [(pair.group, pair.part, pair.n[index], _difference(pair, index)) for pair in found]
+        rows += rows_with_q(name, compared, inputs)
+    for pair in found:
+        for side, measured in zip(sides, (pair.first, pair.second), strict=True):
+            part = f"{pair.part}; {side}" if pair.part else side
+            rows += _side_rows(names, measured, pair.group, part, inputs)
     return rows
 
 
-def _difference(one: Compared, place: int) -> Difference:
+def _difference(pair: ComparedEstimates, index: int) -> Difference:
     return differences.difference(
-        float(one.first.values[place]),
-        float(one.second.values[place]),
-        first_samples=one.first.samples[:, place],
-        second_samples=one.second.samples[:, place],
+        float(pair.first.values[index]),
+        float(pair.second.values[index]),
+        first_samples=pair.first.samples[:, index],
+        second_samples=pair.second.samples[:, index],
     )
 
 
-def _rows_of_side(
-    names: Sequence[str], measured: Measured, group: Named | None, part: str, inputs: Inputs
+def _side_rows(
+    names: Sequence[str], measured: Estimates, group: Group | None, part: str, inputs: Inputs
 ) -> list[ScoreRow]:
     intervals: list[Interval | None] = [None] * len(names)
     if inputs.resamples:
@@ -109,11 +114,10 @@ def _rows_of_side(
     ]
 
 
-def with_q(
-    name: str, found: Sequence[tuple[Named | None, str, int, Difference]], inputs: Inputs
+def rows_with_q(
+    name: str, found: Sequence[tuple[Group | None, str, int, Difference]], inputs: Inputs
 ) -> list[ScoreRow]:
-    """The rows of differences that are looked at together, (whose, of which part, n, difference): each with
-    its p, and its q among them."""
+    """Rows of differences with p, and q over all of `found`: (group, part, n, difference)."""
     rows = []
     q = differences.false_discovery([each.p for *_, each in found])
     for (group, part, n, each), adjusted in zip(found, q.tolist(), strict=True):
@@ -128,40 +132,40 @@ def with_q(
     return rows
 
 
-def against_the_rest(
+def contrast_rows(
     names: Sequence[str],
-    groups: Sequence[tuple[Named, str, Measured]],
+    groups: Sequence[tuple[Group, str, Estimates]],
     inputs: Inputs,
     *,
     mean: Mean = mean,
 ) -> list[ScoreRow]:
-    """Each group against the mean of all others, and the mean of each region against that of all groups
-    outside it: two lists, each with q of its own. `groups`: each with its region and numbers."""
+    """Rows of each group against the mean of all others, and of the mean of each region against the mean of
+    all groups outside it. q is computed for each of the two lists. `groups`: (group, region, estimates)."""
     regions = np.array([region for _, region, _ in groups])
     rows: list[ScoreRow] = []
     if len(groups) > 1:
-        each = []
-        for place, (group, _, own) in enumerate(groups):
-            others = _mean_where(groups, np.arange(len(groups)) != place, mean)
-            each.append(Compared(group, "", (len(groups),) * len(names), own, others))
-        rows += rows_of(names, each, inputs, sides=AGAINST)
+        by_group = []
+        for index, (group, _, own) in enumerate(groups):
+            others = _mean_where(groups, np.arange(len(groups)) != index, mean)
+            by_group.append(ComparedEstimates(group, "", (len(groups),) * len(names), own, others))
+        rows += difference_rows(names, by_group, inputs, sides=CONTRAST_SIDES)
     known = sorted(set(regions.tolist()) - {""})
     if len(set(regions.tolist())) > 1:
-        whole = []
+        by_region = []
         for region in known:
             inside = regions == region
             own, others = (_mean_where(groups, which, mean) for which in (inside, ~inside))
-            whole.append(Compared(None, f"region: {region}", own.n, own, others))
-        rows += rows_of(names, whole, inputs, sides=AGAINST)
+            by_region.append(ComparedEstimates(None, f"region: {region}", own.n, own, others))
+        rows += difference_rows(names, by_region, inputs, sides=CONTRAST_SIDES)
     return rows
 
 
-def _mean_where(groups: Sequence[tuple[Named, str, Measured]], which: Bools, mean: Mean) -> Measured:
-    return mean([groups[place][2] for place in np.flatnonzero(which).tolist()])
+def _mean_where(groups: Sequence[tuple[Group, str, Estimates]], which: Bools, mean: Mean) -> Estimates:
+    return mean([groups[index][2] for index in np.flatnonzero(which).tolist()])
 
 
 def _row(
-    name: str, value: float, n: int, interval: Interval | None, group: Named | None, part: str
+    name: str, value: float, n: int, interval: Interval | None, group: Group | None, part: str
 ) -> ScoreRow:
     return ScoreRow(
         name=name,

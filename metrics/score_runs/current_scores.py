@@ -1,4 +1,4 @@
-"""Scores of today's answers for figures, which wait for no stored run."""
+"""Scores of the present answers for figures, computed without a stored run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _INTERVAL = ("name", "group", "part", "low", "high")
 Interval = tuple[float, float]
 
 
-def evaluated(
+def cached_evaluation(
     study: Study, metric: str, *, resamples: int = 0, parameters: Mapping[str, str] | None = None
 ) -> Evaluation:
-    """The metric for today's answers: computed once for the same answers.
+    """Evaluate the metric for the present answers; cached for the same answers.
 
-    `resamples` are for metrics of the catalogue, which does not grow with the answers.
+    Use `resamples` only for metrics of the catalogue, which does not grow with the answers.
     """
     entry = registry.get(metric)
     digest = inputs_digest(study, entry, parameters)
@@ -38,15 +38,15 @@ def evaluated(
             seed=0,
             parameters=parameters,
         )
-        # An answer may have come between the two reads: the evaluation says whose digest it has.
+        # Answers may have changed between the two reads: store it under the digest of what was evaluated.
         cache.set(f"evaluation:{metric}:{entry.version}:{resamples}:{known.digest}", known, _CACHE_SECONDS)
     return known
 
 
 def intervals(study: Study, evaluation: Evaluation) -> dict[tuple[str, int | None, str], Interval]:
-    """{(score, group, part): 95 % interval}, where a stored run counted the same answers.
+    """{(score, group, part): 95 % interval} from a stored run of the same answers, if there is one.
 
-    Intervals take a bootstrap, which a figure does not wait for; without a run the figure has none.
+    A figure does not wait for a bootstrap; without a run it has no intervals.
     """
     run = queries.newest_run(study, evaluation.metric, evaluation.variant)
     if run is None or run.digest != evaluation.digest:

@@ -1,4 +1,4 @@
-"""A digest of what a score is computed from."""
+"""Digest of the inputs of a score."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from metrics.score_runs.metric import Metric
 
 
 def inputs_digest(study: Study, metric: Metric, parameters: Mapping[str, str] | None = None) -> str:
-    """SHA-256 of what the metric is computed from: the answers, the rule, and what the metric itself names
-    (`Metric.fingerprint`), such as the associations that pass the rule.
+    """SHA-256 of the inputs of a metric: the answers, the study's rules, and what `Metric.fingerprint` adds,
+    such as the associations that pass the rule.
 
-    Costs a few aggregates, not a read of the answers. The ratings of stereotypes are read row by row for
-    offensiveness and its comparisons, where their values matter and not only which associations there are;
-    they are part of the catalogue and do not grow with the study.
+    Takes a few aggregates and does not read the answers. Only offensiveness and its comparisons read the
+    ratings of stereotypes row by row, because their values matter; these are part of the catalogue and do not
+    grow with the study.
     """
     chosen = registry.parameters(metric, parameters)
     parts: list[object] = [

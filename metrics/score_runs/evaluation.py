@@ -1,6 +1,6 @@
-"""From the rows of a study to rows of scores: arrays in, statistics applied, names put back.
+"""Compute the score rows of a metric for a study.
 
-Computes and returns; stores nothing. The commands print its rows, `services.py` keeps them.
+Nothing is stored here: the commands print the rows, `services.py` stores them.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from metrics.score_runs.digests import inputs_digest
 from metrics.score_runs.metric import Metric
 from metrics.score_runs.rows import Inputs, ScoreRow
 
-LEAST_RESAMPLES = 100
+MIN_RESAMPLES = 100
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """All rows of one metric over one study, with what is needed to repeat them."""
+    """All rows of a metric for a study, with everything needed to repeat them."""
 
     metric: str
     version: int
@@ -42,42 +42,42 @@ def evaluate(
     seed: int,
     parameters: Mapping[str, str] | None = None,
 ) -> Evaluation:
-    """Compute `metric` over `study` as it stands now.
+    """Compute `metric` for the present state of `study`.
 
-    `resamples` 0 leaves the intervals out. Raises ValueError for an unknown metric, variant or parameter, and
-    for resamples between 1 and 99, too few for the tails of a 95 % interval.
+    With `resamples` 0 there are no intervals. Raises ValueError for an unknown metric, variant or parameter,
+    and for 1 to 99 resamples, which are too few for the tails of a 95 % interval.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
-    check_draw(resamples, seed)
-    drawn = resamples if entry.interval else 0
+    check_resampling(resamples, seed)
+    used_resamples = resamples if entry.interval else 0
     chosen = registry.parameters(entry, parameters)
     with snapshot():
         digest = inputs_digest(study, entry, chosen)
-        rows = entry.compute(Inputs(study, variant, drawn, seed, chosen))
+        rows = entry.compute(Inputs(study, variant, used_resamples, seed, chosen))
     return Evaluation(
         metric=metric,
         version=entry.version,
         variant=variant,
         digest=digest,
         seed=seed,
-        resamples=drawn,
-        rule=rule_in_words(study, entry, chosen),
+        resamples=used_resamples,
+        rule=describe_rule(study, entry, chosen),
         parameters=chosen,
         rows=tuple(rows),
     )
 
 
-def check_draw(resamples: int, seed: int) -> None:
-    """Raises ValueError for what no interval can be drawn with."""
-    if resamples < 0 or 0 < resamples < LEAST_RESAMPLES:
+def check_resampling(resamples: int, seed: int) -> None:
+    """Raise ValueError for an invalid number of resamples or seed."""
+    if resamples < 0 or 0 < resamples < MIN_RESAMPLES:
         raise ValueError(
-            f"{resamples} resamples: choose at least {LEAST_RESAMPLES}, or 0 for scores without intervals."
+            f"{resamples} resamples: choose at least {MIN_RESAMPLES}, or 0 for scores without intervals."
         )
     if seed < 0:
         raise ValueError(f"A seed is a whole number of at least 0, not {seed}.")
 
 
-def rule_in_words(study: Study, metric: Metric, parameters: Mapping[str, str] | None = None) -> str:
-    """The rule of the study that `metric` follows, or the captions or embeddings that it reads."""
+def describe_rule(study: Study, metric: Metric, parameters: Mapping[str, str] | None = None) -> str:
+    """The study's rule that `metric` applies, or the captions or embeddings that it reads."""
     return metric.rule(study, registry.parameters(metric, parameters))

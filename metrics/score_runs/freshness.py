@@ -1,8 +1,8 @@
-"""Whether the scores that a page shows are of today's answers.
+"""Check whether the scores on a page are up to date.
 
-A page shows stored scores at once. Whether answers have changed since costs an aggregate over all of them,
-so the page asks that here once it is there (htmx), waits here for the runs it asked for, and then takes in
-its own new content.
+A page shows stored scores immediately. To find out whether answers have changed takes an aggregate over all
+answers, so the loaded page asks for it with htmx, polls the runs that were requested, and then reloads its
+content.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from annotation.models import Study
 from metrics.models import RunState, ScoreRun, Variant
 from metrics.score_runs import queries
 from metrics.score_runs import services as score_runs
-from metrics.score_runs.queries import Wanted
+from metrics.score_runs.queries import ScoreRequest
 from metrics.score_runs.tasks import enqueue
 
 
 @dataclass(frozen=True)
 class Freshness:
-    """What a page shows of it: runs on their way, runs that failed, why others cannot be asked for, and
-    whether there is something new to show.
+    """The state of a page's scores: `waiting` runs, `failed` runs, reasons why runs were `refused`, and
+    whether new scores are `ready`.
 
-    `stale`: what the page shows is of other answers than today's.
+    `stale`: the scores on the page are of older answers.
     """
 
     waiting: tuple[ScoreRun, ...] = ()
@@ -38,35 +38,35 @@ class Freshness:
         return urlencode([("waiting", run.pk) for run in self.waiting])
 
 
-def usual(metrics: Iterable[str], variant: str = Variant.CORRECTED) -> list[Wanted]:
-    """Metrics as they are computed where nothing is chosen."""
+def default_requests(metrics: Iterable[str], variant: str = Variant.CORRECTED) -> list[ScoreRequest]:
+    """Requests for metrics with their default parameters."""
     return [(metric, variant, {}) for metric in metrics]
 
 
-def question(wanted: Sequence[Wanted], *, more: Sequence[tuple[str, str]] = ()) -> str:
-    """What a page puts into the address that it asks. A comparison, and groups of annotators, are asked for
-    by their name (`more`)."""
-    plain = [("of", f"{metric}:{variant}") for metric, variant, parameters in wanted if not parameters]
-    return urlencode([*plain, *more])
+def query_string(requests: Sequence[ScoreRequest], *, extra: Sequence[tuple[str, str]] = ()) -> str:
+    """The query string with which a page checks its scores. Comparisons and annotator groups are requested by
+    name (`extra`)."""
+    plain = [("of", f"{metric}:{variant}") for metric, variant, parameters in requests if not parameters]
+    return urlencode([*plain, *extra])
 
 
-def check(study: Study, wanted: Sequence[Wanted]) -> Freshness:
-    """Compare what is stored with today's answers, and ask for what is missing."""
+def check(study: Study, requests: Sequence[ScoreRequest]) -> Freshness:
+    """Compare the stored scores with the present answers, and request the missing ones."""
     found: list[ScoreRun] = []
     refused: list[str] = []
     ready = False
-    for metric, variant, parameters in wanted:
+    for metric, variant, parameters in requests:
         shown = queries.newest_run(study, metric, variant, parameters)
         if shown is not None and not queries.is_stale(shown):
             continue
         try:
             run = score_runs.request(study=study, metric=metric, variant=variant, parameters=parameters)
-        except ValueError as why:  # nothing is embedded, or not said what to compare
-            refused.append(str(why))
+        except ValueError as error:  # no embeddings, or no comparison chosen
+            refused.append(str(error))
             continue
         enqueue(run)
         found.append(run)
-        # answers that were scored before: taken back, and given again
+        # these answers were scored before, for example if one was withdrawn and restored
         ready = ready or run.state == RunState.DONE
     return _freshness(found, ready=ready, stale=bool(found), refused=refused)
 
@@ -83,10 +83,10 @@ def _freshness(
     )
 
 
-def waited_for(study: Study, waiting: Sequence[str]) -> Freshness:
-    """How the runs with these numbers get on."""
+def check_waiting(study: Study, waiting: Sequence[str]) -> Freshness:
+    """The state of the runs with these ids."""
     keys = {int(text) for text in waiting if text.isdecimal() and len(text) < 19}
     runs = list(ScoreRun.objects.filter(study=study, pk__in=keys))
-    # A run that is gone was moot: another one stands for the answers as they are now.
+    # A run that no longer exists was replaced by one of the present answers.
     done = len(runs) < len(keys) or any(run.state == RunState.DONE for run in runs)
     return _freshness(runs, ready=done, stale=True)

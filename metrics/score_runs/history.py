@@ -1,4 +1,4 @@
-"""A number over past score runs: how it moved as answers came in."""
+"""Scores of a group in past score runs, to show how they changed with new answers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from annotation.models import IdentityGroup, Study
 from metrics.models import RunState, Score, ScoreRun
 
-MOST = 10
+MAX_RUNS = 10
 
 
 @dataclass(frozen=True)
-class Past:
-    """What one finished run said. `comparable`: made by the same version and rule as the newest run, so that
-    a difference between them comes from the answers."""
+class PastRun:
+    """The scores of a finished run. `comparable`: it has the version and rule of the newest run, so that
+    differences come from the answers only."""
 
     run: ScoreRun
     scores: tuple[Score | None, ...]
@@ -23,12 +23,12 @@ class Past:
 
 def score_history(
     study: Study, group: IdentityGroup, *, metric: str, names: Sequence[str], variant: str
-) -> list[Past]:
-    """The scores `names` of `group` in the last finished runs of `metric`, the newest first. Two queries."""
+) -> list[PastRun]:
+    """The scores `names` of `group` in the latest finished runs of `metric`, newest first. Two queries."""
     runs = list(
         ScoreRun.objects.filter(
             study=study, metric=metric, variant=variant, state=RunState.DONE, parameters="{}"
-        ).order_by("-finished_at", "-pk")[:MOST]
+        ).order_by("-finished_at", "-pk")[:MAX_RUNS]
     )
     found = {
         (score.run_id, score.name): score
@@ -41,7 +41,7 @@ def score_history(
         )
     }
     return [
-        Past(
+        PastRun(
             run=run,
             scores=tuple(found.get((run.pk, name)) for name in names),
             comparable=(run.version, run.rule) == (runs[0].version, runs[0].rule),

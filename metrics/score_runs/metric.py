@@ -1,4 +1,4 @@
-"""What a room says of each of its metrics: in words, and what computes it."""
+"""The type in which each room declares its metrics."""
 
 from __future__ import annotations
 
@@ -8,46 +8,55 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 
 from annotation.models import Study
-from metrics.core.answers import stereotype_rule_in_words
+from metrics.core.answers import describe_stereotype_rule
 from metrics.score_runs.rows import Compute
 
 VARIANTS = ("corrected", "published")
 VISAGE = "Jha et al. (2024), ViSAGe, ACL 2024, doi:10.18653/v1/2024.acl-long.667"
 SEEGULL = "Jha et al. (2023), SeeGULL, ACL 2023, doi:10.18653/v1/2023.acl-long.548"
+BENJAMINI = "Benjamini & Hochberg (1995), doi:10.1111/j.2517-6161.1995.tb02031.x"
 SOURCES = ("answers", "ratings", "votes", "captions", "embeddings")
-
+# Wording shared by the metrics that compare something.
+P_AND_Q = (
+    "p is two-sided, from the same resamples as the interval; q is p adjusted by Benjamini and Hochberg over "
+    "everything that is listed together"
+)
+OF_CONTRASTS = (
+    "`region: REGION`, for a region; `side: itself` or `side: others`, alone or after a region, for one "
+    "side; without a side, the difference"
+)
 
 Parameters = Mapping[str, str]
 
 
 class NothingToCompute(ValueError):
-    """What a metric would be computed from is not there. The message says how to make it."""
+    """The inputs of a metric are missing. The message says how to create them."""
 
 
 def stereotype_rule(study: Study, parameters: Parameters) -> str:
-    """The `rule` of metrics that tell stereotypes from other attributes."""
-    return stereotype_rule_in_words(study)
+    """The `rule` of metrics that distinguish stereotypes from other attributes."""
+    return describe_stereotype_rule(study)
 
 
-def _nothing_more(study: Study, parameters: Parameters) -> list[object]:
+def _no_other_inputs(study: Study, parameters: Parameters) -> list[object]:
     return []
 
 
-def _anything(study: Study, parameters: Parameters) -> None:
+def _no_input_check(study: Study, parameters: Parameters) -> None:
     pass
 
 
-def _for_everybody(user: User, parameters: Parameters) -> None:
+def _readable_by_all(user: User, parameters: Parameters) -> None:
     pass
 
 
-def _offered_to_everybody(user: User, study: Study, parameters: Parameters) -> None:
+def _offered_to_all(user: User, study: Study, parameters: Parameters) -> None:
     pass
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A choice that changes the numbers. Values are text, so that a run stores them as they were given."""
+    """A choice that changes the numbers. Values are text, so that a run can store them as given."""
 
     name: str
     default: str
@@ -56,21 +65,20 @@ class Parameter:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """`version` changes whenever the numbers can; a stored score names the version that made it.
+    """A metric. `version` changes whenever the numbers can; a stored score records its version.
 
-    `source`: what it is computed from: the study's 'answers' to tasks of the kind `task`, the 'votes' of its
-    stereotype source, the 'ratings' of tasks of every kind, or the 'captions' or 'embeddings' of images
-    (`task` is then empty, or what they are compared with). `variants_differ`: False where the published
-    formula and the corrected one are the same, so that either name gives the same numbers. `names`: what its
-    scores are called and what they mean. `parts`: what the `part` of a score may be, where it is of a part.
-    `direction`: how to read a larger value. `caveats`: what a reader must know before quoting it.
-    `resampling`: what its intervals are.
+    `source`: the study's 'answers' to tasks of the kind `task`, the 'votes' of its stereotype source, the
+    'ratings' of tasks of every kind, or the 'captions' or 'embeddings' of images (`task` is then empty, or
+    the kind they are compared with). `variants_differ`: False if the published and the corrected formula give
+    the same numbers. `names`: (name, meaning) of its scores. `parts`: the possible values of a score's
+    `part`. `direction`: the meaning of a larger value. `caveats`: what a reader must know before quoting it.
+    `resampling`: how its intervals are computed.
 
-    `compute` makes its rows. `fingerprint`: what changes with all that it reads besides the answers to `task`
-    and the study's rules, from the study and all parameters. `rule` says in words which rule it follows, or
-    what it reads. `check_inputs` raises NothingToCompute, or ValueError, where no worker could compute it;
-    `check_offered` ValueError for parameters that an account may not ask for, `check_readable` for those
-    whose scores it may not read.
+    `compute` returns its rows. `fingerprint(study, parameters)` changes with every input other than the
+    answers to `task` and the study's rules. `rule` describes the rule or the inputs that it uses.
+    `check_inputs` raises NothingToCompute or ValueError if no worker could compute it, `check_offered` raises
+    ValueError for parameters that a user may not request, and `check_readable` for those whose scores a user
+    may not read.
     """
 
     name: str
@@ -87,10 +95,10 @@ class Metric:
     section: str
     compute: Compute
     rule: Callable[[Study, Parameters], str]
-    fingerprint: Callable[[Study, Parameters], list[object]] = _nothing_more
-    check_inputs: Callable[[Study, Parameters], None] = _anything
-    check_offered: Callable[[User, Study, Parameters], None] = _offered_to_everybody
-    check_readable: Callable[[User, Parameters], None] = _for_everybody
+    fingerprint: Callable[[Study, Parameters], list[object]] = _no_other_inputs
+    check_inputs: Callable[[Study, Parameters], None] = _no_input_check
+    check_offered: Callable[[User, Study, Parameters], None] = _offered_to_all
+    check_readable: Callable[[User, Parameters], None] = _readable_by_all
     reference: str = VISAGE
     source: str = "answers"
     parts: str = ""

@@ -1,4 +1,4 @@
-"""What pages and commands read of stored scores. Nothing here computes or writes."""
+"""Queries of stored scores."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ from metrics.score_runs import registry
 from metrics.score_runs.digests import inputs_digest
 from metrics.score_runs.metric import Metric
 
-Wanted = tuple[str, str, Mapping[str, str]]
-"""A metric, its variant and what is chosen of its parameters."""
-_MOST_FAILED = 5
+ScoreRequest = tuple[str, str, Mapping[str, str]]
+"""A metric, its variant and its chosen parameters."""
+_MAX_FAILED = 5
 
 
 @dataclass(frozen=True)
 class LatestRun:
-    """The newest finished run, if any. `stale`: the inputs have changed since, or there is none."""
+    """The newest finished run, if any. `stale`: the inputs have changed since, or there is no run."""
 
     run: ScoreRun | None
     stale: bool
 
 
-def as_stored(parameters: Mapping[str, str]) -> str:
-    """How a run keeps its parameters: the same choices are the same text."""
+def serialize_parameters(parameters: Mapping[str, str]) -> str:
+    """The JSON of `ScoreRun.parameters`: equal parameters give equal text."""
     return json.dumps(parameters, sort_keys=True, ensure_ascii=False)
 
 
 def newest_run(
     study: Study, metric: str, variant: str, parameters: Mapping[str, str] | None = None
 ) -> ScoreRun | None:
-    """The finished run of `metric`, at its present version, that was last found right: what a page shows.
+    """The finished run of `metric`, at its present version, that last matched the answers: the one that a
+    page shows.
 
-    One query by an index, whatever the size of the study. Whether the answers have changed since is another
-    question, and at millions of them a slow one: ask `is_stale` in a request of its own (ADR 0005).
-    Raises ValueError for an unknown metric, variant or parameter.
+    One indexed query, whatever the size of the study. It does not check whether the answers have changed,
+    which is slow for millions of them: call `is_stale` in a separate request (ADR 0005). Raises ValueError
+    for an unknown metric, variant or parameter.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
@@ -48,9 +49,9 @@ def newest_run(
 
 
 def is_stale(run: ScoreRun) -> bool:
-    """Whether `run` was made from other inputs than today's, or by an earlier version of its metric.
+    """Whether `run` has other inputs than the present ones, or an earlier version of its metric.
 
-    Reads an aggregate over the study's answers: about a second for two million of them.
+    Aggregates over the study's answers: about a second for two million.
     """
     entry = registry.get(run.metric)
     if run.version != entry.version:
@@ -61,12 +62,11 @@ def is_stale(run: ScoreRun) -> bool:
 def latest_run(
     study: Study, metric: str, variant: str, parameters: Mapping[str, str] | None = None
 ) -> LatestRun:
-    """The newest finished run of `metric` at its present version, and whether it is stale; for commands and
-    for requests that may take as long as `is_stale`.
+    """The newest finished run of `metric` at its present version, and whether it is stale. For commands and
+    requests that can wait for `is_stale`.
 
-    A run made from today's inputs wins over a later one made from others: after an answer was withdrawn
-    and restored, the older run is the right one again. Raises ValueError for an unknown metric, variant or
-    parameter.
+    A run of the present inputs is preferred to a later run of others: if an answer was withdrawn and
+    restored, the older run is right again. Raises ValueError for an unknown metric, variant or parameter.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
@@ -79,19 +79,19 @@ def latest_run(
 
 
 def _finished(study: Study, entry: Metric, variant: str, chosen: Mapping[str, str]) -> QuerySet[ScoreRun]:
-    """Finished runs at the metric's present version, the one last found right first."""
+    """Finished runs at the metric's present version, the one that last matched the answers first."""
     return ScoreRun.objects.filter(
         study=study,
         metric=entry.name,
         version=entry.version,
         variant=variant,
-        parameters=as_stored(chosen),
+        parameters=serialize_parameters(chosen),
         state=RunState.DONE,
     ).order_by(Coalesce("confirmed_at", "finished_at").desc(), "-pk")
 
 
 def scores_by_group(run: ScoreRun) -> Mapping[int, Mapping[str, Score]]:
-    """{group id: {score name: score}} of the scores that belong to a group as a whole.
+    """{group id: {score name: score}} of the scores of whole groups.
 
     One query, in the order of the groups' names.
     """
@@ -103,12 +103,12 @@ def scores_by_group(run: ScoreRun) -> Mapping[int, Mapping[str, Score]]:
 
 
 def failed_runs(study: Study) -> list[ScoreRun]:
-    """The runs that failed and that no later one of the same scores made up for, the newest first."""
+    """Failed runs without a later successful run of the same scores, newest first."""
     runs = ScoreRun.objects.filter(study=study, state__in=[RunState.FAILED, RunState.DONE])
-    return list(_not_made_up_for(runs.order_by("-finished_at", "-pk")[:100]))[:_MOST_FAILED]
+    return list(_still_failed(runs.order_by("-finished_at", "-pk")[:100]))[:_MAX_FAILED]
 
 
-def _not_made_up_for(runs: Iterable[ScoreRun]) -> Iterable[ScoreRun]:
+def _still_failed(runs: Iterable[ScoreRun]) -> Iterable[ScoreRun]:
     seen = set()
     for run in runs:
         scores = (run.metric, run.variant, run.parameters)

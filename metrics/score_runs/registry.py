@@ -1,20 +1,23 @@
-"""Every metric there is, as a list that can be read (DESIGN §7). docs/metrics.md is made from it."""
+"""The registry of metrics (DESIGN §7). docs/metrics.md is generated from it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from metrics.core.suggestions import nearest
+from django.contrib.auth.models import User
+
+from annotation.models import Study
+from metrics.core.suggestions import did_you_mean
 from metrics.score_runs.metric import VARIANTS, Metric
 
 _registered: dict[str, Metric] = {}
 
 
 def register(*found: Metric) -> None:
-    """Add metrics, in the order in which they are listed. Raises ValueError for a second one of a name.
+    """Add metrics, in listing order. Raises ValueError if two metrics have the same name.
 
-    The app registers those of metrics/measures.py when Django starts, so that rooms beneath those that
-    declare them can look them up.
+    The app registers those of metrics/measures.py when Django starts, so that rooms can look up metrics that
+    are declared in a higher room.
     """
     for metric in found:
         if _registered.setdefault(metric.name, metric) is not metric:
@@ -22,55 +25,67 @@ def register(*found: Metric) -> None:
 
 
 def metrics() -> tuple[Metric, ...]:
-    """Every metric there is."""
+    """All registered metrics."""
     return tuple(_registered.values())
 
 
 def get(name: str) -> Metric:
-    """The metric of that name; raises ValueError naming the nearest one and all there are."""
+    """The metric of that name. Raises ValueError with a suggestion and a list of all metrics."""
     if name in _registered:
         return _registered[name]
     known = list(_registered)
-    raise ValueError(f"There is no metric '{name}'.{nearest(name, known)} There are: {', '.join(known)}.")
+    raise ValueError(
+        f"There is no metric '{name}'.{did_you_mean(name, known)} There are: {', '.join(known)}."
+    )
 
 
 def of_tasks(kinds: Collection[str]) -> list[Metric]:
-    """The metrics that can be computed from answers to tasks of these kinds, the usual one first."""
+    """The metrics computed from answers to tasks of these kinds, the most common first."""
     return [metric for metric in metrics() if metric.source == "answers" and metric.task in kinds]
 
 
 def check_variant(metric: Metric, variant: str) -> None:
-    """Raises ValueError unless `metric` can be computed as `variant`."""
+    """Raise ValueError unless `variant` exists."""
     if variant not in VARIANTS:
         raise ValueError(
-            f"There is no variant '{variant}' of {metric.name}.{nearest(variant, list(VARIANTS))} "
+            f"There is no variant '{variant}' of {metric.name}.{did_you_mean(variant, list(VARIANTS))} "
             f"There are: {', '.join(VARIANTS)}."
         )
 
 
 def parameters(metric: Metric, given: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Every parameter of `metric` with its value, in the registry's order: as given, or the default.
-
-    Raises ValueError for one that the metric does not have.
+    """Every parameter of `metric` with the given or the default value, in the registry's order. Raises
+    ValueError for an unknown parameter.
     """
     given = given or {}
     known = [each.name for each in metric.parameters]
     for name in given:
         if name not in known:
             there = f"It has: {', '.join(known)}." if known else "It has none."
-            raise ValueError(f"{metric.name} has no parameter '{name}'.{nearest(name, known)} {there}")
+            raise ValueError(f"{metric.name} has no parameter '{name}'.{did_you_mean(name, known)} {there}")
     return {each.name: str(given.get(each.name, each.default)) for each in metric.parameters}
 
 
+def permitted_parameters(
+    user: User, study: Study, metric: Metric, given: Mapping[str, str]
+) -> dict[str, str]:
+    """`parameters`, if `user` may use them. Raises ValueError for an unknown parameter, and for groups of
+    annotators or another study that the user may not see."""
+    found = parameters(metric, given)
+    metric.check_offered(user, study, found)
+    metric.check_readable(user, found)
+    return found
+
+
 def as_markdown() -> str:
-    """The metrics section of docs/metrics.md; a test holds the two together."""
+    """The metrics section of docs/metrics.md; a test compares the two."""
     parts = []
     for metric in metrics():
         names = "\n".join(f"| `{name}` | {meaning} |" for name, meaning in metric.names)
         parts.append(
             f"### `{metric.name}`: {metric.title} (version {metric.version})\n\n{metric.definition}\n\n"
             f"| score | meaning |\n| --- | --- |\n{names}\n\n"
-            f"- computed from: {source_in_words(metric)}\n{_more(metric)}- unit: {metric.unit}\n"
+            f"- computed from: {describe_source(metric)}\n{_optional_lines(metric)}- unit: {metric.unit}\n"
             f"- reading: {metric.direction}\n"
             f"- variants: {metric.variants_note}\n"
             f"- interval: {f'95 %, {metric.resampling}' if metric.interval else 'none'}\n"
@@ -79,8 +94,8 @@ def as_markdown() -> str:
     return "\n".join(parts)
 
 
-def source_in_words(metric: Metric) -> str:
-    """What a metric is computed from."""
+def describe_source(metric: Metric) -> str:
+    """The data that a metric is computed from, in words."""
     if metric.source == "answers":
         return f"answers to `{metric.task}` tasks"
     if metric.source == "ratings":
@@ -89,7 +104,7 @@ def source_in_words(metric: Metric) -> str:
     return f"{found}, beside answers to `{metric.task}` tasks" if metric.task else found
 
 
-def _more(metric: Metric) -> str:
+def _optional_lines(metric: Metric) -> str:
     lines = [f"- parts: {metric.parts}\n"] if metric.parts else []
     lines += [
         f"- parameter `{each.name}` (default `{each.default}`): {each.meaning}\n"

@@ -1,4 +1,4 @@
-"""Rows of scores, and what they are computed from."""
+"""Score rows, and the inputs they are computed from."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from metrics.core.stats.percentiles import Interval
 class ScoreRow:
     """One number. The fields are those of metrics.models.Score, with the names beside the ids.
 
-    `value` None is undefined. `part` says of which part of the study, group or attribute the number is,
-    as the registry lists them. `stereotypical` says what an attribute is to its group by the study's rule.
+    `value` None is undefined. `part` narrows the number to a part of the study, group or attribute, as listed
+    in the registry. `stereotypical`: whether the attribute is a stereotype of the group by the study's rule.
     """
 
     name: str
@@ -36,7 +36,7 @@ class ScoreRow:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a metric is asked for. `parameters` holds all of the metric's, given or default."""
+    """The inputs of a metric. `parameters` has all parameters of the metric, given or default."""
 
     study: Study
     variant: str = "corrected"
@@ -49,7 +49,7 @@ Compute = Callable[[Inputs], list[ScoreRow]]
 
 
 class Bounds(TypedDict):
-    """What an interval adds to a row."""
+    """The interval fields of a ScoreRow."""
 
     low: float | None
     high: float | None
@@ -58,7 +58,7 @@ class Bounds(TypedDict):
 
 
 def bounds(interval: Interval | None) -> Bounds:
-    """The fields of a ScoreRow that say how sure it is; all None where nothing was resampled."""
+    """The interval fields of a ScoreRow; all None without resampling."""
     if interval is None:
         return {"low": None, "high": None, "infinite": None, "undefined": None}
     return {
@@ -70,5 +70,5 @@ def bounds(interval: Interval | None) -> Bounds:
 
 
 def defined(value: float) -> float | None:
-    """NaN, which databases and JSON do not have, as None."""
+    """Replace NaN, which databases and JSON do not have, by None."""
     return None if value != value else float(value)

@@ -1,4 +1,4 @@
-"""Score runs: asked for by a page, claimed by a worker, computed once (DESIGN §6, §7)."""
+"""Score runs: requested by a page, claimed by a worker, computed once (DESIGN §6, §7)."""
 
 from __future__ import annotations
 
@@ -37,31 +37,29 @@ def request(
     seed: int = 0,
     parameters: Mapping[str, str] | None = None,
 ) -> ScoreRun:
-    """The run of `metric` for today's inputs: the one there is, or a new pending one.
+    """The run of `metric` for the present inputs: the existing one, or a new pending one.
 
-    `resamples` None takes BOOTSTRAP_RESAMPLES from the settings; a metric without intervals always has 0.
-    A run that failed for these very inputs is returned as it is: `retry` gives it another chance. One that
-    is finished, but not the newest, is noted as right again, and so comes before runs that were made since,
-    of other answers.
-    Raises ValueError for an unknown metric, variant or parameter, and for embeddings that there are not. Call
-    tasks.enqueue(run) afterwards.
+    `resamples` None means BOOTSTRAP_RESAMPLES of the settings; a metric without intervals always has 0. A run
+    that failed for the same inputs is returned unchanged; `retry` resets it. A finished run that is not the
+    newest is confirmed, so that it is preferred to later runs of other answers. Raises ValueError for an
+    unknown metric, variant or parameter, and for missing embeddings. Call tasks.enqueue(run) afterwards.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
     chosen = registry.parameters(entry, parameters)
     entry.check_inputs(study, chosen)
-    wanted = settings.BOOTSTRAP_RESAMPLES if resamples is None else resamples
-    run, made = ScoreRun.objects.get_or_create(
+    requested_resamples = settings.BOOTSTRAP_RESAMPLES if resamples is None else resamples
+    run, created = ScoreRun.objects.get_or_create(
         study=study,
         metric=entry.name,
         version=entry.version,
         variant=variant,
-        parameters=queries.as_stored(chosen),
+        parameters=queries.serialize_parameters(chosen),
         digest=inputs_digest(study, entry, chosen),
         seed=seed,
-        resamples=wanted if entry.interval else 0,
+        resamples=requested_resamples if entry.interval else 0,
     )
-    newest = None if made else queries.newest_run(study, metric, variant, parameters)
+    newest = None if created else queries.newest_run(study, metric, variant, parameters)
     if newest is not None and newest != run and run.state == RunState.DONE:
         ScoreRun.objects.filter(pk=run.pk).update(confirmed_at=timezone.now())
         run.refresh_from_db()
@@ -69,9 +67,9 @@ def request(
 
 
 def retry(*, run_id: int) -> bool:
-    """Put a failed run back in the queue; says whether there was one to put back.
+    """Put a failed run back into the queue. Returns whether there was one.
 
-    Raises ValueError for one of embeddings that there are not.
+    Raises ValueError if its embeddings no longer exist.
     """
     failed = ScoreRun.objects.filter(pk=run_id, state=RunState.FAILED).select_related("study").first()
     if failed is None:
@@ -84,18 +82,18 @@ def retry(*, run_id: int) -> bool:
 
 
 def _claim(run_id: int, now: datetime) -> ScoreRun | None:
-    """Take the run, by one conditional update that also counts the attempt: a worker that is killed
-    half-way has used one up, so a run that kills workers ends as failed instead of going round forever."""
+    """Claim the run by one conditional update that also counts the attempt. A killed worker has used up an
+    attempt, so a run that kills workers ends as failed and does not loop forever."""
     claimable = Q(state=RunState.PENDING) | Q(state=RunState.CLAIMED, lease_expires_at__lt=now)
-    _give_up(run_id, now)
-    taken = ScoreRun.objects.filter(claimable, pk=run_id, attempts__lt=TRIES).update(
+    _fail_abandoned(run_id, now)
+    claimed = ScoreRun.objects.filter(claimable, pk=run_id, attempts__lt=TRIES).update(
         state=RunState.CLAIMED, attempts=F("attempts") + 1, lease_expires_at=now + LEASE
     )
-    return ScoreRun.objects.select_related("study").get(pk=run_id) if taken else None
+    return ScoreRun.objects.select_related("study").get(pk=run_id) if claimed else None
 
 
-def _give_up(run_id: int, now: datetime) -> None:
-    """Close a run whose last try ended without a word: its worker was killed."""
+def _fail_abandoned(run_id: int, now: datetime) -> None:
+    """Mark a run as failed if the worker of its last attempt was killed."""
     ScoreRun.objects.filter(
         pk=run_id, state=RunState.CLAIMED, lease_expires_at__lt=now, attempts__gte=TRIES
     ).update(
@@ -107,12 +105,13 @@ def _give_up(run_id: int, now: datetime) -> None:
 
 
 def compute(*, run_id: int, now: datetime | None = None) -> ScoreRun | None:
-    """Claim a run, compute it and store its scores; returns it, or None if it was not to be had.
+    """Claim a run, compute it and store its scores. Returns the run, or None if it could not be claimed or
+    stored.
 
-    Not to be had: it is finished, somebody else holds it, or the answers have changed since it was asked
-    for and another run already stands for them. A try that fails leaves the error on the run, which is
-    pending again until its third try; where the embeddings are gone by now, no other try is made. Never
-    raises for a failed computation: the row tells.
+    None: it is finished, another worker has it, or the answers have changed and another run of the present
+    answers exists. A failed attempt stores the error, and the run is pending again until its third attempt;
+    if its embeddings no longer exist, it fails at once. A failed computation never raises: the row records
+    it.
     """
     run = _claim(run_id, now or timezone.now())
     if run is None:
@@ -146,7 +145,7 @@ def compute(*, run_id: int, now: datetime | None = None) -> ScoreRun | None:
 
 
 def _store(run: ScoreRun, result: Evaluation) -> ScoreRun | None:
-    """Keep the scores, if the run is still this worker's to finish."""
+    """Store the scores, if this worker still holds the run."""
     scores = [
         Score(
             run_id=run.pk,
@@ -166,12 +165,12 @@ def _store(run: ScoreRun, result: Evaluation) -> ScoreRun | None:
     ]
     try:
         with transaction.atomic():
-            # The attempt is the fence: a worker that overslept its lease finds another number here.
+            # The attempt is a fencing token: it has changed if this worker's lease expired.
             finished = ScoreRun.objects.filter(
                 pk=run.pk, state=RunState.CLAIMED, attempts=run.attempts
             ).update(
                 state=RunState.DONE,
-                # answers may have come in between the asking and the reading
+                # answers may have changed between the request and the computation
                 digest=result.digest,
                 rule=result.rule,
                 code_version=code_version(),
@@ -190,34 +189,34 @@ def _store(run: ScoreRun, result: Evaluation) -> ScoreRun | None:
     except IntegrityError:
         if result.digest == run.digest:
             raise
-        # Another run was asked for with the answers as they are now; that one stands, this one is moot.
+        # Another run was requested for the present answers, so this one is not needed.
         ScoreRun.objects.filter(pk=run.pk, state=RunState.CLAIMED, attempts=run.attempts).delete()
         return None
     return ScoreRun.objects.get(pk=run.pk)
 
 
 def compute_with_waiting(*, run_id: int) -> ScoreRun | None:
-    """`compute`, and then every other run of the study that is waiting with the same seed and number of
-    resamples: they are of the same answers, which are read and resampled once for all of them.
+    """`compute` the run, and then all waiting runs of the study with the same seed and number of resamples:
+    the same answers are read and resampled once for all of them.
 
-    Whoever was told of one of those as well finds it taken or done, which costs nothing.
+    Another worker that gets a message for one of these finds it claimed or done.
     """
     with sharing_resamples():
         run = compute(run_id=run_id)
         if run is None:
             return None
-        beside = ScoreRun.objects.filter(
+        others = ScoreRun.objects.filter(
             study=run.study_id, seed=run.seed, resamples=run.resamples, state=RunState.PENDING
         ).exclude(pk=run.pk)
-        for beside_id in list(beside.order_by("created_at", "pk").values_list("pk", flat=True)):
-            compute(run_id=beside_id)
+        for other_id in list(others.order_by("created_at", "pk").values_list("pk", flat=True)):
+            compute(run_id=other_id)
     return run
 
 
 def compute_pending(limit: int = 10, *, now: datetime | None = None) -> int:
-    """Compute up to `limit` waiting runs, oldest first; returns how many were finished.
+    """Compute up to `limit` waiting runs, oldest first. Returns how many finished.
 
-    What the embedded worker calls; for Celery's, tasks.sweep sends messages again.
+    Called by the embedded worker; for Celery, tasks.sweep sends the messages again.
     """
     moment = now or timezone.now()
     finished = 0
@@ -229,6 +228,6 @@ def compute_pending(limit: int = 10, *, now: datetime | None = None) -> int:
 
 
 def waiting(now: datetime | None = None) -> QuerySet[ScoreRun]:
-    """The runs that somebody could compute now, oldest first."""
-    lapsed = Q(state=RunState.CLAIMED, lease_expires_at__lt=now or timezone.now())
-    return ScoreRun.objects.filter(Q(state=RunState.PENDING) | lapsed).order_by("created_at", "pk")
+    """The runs that a worker could claim now, oldest first."""
+    expired = Q(state=RunState.CLAIMED, lease_expires_at__lt=now or timezone.now())
+    return ScoreRun.objects.filter(Q(state=RunState.PENDING) | expired).order_by("created_at", "pk")

@@ -1,4 +1,4 @@
-"""Resamples that several metrics of one pass of a worker have in common: drawn once, kept until the next."""
+"""Share resamples between the metrics that a worker computes together."""
 
 from __future__ import annotations
 
@@ -10,50 +10,49 @@ from typing import TypeVar, cast
 from metrics.score_runs.rows import Inputs
 
 Key = tuple[str, int, int]
-"""The digest of what was read, the seed and the number of resamples."""
+"""(digest of the inputs, seed, number of resamples)."""
 T = TypeVar("T")
-_kept: ContextVar[dict[str, tuple[Key, object]] | None] = ContextVar("kept", default=None)
+_cache: ContextVar[dict[str, tuple[Key, object]] | None] = ContextVar("kept", default=None)
 
 
 @contextmanager
 def sharing_resamples() -> Iterator[None]:
-    """Within, metrics of the same answers, seed and number of resamples draw them once, and agreement after
-    them reads no answers that they have read.
+    """Inside this context, metrics with the same answers, seed and number of resamples draw once, and
+    agreement reuses the answers that were already read.
 
-    For a worker with several metrics of a study to compute: reading and drawing is nearly all that each of
-    them does. Of each kind (the answers of a study, those of two sides, embeddings) what was drawn last is
-    kept, without the responses or vectors it was drawn from.
+    Reading and drawing take nearly all the time of a metric. For each kind (answers of a study, of two sides,
+    embeddings) the last draw is kept, without the responses or vectors that it came from.
     """
-    if _kept.get() is not None:
+    if _cache.get() is not None:
         yield
         return
-    token = _kept.set({})
+    token = _cache.set({})
     try:
         yield
     finally:
-        _kept.reset(token)
+        _cache.reset(token)
 
 
-def under_way() -> bool:
-    return _kept.get() is not None
+def is_sharing() -> bool:
+    return _cache.get() is not None
 
 
-def shared(inputs: Inputs) -> bool:
-    """Whether what is drawn for `inputs` is kept for the next metric."""
-    return under_way() and inputs.resamples > 0
+def is_shared(inputs: Inputs) -> bool:
+    """Whether the draws of `inputs` are kept for the next metric."""
+    return is_sharing() and inputs.resamples > 0
 
 
-def drawn_once(kind: str, inputs: Inputs, digest: str, draw: Callable[[], T]) -> T:
-    """What `draw` gives for `inputs` of this digest, drawn if nothing is kept of it. Only where `shared`."""
-    kept, key = _kept.get(), (digest, inputs.seed, inputs.resamples)
+def draw_once(kind: str, inputs: Inputs, digest: str, draw: Callable[[], T]) -> T:
+    """The kept result of `draw` for these inputs, or a new one. Call only if `is_shared`."""
+    kept, key = _cache.get(), (digest, inputs.seed, inputs.resamples)
     assert kept is not None
     if kind not in kept or kept[kind][0] != key:
-        kept.pop(kind, None)  # never two of a kind at once
+        kept.pop(kind, None)  # free the memory of the old draw first
         kept[kind] = (key, draw())
     return cast(T, kept[kind][1])
 
 
-def kept_of(kind: str, digest: str) -> object | None:
-    """What is kept of a kind and digest, whatever it was drawn with."""
-    kept = (_kept.get() or {}).get(kind)
+def cached_draw(kind: str, digest: str) -> object | None:
+    """The kept draw of a kind and digest, with any seed and number of resamples; None if there is none."""
+    kept = (_cache.get() or {}).get(kind)
     return kept[1] if kept is not None and kept[0][0] == digest else None

@@ -13,29 +13,26 @@ from metrics.score_runs import services as score_runs
 QUEUE = "default"
 
 
-@shared_task(name="metrics.tasks.compute_score_run")  # the name stands in messages in the broker
+@shared_task(name="metrics.tasks.compute_score_run")  # the name is part of messages in the broker
 def compute_score_run(run_id: int) -> None:
-    """Compute one run, if it is still waiting, and those that wait beside it for the same answers."""
+    """Compute a waiting run, and the other waiting runs of the same answers."""
     score_runs.compute_with_waiting(run_id=run_id)
 
 
 def enqueue(run: ScoreRun) -> None:
-    """Tell a worker of a waiting run, once it is committed. Without a broker there is nobody to tell: the
-    embedded worker looks for waiting rows by itself. If the broker is away, `sweep` sends it later."""
+    """Send a message for a waiting run after the commit. Without a broker, the embedded worker polls for
+    waiting rows. If the broker is down, `sweep` sends the message later."""
 
-    def tell() -> None:
+    def send() -> None:
         compute_score_run.delay(run.pk)
 
     if settings.CELERY_BROKER_URL and run.state == RunState.PENDING:
-        transaction.on_commit(tell, robust=True)
+        transaction.on_commit(send, robust=True)
 
 
 def sweep() -> int:
-    """Send messages for waiting runs that have none any more; returns how many were sent. A run whose try
-    failed is waiting, too, and nothing else sends its next message."""
-    return broker.resend_messages(
+    """Send messages again for waiting runs. Returns how many were sent. This includes runs whose last attempt
+    failed: nothing else sends their next message."""
+    return broker.ring_again(
         compute_score_run, score_runs.waiting().values_list("pk", flat=True), queue=QUEUE
     )
-
-
-__all__ = ["compute_score_run", "enqueue", "sweep"]

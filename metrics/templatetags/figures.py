@@ -1,4 +1,4 @@
-"""How the numbers of a figure stand in the table beside it."""
+"""Filters for the data table of a figure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ register = template.Library()
 
 @register.filter
 def heading(column: str) -> str:
-    """The name of a column as a heading: `n_random` is 'n random'."""
+    """A column name as a heading: `n_random` becomes 'n random'."""
     return column.replace("_", " ")
 
 
 @register.filter
 def cell(value: Any) -> str:
-    """A value as people read it; the CSV file has every digit."""
+    """A readable value; the CSV file has every digit."""
     if value is None or value == "":
         return UNDEFINED
     if isinstance(value, bool):

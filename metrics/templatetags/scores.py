@@ -1,4 +1,4 @@
-"""How scores are written in pages: infinite as ∞, undefined as –, and never a number without its n."""
+"""Filters that format scores: ∞ for infinite, – for undefined."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django import template
 from django.utils.translation import gettext, ngettext
 
 from annotation.models import TaskKind
-from metrics.dashboards.queries.overview import Rule
+from metrics.dashboards.queries.overview import VisualRule
 from metrics.models import Score
 from metrics.score_runs import registry
 
@@ -28,7 +28,7 @@ def plain(value: float | None, digits: int = 2) -> str:
 
 @register.filter
 def per_cent(share: float | None) -> str:
-    """A share from 0 to 1 in per cent; – for undefined."""
+    """A share from 0 to 1 as a percentage; – for undefined."""
     return UNDEFINED if share is None else f"{100 * share:.0f} %"
 
 
@@ -39,7 +39,7 @@ def score_value(score: Score | None, digits: int = 2) -> str:
 
 @register.filter
 def interval(score: Score | None, digits: int = 2) -> str:
-    """The score's 95 % interval, e.g. '[0.12, 0.31]'; nothing where it has none."""
+    """The score's 95 % interval, e.g. '[0.12, 0.31]'; empty if it has none."""
     if score is None or score.low is None or score.high is None:
         return ""
     return f"[{plain(score.low, digits)}, {plain(score.high, digits)}]"
@@ -47,19 +47,20 @@ def interval(score: Score | None, digits: int = 2) -> str:
 
 @register.filter
 def sort_key(score: Score | None) -> str:
-    """The value in full, for sorting in the browser; nothing for undefined."""
+    """The value with all digits, for sorting in the browser; empty if undefined."""
     return "" if score is None or score.value is None else repr(score.value)
 
 
 @register.filter
 def coordinate(value: float) -> str:
-    """A length in pixels for SVG, where a decimal comma or a thousands separator would break the picture."""
+    """A length in pixels for SVG, without a decimal comma or thousands separator, which would break the
+    picture."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 @register.filter
 def hours(value: float) -> str:
-    """A length of time in words that claim no more than they know."""
+    """A duration in hours, rounded to minutes, hours or days."""
     if value < 1:
         number = max(1, round(60 * value))
         return ngettext("about %(n)d minute", "about %(n)d minutes", number) % {"n": number}
@@ -72,13 +73,13 @@ def hours(value: float) -> str:
 
 @register.filter
 def metric_title(name: str) -> str:
-    """What the registry calls a metric."""
+    """The title of a metric."""
     return registry.get(name).title
 
 
 @register.filter
 def span(value: int) -> str:
-    """A whole number of hours as people say it."""
+    """A whole number of hours in hours or days."""
     if value % 24:
         return ngettext("%(n)d hour", "%(n)d hours", value) % {"n": value}
     return ngettext("%(n)d day", "%(n)d days", value // 24) % {"n": value // 24}
@@ -86,29 +87,31 @@ def span(value: int) -> str:
 
 @register.filter
 def agreement_part(part: str) -> str:
-    """'task: depiction; reading: nominal' as people say it."""
-    said = dict(each.split(": ", 1) for each in part.split("; "))
+    """The label of a part such as 'task: depiction; reading: nominal'."""
+    fields = dict(each.split(": ", 1) for each in part.split("; "))
     levels = {"nominal": gettext("nominal"), "ordinal": gettext("ordinal"), "interval": gettext("interval")}
-    return f"{gettext(str(TaskKind(said['task']).label))}, {levels[said['reading']]}"
+    return f"{gettext(str(TaskKind(fields['task']).label))}, {levels[fields['reading']]}"
 
 
 @register.filter
 def people(group: str) -> str:
-    """A group of annotators: what people said of themselves as they said it, the others in words."""
-    said = {
+    """The label of a group of annotators: profile answers in quotes, the pools and missing answers in
+    words."""
+    labels = {
         "in-region": gettext("in-region annotators"),
         "out-region": gettext("out-region annotators"),
-        "neither pool": gettext("those of neither pool"),
-        "not stated": gettext("those who did not say"),
+        "neither pool": gettext("annotators in neither pool"),
+        "not stated": gettext("annotators who did not say"),
     }
-    return said.get(group, f"“{group}”")
+    return labels.get(group, f"“{group}”")
 
 
 @register.filter
-def rule_words(rule: Rule) -> str:
+def rule_words(rule: VisualRule) -> str:
     """A rule for 'visual' in words."""
     if rule.mean is not None:
         return gettext("mean score of at least %(mean)s") % {"mean": f"{rule.mean:g}"}
     if rule.least is None:
         return gettext("all who rated it chose Agree or Strongly agree")
-    return gettext("at least %(least)d of %(of)d did") % {"least": rule.least, "of": rule.of}
+    text = gettext("at least %(least)d of %(of)d chose Agree or Strongly agree")
+    return text % {"least": rule.least, "of": rule.of}

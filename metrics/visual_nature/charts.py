@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metrics.core.charts.figure import BAR, INK, Figure, styled
+from metrics.core.charts.figure import BAR, INK, Figure, apply_style
 from metrics.core.charts.titles import answered_by, marked_title
 
 
@@ -103,7 +103,7 @@ def consensus_chart(bars: Sequence[Bar], *, study: str, simulated: bool) -> Figu
             (bar.label, bar.percent, bar.low, bar.high, bar.k, bar.n, answered_by(simulated=simulated))
             for bar in bars
         ),
-        spec=styled(chart),
+        spec=apply_style(chart),
     )
 
 

@@ -188,7 +188,10 @@ def attribute_page(study: Study, attribute: Attribute) -> AttributePage:
 def _newest_runs(study: Study) -> dict[int, ScoreRun]:
     """The newest finished run of each metric: corrected, current version, default parameters."""
     versions = {metric.name: metric.version for metric in registry.metrics()}
-    usual = {metric.name: queries.as_stored(registry.parameters(metric)) for metric in registry.metrics()}
+    usual = {
+        metric.name: queries.serialize_parameters(registry.parameters(metric))
+        for metric in registry.metrics()
+    }
     finished = ScoreRun.objects.filter(study=study, variant=Variant.CORRECTED, state=RunState.DONE)
     newest: dict[str, ScoreRun] = {}
     for run in finished.order_by(Coalesce("confirmed_at", "finished_at").desc(), "-pk")[:_RUNS]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from metrics.core.charts.figure import COLOURS, INK, INK_SOFT, LINE_FAINT, SHAPES, Figure, styled
+from metrics.core.charts.figure import COLOURS, INK, INK_SOFT, LINE_FAINT, SHAPES, Figure, apply_style
 from metrics.core.stats.offensiveness_scale import HIGHEST, LOWEST
 
 Unit = Literal["number", "share", "score"]
@@ -138,7 +138,7 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
             (point.row, point.panel, point.series, point.value, point.low, point.high, point.k, point.n)
             for point in points
         ),
-        spec=styled(chart),
+        spec=apply_style(chart),
         notes=plot.notes,
     )
 

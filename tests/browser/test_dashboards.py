@@ -156,7 +156,7 @@ def test_numbers_that_move_do_so_by_themselves_and_leave_what_is_open_open(new_p
     page = new_page(lead)
     page.clock.install()
     at_rest(page, urls(study)[0])
-    expect(page.get_by_text("Responses in", exact=True)).to_be_visible()
+    expect(page.locator("dt:text-is('Responses')")).to_be_visible()
     page.get_by_text("Responses a day, last 14 days").click()
     before = page.locator("#live dl dd").first.text_content()
     unit = factories.attribute_unit(study.tasks.get(kind="visual_nature"), "new")

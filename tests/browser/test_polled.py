@@ -39,7 +39,7 @@ def test_numbers_that_could_not_be_updated_say_since_when_until_they_are(new_pag
     page.clock.install(time=datetime(2026, 3, 1, 12, tzinfo=UTC))
     page.goto(reverse("overview", args=[study.name]))
     late = page.locator("[role=status] [data-late]:visible")
-    expect(page.get_by_text("Responses in", exact=True)).to_be_visible()
+    expect(page.locator("dt:text-is('Responses')")).to_be_visible()
     expect(late).to_have_count(0)
     the_server_is_away(page, "**/overview/live/**")
     page.clock.run_for(11_000)
@@ -55,7 +55,7 @@ def test_numbers_that_could_not_be_updated_say_since_when_until_they_are(new_pag
 
 
 def test_a_count_and_a_check_that_failed_are_tried_again_by_themselves(new_page, study, lead, monkeypatch):
-    monkeypatch.setattr(study_size, "SMALL", 2)
+    monkeypatch.setattr(study_size, "MAX_SMALL", 2)
     page = new_page(lead)
     page.add_init_script("console.error = () => {}")
     page.clock.install()
@@ -65,11 +65,11 @@ def test_a_count_and_a_check_that_failed_are_tried_again_by_themselves(new_page,
     page.goto(reverse("overview", args=[study.name]))
     late = page.locator("[role=status] [data-late]:visible")
     expect(late).to_have_count(2)
-    expect(page.get_by_text("are being counted")).to_be_visible()
+    expect(page.get_by_text("Counting responses.")).to_be_visible()
     for address in asked:
         page.unroute(address)
     page.clock.run_for(11_000)
-    expect(page.get_by_text("Responses in", exact=True)).to_be_visible()
+    expect(page.locator("dt:text-is('Responses')")).to_be_visible()
     expect(late).to_have_count(0)
 
 
@@ -93,13 +93,13 @@ def test_a_network_that_is_cut_is_told_and_forgotten_when_it_is_back(
 
 
 def test_how_annotators_of_a_large_study_work_appears_by_itself(new_page, study, lead, monkeypatch):
-    monkeypatch.setattr(study_size, "SMALL", 2)
+    monkeypatch.setattr(study_size, "MAX_SMALL", 2)
     page = new_page(lead)
     page.add_init_script("console.error = () => {}")
     page.clock.install()
     the_server_is_away(page, "**/quality/**check")
     page.goto(reverse("quality", args=[study.name]))
-    expect(page.get_by_text("are being counted")).to_be_visible()
+    expect(page.get_by_text("Counting answers.")).to_be_visible()
     expect(page.locator("[role=status] [data-late]:visible")).to_have_count(1)
     page.unroute("**/quality/**check")
     page.clock.run_for(11_000)

@@ -105,7 +105,7 @@ def test_a_group_leads_to_its_pictures_which_are_fetched_when_they_are_come_to(n
     page.goto(address(study))
     table = page.get_by_role("region", name="Pull of identity groups")
     table.get_by_role("link", name="Mexican").click()
-    expect(page.get_by_role("heading", name="Images behind the point of Mexican")).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Images of Mexican")).to_be_in_viewport()
     first = page.locator(".pull-images img").first
     expect(first).to_be_visible()
     expect(first).to_have_js_property("naturalWidth", 96)
@@ -135,7 +135,7 @@ def test_a_point_of_the_plot_leads_to_its_group(new_page, maker):
     point = page.locator("[data-figure] .mark-symbol.layer_3_marks path").nth(1)
     expect(point).to_be_visible()
     point.click()
-    expect(page.get_by_role("heading", name="Images behind the point of Nepali")).to_be_visible()
+    expect(page.get_by_role("heading", name="Images of Nepali")).to_be_visible()
 
 
 def test_everything_works_without_scripts(new_page, study, maker):
@@ -148,4 +148,4 @@ def test_everything_works_without_scripts(new_page, study, maker):
     page.get_by_role("form", name="Filter").get_by_role("button", name="Show").click()
     expect(page.get_by_role("heading", name="Groups of South Asia")).to_be_visible()
     page.get_by_role("region", name="Pull of identity groups").get_by_role("link", name="Nepali").click()
-    expect(page.get_by_role("heading", name="Images behind the point of Nepali")).to_be_visible()
+    expect(page.get_by_role("heading", name="Images of Nepali")).to_be_visible()

@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from annotation.core import replica
 from annotation.models import Box, Study, TaskKind
 from metrics.core.answers import counted_judgements
-from metrics.core.stats.checks import NOBODY, Floats, Ints
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats, Ints
 
 _CORNERS = ("x0", "y0", "x1", "y1")
 _AT_ONCE = 20_000
@@ -43,7 +43,7 @@ def read_boxes(study: Study) -> BoxFrame:
         "image": F("judgement__response__unit__image_id"),
         "attribute": F("judgement__option__attribute_id"),
         "response": F("judgement__response_id"),
-        "rater": Coalesce("judgement__response__annotator_id", Value(NOBODY)),
+        "rater": Coalesce("judgement__response__annotator_id", Value(UNKNOWN_ANNOTATOR)),
         "identity": F("judgement__response__unit__image__group_id"),
     }
     rows = drawn.order_by().values_list(*fields.values(), *_CORNERS)

@@ -17,7 +17,7 @@ from metrics.agreement.stats import rated_pairs as pairs
 from metrics.agreement.stats.coincidences import Level
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
 from metrics.core.stats import checks, percentiles
-from metrics.core.stats.checks import NOBODY, Floats
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Floats
 from metrics.core.stats.percentiles import Interval
 
 Statistics = Callable[[Floats], Floats]
@@ -230,7 +230,7 @@ def table_of(counts: ArrayLike) -> Ratings:
     """Ratings by annotators who are not identified, each unit its own cluster, from `counts` (U, V)."""
     table = checks.counts("counts", counts, ndim=2)
     each = np.arange(len(table))
-    return Ratings(table, each, each, np.full(len(table), NOBODY))
+    return Ratings(table, each, each, np.full(len(table), UNKNOWN_ANNOTATOR))
 
 
 def _estimates(

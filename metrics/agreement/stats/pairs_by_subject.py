@@ -49,7 +49,7 @@ def in_parts(table: Ratings, part_of: ArrayLike, parts: int) -> Iterator[Parts]:
 
     Examples
     --------
-    >>> nobody = np.array([rated_pairs.NOBODY] * 3)
+    >>> nobody = np.array([rated_pairs.UNKNOWN_ANNOTATOR] * 3)
     >>> table = Ratings(np.array([[2, 0], [1, 1], [0, 3]]), np.arange(3), np.arange(3), nobody)
     >>> [(some.units.tolist(), some.ratings.tolist()) for some in in_parts(table, [0, 1, 0], 2)]
     [([2, 1], [5, 2])]

@@ -1,8 +1,8 @@
-"""What every figure shares: a Vega-Lite specification with its numbers, one style, four file formats.
+"""Shared by all figures: a Vega-Lite specification with its numbers, one style, four file formats.
 
-A figure takes numbers, not studies: what to draw is fetched by metrics/dashboards/figures. Charts stand
-on white, so that they read the same in a dark page, in a paper and in print, and they never tell things
-apart by colour alone (DESIGN §7).
+Charts take numbers, not studies; each room's `figures.py` fetches the numbers. Charts have a white
+background, so that they look the same on a dark page, in a paper and in print, and they never distinguish
+things by colour alone (DESIGN §7).
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ CONTENT_TYPES = {
     "pdf": "application/pdf",
     "csv": "text/csv; charset=utf-8",
 }
-# A drawn figure is named by what is in it, so it can be kept for as long as there is room.
+# The cache key is a digest of the content, so an entry never becomes wrong.
 _CACHE_SECONDS = 7 * 24 * 3600
 _PNG_SCALE = 3
-# The one palette of all figures. Text and lines, on white.
+# The palette of all figures. Text and lines, on white.
 INK = "#22252a"
 INK_SOFT = "#585e66"
 LINE = "#82868c"
 LINE_FAINT = "#c9ccd1"
 # A single series.
 BAR = "#34517f"
-# Things of different kinds: told apart by people with any colour vision (after Okabe and Ito, the yellow
-# left out, which is lost on white), in this order, with a shape beside each colour.
+# Categories: distinguishable with any colour vision (after Okabe and Ito, without yellow, which is invisible
+# on white), in this order, each colour with a shape.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555", "#8b5a2b")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "stroke")
-# From little to much: darker all the way, so that it reads in grey too.
+# From low to high: always darker, so that it also works in grey.
 SEQUENCE = ("#dbe6f3", "#b1cbe6", "#80a9d5", "#4f83bd", "#2b5d9b", "#163c70", "#081d40")
-# Where nothing was asked, and where something was and there is no number.
+# No question was asked; questions were asked, but there is no number.
 NOTHING, UNKNOWN = "#ffffff", "#e4e4e4"
 
 
 class UnknownFormat(ValueError):
-    """There is no such file format for figures; the message names those there are."""
+    """There is no such file format for figures. The message lists the formats."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A specification with the numbers it shows (`columns`, `rows`) and what to say of it in words.
+    """A specification with the numbers it shows (`columns`, `rows`) and its description.
 
-    `alt` stands for the picture, `notes` beneath it. In the page, a mark of a datum that has a field `link`
-    (an address within the program) leads there; in files nothing does.
+    `alt` replaces the picture, `notes` are shown below it. On the page, a mark whose datum has a field `link`
+    (a URL of this program) is a link; in files there are no links.
     """
 
     name: str
@@ -68,13 +68,13 @@ class Figure:
     @property
     def digest(self) -> str:
         """SHA-256 of everything that decides how the figure looks and what it says."""
-        drawn_by = metadata.version("vl-convert-python")
-        said = [self.title, self.alt, self.notes, self.columns, self.rows, self.spec, drawn_by]
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        renderer_version = metadata.version("vl-convert-python")
+        content = [self.title, self.alt, self.notes, self.columns, self.rows, self.spec, renderer_version]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def styled(chart: Any) -> dict[str, Any]:
-    """The specification of an Altair chart in the style of all figures."""
+def apply_style(chart: Any) -> dict[str, Any]:
+    """The specification of an Altair chart, in the style of all figures."""
     specification: dict[str, Any] = (
         chart.configure(font="Liberation Sans, Arial, Helvetica, sans-serif")
         .configure_view(stroke=None)
@@ -108,7 +108,7 @@ def styled(chart: Any) -> dict[str, Any]:
 
 
 def check_format(file_format: str) -> None:
-    """Raises UnknownFormat unless figures come in that format."""
+    """Raise UnknownFormat unless figures are available in that format."""
     if file_format not in CONTENT_TYPES:
         raise UnknownFormat(
             f"There is no figure format '{file_format}'. There are: {', '.join(CONTENT_TYPES)}."
@@ -116,9 +116,8 @@ def check_format(file_format: str) -> None:
 
 
 def render_figure(figure: Figure, file_format: str) -> bytes:
-    """The figure as a file: svg, png (three pixels a unit), pdf, or csv with the numbers it shows.
-
-    Raises UnknownFormat. Drawn once for the same content, then taken from the cache.
+    """The figure as a file: svg, png (three pixels per unit), pdf, or csv with the numbers it shows. Raises
+    UnknownFormat. Cached: the same content is drawn once.
     """
     check_format(file_format)
     if file_format == "csv":
@@ -132,7 +131,7 @@ def render_figure(figure: Figure, file_format: str) -> bytes:
 
 
 def _draw(spec: dict[str, Any], file_format: str) -> bytes:
-    # 60 MB of drawing program, for those who draw only
+    # imported here because it takes 60 MB
     import vl_convert
 
     if file_format == "svg":
@@ -146,7 +145,7 @@ def _csv(figure: Figure) -> bytes:
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(figure.columns)
-    # a text that a spreadsheet would run is defused, as in exports
+    # as in exports: text that a spreadsheet would run as a formula is made harmless
     writer.writerows(
         [safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in figure.rows
     )

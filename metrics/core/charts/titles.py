@@ -1,14 +1,14 @@
-"""Whose answers a figure shows: a picture travels without its page."""
+"""Marks for simulated answers in figures, which are copied without their page."""
 
 from __future__ import annotations
 
 
 def marked_title(study: str, *, simulated: bool) -> str:
-    """The title of a study, marked if its answers were made by a program and it does not say so itself.
+    """The title of a study, marked as simulated unless it already says so.
 
     Examples
     --------
-    >>> titled("Trial", simulated=True), titled("Simulated trial", simulated=True)
+    >>> marked_title("Trial", simulated=True), marked_title("Simulated trial", simulated=True)
     ('Trial – simulated answers', 'Simulated trial')
     """
     return f"{study} – simulated answers" if simulated and "simulated" not in study.lower() else study

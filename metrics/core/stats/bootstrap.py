@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from metrics.core.stats import checks, single_responses
 from metrics.core.stats.checks import Floats, Ints
 
-# Weights held at once: 4 million numbers are 32 MB, whatever the size of the study.
-_AT_ONCE = 4_000_000
+# Weights in memory at a time: 4 million numbers are 32 MB, whatever the size of the study.
+_CHUNK_SIZE = 4_000_000
 
 
 def generator(seed: int, name: str) -> np.random.Generator:
-    """A generator for one identity group: the same seed and name give the same draws whichever other
-    groups are computed beside it, in whichever database.
+    """A random generator for one identity group. The same seed and name give the same draws, whatever other
+    groups are computed, and in every database.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def generator(seed: int, name: str) -> np.random.Generator:
 
 
 def cluster_weights(clusters: int, resamples: int, rng: np.random.Generator) -> Ints:
-    """How often each of `clusters` is drawn when as many are drawn with replacement.
+    """How often each of `clusters` clusters is drawn when that many are drawn with replacement.
 
     Returns
     -------
@@ -52,21 +52,21 @@ def cluster_weights(clusters: int, resamples: int, rng: np.random.Generator) -> 
 def joint_weights(
     first: ArrayLike, second: ArrayLike, resamples: int, rng: np.random.Generator
 ) -> tuple[Ints, Ints]:
-    """`cluster_weights` of two sides that may have clusters in common.
+    """`cluster_weights` for two sides that may share clusters.
 
-    Clusters in both are drawn once for both; those of one side only are drawn for it alone. Each of the
-    three strata is drawn with replacement, as many as it has, so that either side is as large in a resample
-    as it is.
+    Clusters on both sides are drawn once for both; clusters on one side only are drawn for that side. Each of
+    these three strata is drawn with replacement, as many times as it has clusters, so that each side keeps
+    its size in every resample.
 
     Parameters
     ----------
     first, second : array_like of int, shape (R,) and (S,)
-        The cluster of each row of a side; equal labels on both sides are the same cluster.
+        The cluster of each row; equal labels on both sides are the same cluster.
 
     Returns
     -------
     (ndarray, ndarray) of int, shapes (resamples, I) and (resamples, J)
-        A column for each different label of the side, in rising order.
+        One column for each distinct label of the side, in ascending order.
 
     Examples
     --------
@@ -89,14 +89,13 @@ def joint_weights(
     return found[0], found[1]
 
 
-class People:
-    """How often each annotator counts in each of B resamples, the same in all that they judged.
+class AnnotatorDraws:
+    """How often each annotator is drawn in each of B resamples, the same for all groups that they judged.
 
-    For numbers of several groups together: what one person does is in all the groups that they judged, and
-    drawing people anew for each group would let it cancel. Each is drawn when first met, from a Poisson
-    distribution of mean 1. Of many people that is drawing as many as there are with replacement, and nobody
-    has to be counted beforehand [1]_. Labels below 0 are of answers of which nobody knows who gave them: not
-    drawn here.
+    For numbers over several groups: a person's habits affect all groups that they judged, and would average
+    out if annotators were drawn anew for each group. Each annotator is drawn at first use, from a Poisson
+    distribution with mean 1. For many people this approximates drawing with replacement, and their number
+    need not be known beforehand [1]_. Negative labels mean unknown annotators, who are not drawn here.
 
     References
     ----------
@@ -105,9 +104,9 @@ class People:
 
     Examples
     --------
-    >>> people = People(4, np.random.default_rng(0))
-    >>> first = people.weights([8, 3])
-    >>> bool((people.weights([5, 3])[:, 1] == first[:, 1]).all())
+    >>> annotator_draws = AnnotatorDraws(4, np.random.default_rng(0))
+    >>> first = annotator_draws.weights([8, 3])
+    >>> bool((annotator_draws.weights([5, 3])[:, 1] == first[:, 1]).all())
     True
     """
 
@@ -116,11 +115,11 @@ class People:
         self._drawn: dict[int, Ints] = {}
 
     def weights(self, annotators: Sequence[int]) -> Ints:
-        """Of each of `annotators`, shape (B, J); those who are new are drawn in this order."""
-        for one in annotators:
-            if one not in self._drawn:
-                self._drawn[one] = self._rng.poisson(1.0, size=self._resamples)
-        drawn = [self._drawn[one] for one in annotators]
+        """The weights of `annotators`, shape (B, J). New annotators are drawn in this order."""
+        for annotator in annotators:
+            if annotator not in self._drawn:
+                self._drawn[annotator] = self._rng.poisson(1.0, size=self._resamples)
+        drawn = [self._drawn[annotator] for annotator in annotators]
         return np.column_stack(drawn) if drawn else np.zeros((self._resamples, 0), dtype=np.int64)
 
 
@@ -140,9 +139,9 @@ def weighted_sums(
     Parameters
     ----------
     selected, shown : array_like of int, shape (R, A)
-        For response r and attribute a: selected and shown, 0 or 1 (or more, if shown repeatedly).
+        How often response r selected attribute a, and how often it was shown: 0 or 1, or more if repeated.
     images, annotators : array_like of int, shape (R,)
-        Cluster of each response, as the columns of the weights.
+        Cluster of each response, as a column index of the weights.
     image_weights, annotator_weights : array_like of int, shapes (B, I) and (B, J)
         How often each cluster was drawn in each resample.
 
@@ -164,14 +163,14 @@ def weighted_sums(
         raise ValueError(
             f"{len(by_image)} resamples of images and {len(by_annotator)} of annotators; as many of each."
         )
-    # What one annotator says of one image always counts as often: added up before it is weighed.
+    # All answers of one annotator about one image have the same weight, so add them up first.
     pairs, pair_of = np.unique(np.column_stack([image_of, annotator_of]), axis=0, return_inverse=True)
     both = np.zeros((len(pairs), 2 * k.shape[1]))
     np.add.at(both, pair_of.ravel(), np.hstack([k, n]))
-    kind = _exact(by_image, by_annotator, both)
+    kind = _exact_float_type(by_image, by_annotator, both)
     both, first, second = both.astype(kind), by_image.astype(kind), by_annotator.astype(kind)
     sums = np.empty((len(by_image), both.shape[1]))
-    step = max(1, _AT_ONCE // max(1, len(pairs)))
+    step = max(1, _CHUNK_SIZE // max(1, len(pairs)))
     for start in range(0, len(by_image), step):
         rows = slice(start, start + step)
         weights = first[rows][:, pairs[:, 0]]
@@ -180,8 +179,10 @@ def weighted_sums(
     return sums[:, : k.shape[1]], sums[:, k.shape[1] :]
 
 
-def _exact(by_image: Ints, by_annotator: Ints, both: Floats) -> type[np.float32] | type[np.float64]:
-    """The smaller kind of float in which no sum is rounded: whole numbers are exact up to 2^24 in float32."""
+def _exact_float_type(
+    by_image: Ints, by_annotator: Ints, both: Floats
+) -> type[np.float32] | type[np.float64]:
+    """The smaller float type in which no sum is rounded: float32 holds integers exactly up to 2^24."""
     if not both.size or not by_image.size:
         return np.float64
     most = float(by_image.max()) * float(by_annotator.max()) * float(both.sum(axis=0).max())
@@ -197,20 +198,20 @@ def resampled_likelihoods(
     resamples: int,
     rng: np.random.Generator,
     answers: ArrayLike | None = None,
-    people: People | None = None,
+    annotator_draws: AnnotatorDraws | None = None,
 ) -> tuple[Floats, Floats]:
-    """Likelihoods and selections of one identity group in each resample of images and annotators.
+    """Likelihoods and selection counts of one identity group in each resample of images and annotators.
 
-    Images and annotators are drawn independently, each with replacement and as many as there are; a
-    response weighs the product of how often its image and its annotator were drawn, the "pigeonhole"
-    bootstrap [1]_. It errs on the safe side: never too narrow for two crossed kinds of cluster, but where
-    neither images nor annotators differ its variance is about three times the true one, which makes the
-    interval 1.7 times too wide. Where annotators are not identified, give each response a cluster of its
-    own: two answers of one person then count as independent, which nothing here can make up for.
+    Images and annotators are drawn independently, each with replacement and as many as there are. The weight
+    of a response is the number of draws of its image times that of its annotator: the "pigeonhole" bootstrap
+    [1]_. It is conservative: with two crossed kinds of cluster it is never too narrow, but if neither images
+    nor annotators differ, its variance is about three times the true one and the interval 1.7 times too wide.
+    If annotators are not identified, give each response a cluster of its own. Two answers of one person then
+    count as independent, and nothing here can correct that.
 
-    Annotators who gave one response each are not drawn one by one where many of those responses are the
-    same: how often each kind of response is drawn has the same distribution, and takes no longer for ten
-    million of them (`metrics.core.stats.single_responses`).
+    Annotators with a single response are not drawn one by one if many of these responses are equal. Drawing
+    the counts of equal responses has the same distribution, and is as fast for ten million of them
+    (`metrics.core.stats.single_responses`).
 
     Parameters
     ----------
@@ -221,14 +222,14 @@ def resampled_likelihoods(
     resamples : int
     rng : numpy.random.Generator
     answers : array_like of int, shape (R,), optional
-        Which row of `selected` and `shown` each response is, where they hold different answers once each.
-    people : People, optional
-        Draws the annotators of several groups once for all; without, they are drawn for this one alone.
+        The row of `selected` and `shown` of each response, if these hold each distinct answer once.
+    annotator_draws : AnnotatorDraws, optional
+        Draws annotators once for several groups; without it, they are drawn for this group alone.
 
     Returns
     -------
     (ndarray, ndarray), each of shape (resamples, A)
-        k / n, NaN where an attribute was not shown in a resample, so that it drops out of that resample's
+        k / n, NaN if the attribute was not shown in the resample, so that it drops out of that resample's
         mean; and k.
 
     References
@@ -245,7 +246,7 @@ def resampled_likelihoods(
     """
     k, n = checks.selected_of_shown(selected, shown, ndim=2)
     if answers is None:
-        k, n, answer_of = _different(k, n)
+        k, n, answer_of = _unique_answers(k, n)
     else:
         answer_of = np.asarray(answers)
         if answer_of.ndim != 1 or (answer_of.size and not 0 <= answer_of.min() <= answer_of.max() < len(k)):
@@ -253,16 +254,16 @@ def resampled_likelihoods(
     if not len(answer_of):
         raise ValueError("There is no response to resample.")
     image_of = checks.labels("images", images, length=len(answer_of))
-    for_images, for_annotators = rng.spawn(2)
+    image_rng, annotator_rng = rng.spawn(2)
     top, bottom = sums_over_annotators(
         k,
         n,
         answer_of,
         image_of,
         np.asarray(annotators),
-        image_weights=cluster_weights(int(image_of.max()) + 1, resamples, for_images),
-        rng=for_annotators,
-        people=people,
+        image_weights=cluster_weights(int(image_of.max()) + 1, resamples, image_rng),
+        rng=annotator_rng,
+        annotator_draws=annotator_draws,
     )
     values = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
     return values, top
@@ -277,26 +278,34 @@ def sums_over_annotators(
     *,
     image_weights: Ints,
     rng: np.random.Generator,
-    people: People | None = None,
+    annotator_draws: AnnotatorDraws | None = None,
 ) -> tuple[Floats, Floats]:
-    """k and n of every attribute, shape (B, A) each, for given weights of the images and drawn annotators.
+    """k and n of every attribute, shape (B, A) each, for given image weights and drawn annotators.
 
     `answer_of`, `image_of` and `annotators` (R,): each response's row of `k` and `n` (P, A), its column of
-    `image_weights` (B, I), and any label of its annotator. Those whom `people` draw are not drawn here.
+    `image_weights` (B, I), and a label of its annotator. `annotator_draws` draws the known annotators, if
+    given.
     """
-    if people is not None:
-        return _sums_over_people(
-            k, n, answer_of, image_of, annotators, image_weights=image_weights, rng=rng, people=people
+    if annotator_draws is not None:
+        return _sums_over_shared_annotators(
+            k,
+            n,
+            answer_of,
+            image_of,
+            annotators,
+            image_weights=image_weights,
+            rng=rng,
+            annotator_draws=annotator_draws,
         )
     annotator_of = checks.labels("annotators", annotators, length=len(answer_of))
-    for_many, for_singles = rng.spawn(2)
-    single = single_responses.worth_it(annotator_of, answer_of)
+    multiple_rng, single_rng = rng.spawn(2)
+    single = single_responses.groupable_responses(annotator_of, answer_of)
     others, members = np.unique(annotator_of[~single], return_inverse=True)
     clusters, resamples = len(others) + int(single.sum()), len(image_weights)
     weights = np.zeros((resamples, 0), dtype=np.int64)
     top, bottom = np.zeros((resamples, k.shape[1])), np.zeros((resamples, k.shape[1]))
     if len(others):
-        weights = _first_of(clusters, len(others), resamples, for_many)
+        weights = _first_columns(clusters, len(others), resamples, multiple_rng)
         top, bottom = weighted_sums(
             k[answer_of[~single]],
             n[answer_of[~single]],
@@ -306,20 +315,20 @@ def sums_over_annotators(
             annotator_weights=weights,
         )
     if single.any():
-        drawn = single_responses.drawn_answers(
+        drawn = single_responses.draw_answers(
             image_of[single],
             answer_of[single],
             answers=len(k),
             image_weights=image_weights,
             draws=clusters - weights.sum(axis=1),
-            rng=for_singles,
+            rng=single_rng,
         )
         top += drawn @ k
         bottom += drawn @ n
     return top, bottom
 
 
-def _sums_over_people(
+def _sums_over_shared_annotators(
     k: Ints,
     n: Ints,
     answer_of: Ints,
@@ -328,10 +337,10 @@ def _sums_over_people(
     *,
     image_weights: Ints,
     rng: np.random.Generator,
-    people: People,
+    annotator_draws: AnnotatorDraws,
 ) -> tuple[Floats, Floats]:
     known = annotators >= 0
-    # in the order in which they come, so that a draw does not depend on their labels
+    # in order of appearance, so that a draw does not depend on the labels
     members = checks.labels("annotators", annotators[known], length=int(known.sum()))
     top, bottom = weighted_sums(
         k[answer_of[known]],
@@ -339,7 +348,7 @@ def _sums_over_people(
         image_of[known],
         members,
         image_weights=image_weights,
-        annotator_weights=people.weights(list(dict.fromkeys(annotators[known].tolist()))),
+        annotator_weights=annotator_draws.weights(list(dict.fromkeys(annotators[known].tolist()))),
     )
     if not known.all():
         more = sums_over_annotators(
@@ -355,8 +364,8 @@ def _sums_over_people(
     return top, bottom
 
 
-def _different(k: Ints, n: Ints) -> tuple[Ints, Ints, Ints]:
-    """The different answers, in the order in which they first occur, and which of them each row is."""
+def _unique_answers(k: Ints, n: Ints) -> tuple[Ints, Ints, Ints]:
+    """The distinct answers in order of first appearance, and the index of each row's answer."""
     rows, first, inverse = np.unique(np.hstack([k, n]), axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     renumbered = np.empty_like(order)
@@ -364,12 +373,13 @@ def _different(k: Ints, n: Ints) -> tuple[Ints, Ints, Ints]:
     return rows[order, : k.shape[1]], rows[order, k.shape[1] :], renumbered[inverse.ravel()]
 
 
-def _first_of(clusters: int, wanted: int, resamples: int, rng: np.random.Generator) -> Ints:
-    """The first `wanted` columns of `cluster_weights`, with no more than `_AT_ONCE` held beside them."""
-    step = max(1, _AT_ONCE // clusters)
+def _first_columns(clusters: int, number: int, resamples: int, rng: np.random.Generator) -> Ints:
+    """The first `number` columns of `cluster_weights`, with at most `_CHUNK_SIZE` numbers in memory besides
+    them."""
+    step = max(1, _CHUNK_SIZE // clusters)
     return np.concatenate(
         [
-            cluster_weights(clusters, min(step, resamples - start), rng)[:, :wanted]
+            cluster_weights(clusters, min(step, resamples - start), rng)[:, :number]
             for start in range(0, resamples, step)
         ]
     )

@@ -1,4 +1,4 @@
-"""What every statistic asks of its input before it computes anything."""
+"""Input checks shared by all statistics."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-NOBODY = -1
-"""An annotator who is not known, and the second of a cell that has one only. Not resampled: weighs 1."""
+UNKNOWN_ANNOTATOR = -1
+"""An unknown annotator, or the missing second annotator of a cell with one. Not resampled: weight 1."""
 
 
 def counts(name: str, values: ArrayLike, *, ndim: int) -> Ints:
-    """`values` as whole numbers of at least 0 with `ndim` dimensions; ValueError says what is wrong."""
+    """`values` as integers of at least 0 with `ndim` dimensions. Raises ValueError."""
     array = np.asarray(values)
     if array.ndim != ndim:
         raise ValueError(f"{name} has {array.ndim} dimensions; {ndim} are needed.")
@@ -31,7 +31,7 @@ def counts(name: str, values: ArrayLike, *, ndim: int) -> Ints:
 
 
 def selected_of_shown(selected: ArrayLike, shown: ArrayLike, *, ndim: int) -> tuple[Ints, Ints]:
-    """k and n of the same shape with k <= n."""
+    """k and n of the same shape with k <= n. Raises ValueError."""
     k, n = counts("selected", selected, ndim=ndim), counts("shown", shown, ndim=ndim)
     if k.shape != n.shape:
         raise ValueError(f"selected has shape {k.shape} and shown {n.shape}; they must be the same.")
@@ -42,7 +42,7 @@ def selected_of_shown(selected: ArrayLike, shown: ArrayLike, *, ndim: int) -> tu
 
 
 def mask(name: str, values: ArrayLike, *, length: int) -> Bools:
-    """`values` as `length` booleans."""
+    """`values` as `length` booleans. Raises ValueError."""
     array = np.asarray(values)
     if array.shape != (length,):
         raise ValueError(f"{name} has shape {array.shape}; ({length},) is needed.")
@@ -52,8 +52,8 @@ def mask(name: str, values: ArrayLike, *, length: int) -> Bools:
 
 
 def labels(name: str, values: ArrayLike, *, length: int) -> Ints:
-    """`values` as `length` cluster numbers, renumbered 0, 1, ... in the order of first appearance, so that
-    a draw depends on how the data are arranged and not on what the clusters are called."""
+    """`values` as `length` cluster numbers 0, 1, ... in order of first appearance, so that a draw depends on
+    the order of the data and not on the labels. Raises ValueError."""
     array = np.asarray(values)
     if array.shape != (length,):
         raise ValueError(f"{name} has shape {array.shape}; ({length},) is needed.")

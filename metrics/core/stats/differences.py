@@ -1,7 +1,7 @@
-r"""Two scores compared: their difference, how sure it is, and many comparisons at once (PROTOCOL §10).
+r"""Differences of two scores with intervals and p, and false-discovery control (PROTOCOL §10).
 
-Both scores come with resamples drawn together (`paired_likelihoods`), so that what the two have in common,
-images or annotators, is drawn once and cancels.
+The resamples of both scores are drawn together (`paired_likelihoods`): images and annotators that the two
+share are drawn once, so that their effects cancel.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from metrics.core.stats.percentiles import Interval
 
 @dataclass(frozen=True)
 class Difference:
-    """`value` of first minus second with its interval; `p` is two-sided. NaN where it is undefined."""
+    """`value` is first minus second; `p` is two-sided. NaN if undefined."""
 
     value: float
     interval: Interval
@@ -26,10 +26,10 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Side:
-    """Answers of one of two that are compared: each different one once in `k` and `n` (P, A), and for each
-    response which of them it is, its image and its annotator (R,); equal labels on both sides are the same
-    image or person."""
+class AnswerSet:
+    """The answers of one side of a comparison: each distinct answer once in `k` and `n` (P, A), and for each
+    response (R,) the index of its answer, its image and its annotator. Equal labels on both sides are the
+    same image or person."""
 
     k: Ints
     n: Ints
@@ -49,15 +49,15 @@ def difference(
     .. math:: p = \min\left(1, 2 \min\left(\frac{1 + \#\{d_b \le 0\}}{B + 1},
               \frac{1 + \#\{d_b \ge 0\}}{B + 1}\right)\right),
 
-    the smallest level at which the interval no longer contains 0 [1]_. It is never 0: B resamples cannot
-    show less than 2 / (B + 1).
+    the smallest level at which the interval no longer contains 0 [1]_. It is never 0: the minimum with B
+    resamples is 2 / (B + 1).
 
     Parameters
     ----------
     first, second : float
     first_samples, second_samples : array_like of float, shape (B,)
-        Resample b of both must come from the same draw of what they share. A difference that is undefined
-        (NaN, or infinity less infinity) is left out and counted.
+        Resample b of both must come from the same draw of shared images and annotators. An undefined
+        difference (NaN, or infinity minus infinity) is left out and counted.
 
     References
     ----------
@@ -76,15 +76,15 @@ def difference(
         drawn = x - y
         value = float(np.subtract(first, second))
     (interval,) = percentiles.percentile_intervals(drawn[:, None], [value])
-    return Difference(value, interval, _two_sided(drawn) if value == value else float("nan"))
+    return Difference(value, interval, _two_sided_p(drawn) if value == value else float("nan"))
 
 
 def log_ratio(
     first: float, second: float, *, first_samples: ArrayLike, second_samples: ArrayLike
 ) -> Difference:
-    r"""The natural logarithm of the ratio of two scores of at least 0, as `difference` of their logarithms.
+    r"""The natural logarithm of the ratio of two non-negative scores: `difference` of their logarithms.
 
-    0 is no change, log 2 twice as much. Infinite where only one of the two is 0 or infinite, undefined where
+    0 means no change, log 2 twice as much. Infinite if only one of the two is 0 or infinite, undefined if
     both are.
 
     Examples
@@ -102,7 +102,7 @@ def log_ratio(
     return difference(float(logs[0]), float(logs[1]), first_samples=x, second_samples=y)
 
 
-def _two_sided(drawn: Floats) -> float:
+def _two_sided_p(drawn: Floats) -> float:
     defined = drawn[~np.isnan(drawn)]
     if not len(defined):
         return float("nan")
@@ -111,15 +111,15 @@ def _two_sided(drawn: Floats) -> float:
 
 
 def false_discovery(p: ArrayLike) -> Floats:
-    """Benjamini and Hochberg's q of each of many comparisons [1]_.
+    """The q of Benjamini and Hochberg for each of several comparisons [1]_.
 
-    Of all that are held to differ because q is below 5 %, at most 5 % are expected not to. It holds for
-    independent and positively dependent tests.
+    Of all differences with q below 5 %, at most 5 % are expected to be false. Valid for independent and
+    positively dependent tests.
 
     Parameters
     ----------
     p : array_like of float, shape (M,)
-        NaN (undefined) is no comparison and stays NaN.
+        NaN (undefined) does not count as a comparison and stays NaN.
 
     References
     ----------
@@ -131,7 +131,7 @@ def false_discovery(p: ArrayLike) -> Floats:
     >>> false_discovery([0.01, 0.04, float("nan")]).tolist()
     [0.02, 0.04, nan]
     """
-    # here: it takes 0.6 s to load, for which every process would wait
+    # imported here because it takes 0.6 s
     from scipy import stats
 
     values = np.asarray(p, dtype=np.float64)
@@ -147,19 +147,19 @@ def false_discovery(p: ArrayLike) -> Floats:
 
 
 def paired_likelihoods(
-    first: Side,
-    second: Side,
+    first: AnswerSet,
+    second: AnswerSet,
     *,
     resamples: int,
     rng: np.random.Generator,
-    people: bootstrap.People | None = None,
+    annotator_draws: bootstrap.AnnotatorDraws | None = None,
 ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-    """What `bootstrap.resampled_likelihoods` gives, of both sides in the same resamples.
+    """`bootstrap.resampled_likelihoods` of both sides in the same resamples.
 
-    Images in both sides are drawn once for both, and so are annotators; those of one side only are drawn for
-    it alone. Each of the three strata is drawn with replacement, as many as it has, so that either side is as
-    large in a resample as it is. With `people`, those who are known are drawn by them instead, once for all
-    groups that are compared.
+    Images on both sides are drawn once for both, and so are annotators; those on one side only are drawn for
+    that side. Each of these three strata is drawn with replacement, as many times as it has members, so that
+    each side keeps its size. `annotator_draws`, if given, draws the known annotators once for all groups
+    compared.
 
     Returns
     -------
@@ -169,16 +169,16 @@ def paired_likelihoods(
     for side in (first, second):
         if not len(side.answers):
             raise ValueError("There is no response to resample on one of the sides.")
-    of_images, of_people, *own = rng.spawn(4)
+    image_rng, annotator_rng, *side_rngs = rng.spawn(4)
     drawn = (_renumbered(first.images, second.images), _renumbered(first.annotators, second.annotators))
-    weights_of_images = bootstrap.joint_weights(*drawn[0], resamples, of_images)
-    both = np.intersect1d(*drawn[1]) if people is None else np.zeros(0, dtype=np.int64)
+    image_weights = bootstrap.joint_weights(*drawn[0], resamples, image_rng)
+    both = np.intersect1d(*drawn[1]) if annotator_draws is None else np.zeros(0, dtype=np.int64)
     times = np.zeros((resamples, 0), dtype=np.int64)
     if len(both):
-        times = bootstrap.cluster_weights(len(both), resamples, of_people)
+        times = bootstrap.cluster_weights(len(both), resamples, annotator_rng)
     found = []
-    for side, images, annotators, weights, alone in zip(
-        (first, second), *drawn, weights_of_images, own, strict=True
+    for side, images, annotators, weights, side_rng in zip(
+        (first, second), *drawn, image_weights, side_rngs, strict=True
     ):
         _, image_of = np.unique(images, return_inverse=True)
         shared = np.isin(annotators, both)
@@ -196,10 +196,10 @@ def paired_likelihoods(
                 side.n,
                 side.answers[~shared],
                 image_of[~shared],
-                (annotators if people is None else side.annotators)[~shared],
+                (annotators if annotator_draws is None else side.annotators)[~shared],
                 image_weights=weights,
-                rng=alone,
-                people=people,
+                rng=side_rng,
+                annotator_draws=annotator_draws,
             )
             top, bottom = top + k, bottom + n
         values = np.divide(top, bottom, out=np.full(top.shape, np.nan), where=bottom > 0)
@@ -208,10 +208,7 @@ def paired_likelihoods(
 
 
 def _renumbered(first: Ints, second: Ints) -> tuple[Ints, Ints]:
-    """Labels of both sides as numbers in the order of first appearance, whatever they are called."""
+    """The labels of both sides as numbers in order of first appearance."""
     labels = np.concatenate([first, second])
     numbers = checks.labels("labels", labels, length=len(labels))
     return numbers[: len(first)], numbers[len(first) :]
-
-
-__all__ = ["Difference", "Side", "difference", "false_discovery", "log_ratio", "paired_likelihoods"]

@@ -8,24 +8,24 @@ from numpy.typing import ArrayLike
 from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.checks import Bools, Floats
 
-# Weights held at once: 4 million numbers are 32 MB, whatever the number of ratings.
-_AT_ONCE = 4_000_000
+# Weights in memory at a time: 4 million numbers are 32 MB, whatever the number of ratings.
+_CHUNK_SIZE = 4_000_000
 
 
 def means(values: ArrayLike, chosen: ArrayLike) -> Floats:
-    """Mean of the chosen values, for each selection.
+    """Mean of the chosen values for each selection.
 
     Parameters
     ----------
     values : array_like of float, shape (R,)
-        NaN is a missing value: it is left out.
+        NaN is a missing value and is left out.
     chosen : array_like of bool, shape (R, M)
         Column m chooses the values of selection m.
 
     Returns
     -------
     ndarray of float, shape (M,)
-        NaN where nothing is chosen.
+        NaN if nothing is chosen.
 
     Examples
     --------
@@ -50,9 +50,9 @@ def resampled_means(
     .. math:: m_{bj} = \frac{\sum_r u_{b,item(r)} \, v_{b,annotator(r)} \, x_r c_{rj}}
                             {\sum_r u_{b,item(r)} \, v_{b,annotator(r)} \, c_{rj}}
 
-    Both are drawn independently, with replacement, as many as there are: the pigeonhole bootstrap [1]_, as
-    `bootstrap.resampled_likelihoods` does it. Ratings that belong together, such as those of one attribute
-    that stands in many associations, are one item and are drawn together.
+    Items and annotators are drawn independently, with replacement, as many as there are: the pigeonhole
+    bootstrap [1]_, as in `bootstrap.resampled_likelihoods`. Ratings that belong together, such as those of
+    one attribute in many associations, form one item and are drawn together.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ def resampled_means(
     items : array_like, shape (R,)
         Any labels; equal labels are one cluster.
     annotators : array_like, shape (R,), optional
-        None where nobody knows who rated: then only items are drawn, and the interval leaves out what comes
-        from the choice of annotators.
+        None if unknown: then only items are drawn, and the interval does not include the variation between
+        annotators.
 
     Returns
     -------
     ndarray of float, shape (resamples, M)
-        NaN where a resample holds none of the chosen values.
+        NaN if a resample contains none of the chosen values.
 
     References
     ----------
@@ -89,13 +89,13 @@ def resampled_means(
     if annotators is not None:
         annotator_of = checks.labels("annotators", annotators, length=len(value))
         annotator_weights = bootstrap.cluster_weights(int(annotator_of.max()) + 1, resamples, rng)
-    # What one annotator said of one item has one weight, however often it stands there.
-    met = np.column_stack([item_of, np.zeros_like(item_of) if annotator_of is None else annotator_of])
-    cells, cell_of = np.unique(met, axis=0, return_inverse=True)
+    # All ratings of one item by one annotator have the same weight.
+    pairs = np.column_stack([item_of, np.zeros_like(item_of) if annotator_of is None else annotator_of])
+    cells, cell_of = np.unique(pairs, axis=0, return_inverse=True)
     both = np.zeros((len(cells), 2 * used.shape[1]))
     np.add.at(both, cell_of.ravel(), np.hstack([used * value[:, None], used]))
     sums = np.empty((resamples, both.shape[1]))
-    step = max(1, _AT_ONCE // len(cells))
+    step = max(1, _CHUNK_SIZE // len(cells))
     for start in range(0, resamples, step):
         rows = slice(start, start + step)
         weights = item_weights[rows][:, cells[:, 0]]
@@ -106,7 +106,7 @@ def resampled_means(
 
 
 def _checked(values: ArrayLike, chosen: ArrayLike) -> tuple[Floats, Floats]:
-    """The values with 0 for the missing ones, and the selections, as numbers, without those."""
+    """The values with 0 for missing ones, and the selections as numbers, with missing values deselected."""
     value, mask = np.asarray(values, dtype=np.float64), np.asarray(chosen)
     if value.ndim != 1 or mask.ndim != 2 or len(mask) != len(value):
         raise ValueError(

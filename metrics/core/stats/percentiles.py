@@ -12,9 +12,9 @@ from metrics.core.stats.checks import Floats
 
 @dataclass(frozen=True)
 class Interval:
-    """A percentile interval; `low` and `high` are NaN where there is none.
+    """A percentile interval; `low` and `high` are NaN if there is none.
 
-    `infinite` and `undefined` count the resamples that gave an infinite and no value.
+    `infinite` and `undefined` count the resamples with an infinite value and with none.
     """
 
     low: float
@@ -26,10 +26,10 @@ class Interval:
 def percentile_intervals(samples: ArrayLike, estimates: ArrayLike, *, level: float = 0.95) -> list[Interval]:
     """Percentile interval of each column.
 
-    The bounds are values that occurred (the inverse of the empirical distribution function [1]_, without
-    interpolation, which infinity does not allow). Undefined (NaN) resamples are left out, infinite ones
-    count as what they are; both are counted. The interval is widened to contain the estimate if it does
-    not, as can happen to a percentile interval: a reader must never see a value outside its interval.
+    The bounds are values that occurred: the inverse of the empirical distribution function [1]_, without
+    interpolation, which is impossible with infinite values. Undefined (NaN) resamples are left out, infinite
+    ones are kept; both are counted. A percentile interval need not contain its estimate; if so, it is
+    widened, so that a reader never sees a value outside its interval.
 
     Parameters
     ----------
@@ -72,17 +72,16 @@ def percentile_intervals(samples: ArrayLike, estimates: ArrayLike, *, level: flo
 
 
 def recentred(shares: ArrayLike, estimate: float) -> Floats:
-    """Resampled shares, moved so that their mean is the estimate, and kept between 0 and 1.
+    """Resampled shares, moved so that their mean is the estimate, and clipped to between 0 and 1.
 
-    A resample holds about 63 % of the different clusters, some of them more than once. Of what asks for
-    something at least once, or said by at least two, it finds another share than the study, throughout:
-    fewer images have fewer chances to show an attribute, and whoever is drawn twice agrees with themselves.
-    The spread of the shares is what the interval is for; their mean is not an estimate of anything.
-    (Simulated with 12 groups of 10 images and 9 annotators, 95 % intervals of what was seen at least once
-    hold the true share in 98 % of studies; percentiles of the shares as they are hold it in 24 %:
-    tests/metrics/captions/test_caption_pairs.py.)
+    A resample contains about 63 % of the distinct clusters, some of them more than once. This biases shares
+    of things seen at least once or stated by at least two: fewer images have fewer chances to show an
+    attribute, and an annotator who is drawn twice agrees with themselves. The interval needs the spread of
+    the shares; their mean estimates nothing. (In simulations with 12 groups of 10 images and 9 annotators, 95
+    % intervals of what was seen at least once contain the true share in 98 % of studies, and percentiles of
+    the unmoved shares in 24 %: tests/metrics/captions/test_caption_pairs.py.)
 
-    NaN where a share is NaN, and everywhere where the estimate is.
+    NaN if the share is NaN; all NaN if the estimate is.
 
     Examples
     --------

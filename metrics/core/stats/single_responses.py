@@ -1,11 +1,10 @@
-r"""Responses of annotators who gave only one: drawn by kinds of response, not one by one (PROTOCOL §10).
+r"""Resample responses of annotators who gave only one, in groups of equal responses (PROTOCOL §10).
 
-Where annotators are not identified each response is a cluster of its own, so that a resample draws as many
-responses as there are, each equally likely, and the draw weighs its image's own weight w. Two responses that
-say the same and whose images have the same weight are then interchangeable. If M responses of N say p on
-images of weight w, how often those M are drawn together in R draws is binomial(R, M / N), and all such cells
-(w, p) together are multinomial: the very distribution of drawing single responses and counting. Nothing is
-approximated; only which of the interchangeable ones were drawn is not asked.
+If annotators are not identified, each response is a cluster of its own: a resample draws as many responses as
+there are, each equally likely, and each draw counts with its image's weight w. Two equal responses to images
+of equal weight are interchangeable. If M of N responses have answer p on images of weight w, the number of
+their draws among R is binomial(R, M / N), and all such cells (w, p) together are multinomial: the same
+distribution as drawing single responses and counting. Nothing is approximated.
 
 .. math:: K_{ba} = \sum_w w \sum_p C_{bwp} k_{pa}, \qquad
           C_b \sim \mathrm{Multinomial}(R_b, M_{bwp} / N)
@@ -17,20 +16,21 @@ import numpy as np
 
 from metrics.core.stats.checks import Bools, Floats, Ints
 
-# Drawing a cell takes about as long as drawing this many single responses, and an image's weight is one of
-# about so many numbers.
+# Drawing a cell takes about as long as drawing `_COST` single responses, and images have about `_WEIGHTS`
+# different weights.
 _COST = 4
 _WEIGHTS = 7
 
 
-def worth_it(annotators: Ints, answers: Ints) -> Bools:
-    """Which responses are their annotator's only one, if drawing them by kinds is quicker; else none."""
+def groupable_responses(annotators: Ints, answers: Ints) -> Bools:
+    """Mask of the responses that are their annotator's only one, if drawing them in groups is faster; else
+    all False."""
     single = (np.bincount(annotators) == 1)[annotators]
-    kinds = len(np.unique(answers[single]))
-    return single if _COST * _WEIGHTS * kinds <= int(single.sum()) else np.zeros_like(single)
+    distinct = len(np.unique(answers[single]))
+    return single if _COST * _WEIGHTS * distinct <= int(single.sum()) else np.zeros_like(single)
 
 
-def drawn_answers(
+def draw_answers(
     images: Ints,
     answers_of: Ints,
     *,
@@ -39,12 +39,12 @@ def drawn_answers(
     draws: Ints,
     rng: np.random.Generator,
 ) -> Floats:
-    """How often each answer counts in each resample: drawn, times the weight of its images.
+    """How often each answer counts in each resample: draws times the weight of the image.
 
     Parameters
     ----------
     images, answers_of : ndarray of int, shape (N,)
-        Each response's image, as the columns of `image_weights`, and which of `answers` it is.
+        Each response's image, as a column of `image_weights`, and the index of its answer.
     image_weights : ndarray of int, shape (B, I)
     draws : ndarray of int, shape (B,)
         How many of the N responses are drawn, with replacement.
@@ -56,7 +56,7 @@ def drawn_answers(
 
     Examples
     --------
-    >>> drawn_answers(np.array([0, 0, 1]), np.array([0, 0, 0]), answers=1, image_weights=np.array([[3, 0]]),
+    >>> draw_answers(np.array([0, 0, 1]), np.array([0, 0, 0]), answers=1, image_weights=np.array([[3, 0]]),
     ...               draws=np.array([0]), rng=np.random.default_rng(1)).tolist()
     [[0.0]]
     """
@@ -67,19 +67,16 @@ def drawn_answers(
     left, open_draws = np.full(len(draws), len(images)), draws.copy()
     counted = np.zeros((len(draws), answers))
     most = int(image_weights.max())
-    # small numbers are compared many at a time
+    # comparing small integer types is faster
     weights = image_weights.astype(np.uint8) if most < 2**8 else image_weights
-    # What falls on images of weight 0 counts nothing, and is what is left at the end.
+    # Draws of images of weight 0 count nothing; they are left over at the end.
     for weight in range(1, most + 1):
         cells = np.rint((weights == weight).astype(kind) @ table).astype(np.int64)
         for answer in np.flatnonzero(cells.any(axis=0)).tolist():
-            among = cells[:, answer]
-            share = np.divide(among, left, out=np.zeros(len(left)), where=left > 0)
+            members = cells[:, answer]
+            share = np.divide(members, left, out=np.zeros(len(left)), where=left > 0)
             drawn = rng.binomial(open_draws, share)
             counted[:, answer] += weight * drawn
-            left -= among
+            left -= members
             open_draws -= drawn
     return counted
-
-
-__all__ = ["drawn_answers", "worth_it"]

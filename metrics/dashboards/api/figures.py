@@ -1,4 +1,4 @@
-"""Figures: what there is, and one as a specification or as a file."""
+"""API of figures: the list, and each figure as a specification or a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from annotation.api.errors import Conflict, Refused
 from annotation.api.resource import FileResource, Resource, file_of
 from metrics.core.charts.figure import CONTENT_TYPES, Figure, render_figure
 from metrics.core.figure_sources import NothingToDraw, UnknownFigure
-from metrics.core.json_numbers import finite
+from metrics.core.json_numbers import json_safe
 from metrics.core.study_access import get_study_or_404
 from metrics.dashboards.figures import FIGURES, draw_figure
 from metrics.dashboards.serializers import FILE_FORMATS, FigureQuery, FigureSerializer, FigureSourceSerializer
@@ -28,8 +28,8 @@ _FORMAT = OpenApiParameter(
     "file_format", str, OpenApiParameter.PATH, enum=FILE_FORMATS, description="Kind of file."
 )
 _REFUSED = {
-    409: OpenApiResponse(description="The study has no answers yet that it could show."),
-    422: OpenApiResponse(description="The figure has no such option, or the option not that value."),
+    409: OpenApiResponse(description="The study has no answers for this figure yet."),
+    422: OpenApiResponse(description="The figure has no such option, or the option no such value."),
 }
 
 
@@ -38,12 +38,12 @@ class FigureSourcesSerializer(serializers.Serializer[Any]):
 
 
 class Figures(Resource):
-    """Every figure that there is, with its options."""
+    """All figures, with their options."""
 
     @extend_schema(operation_id="figures_list", responses=FigureSourcesSerializer, tags=TAGS)
     def get(self, request: Request, name: str) -> Response:
         get_study_or_404(request, name)
-        found = [
+        results = [
             {
                 "name": figure,
                 "title": source.title,
@@ -55,7 +55,7 @@ class Figures(Resource):
             }
             for figure, source in FIGURES.items()
         ]
-        return Response(FigureSourcesSerializer({"results": found}).data)
+        return Response(FigureSourcesSerializer({"results": results}).data)
 
 
 class OneFigure(Resource):
@@ -68,16 +68,16 @@ class OneFigure(Resource):
         tags=TAGS,
     )
     def get(self, request: Request, name: str, figure: str) -> Response:
-        drawing = drawn(request, name, figure, self.query(FigureQuery))
-        said = {
+        drawing = draw_or_problem(request, name, figure, self.query(FigureQuery))
+        data = {
             **{
                 each: getattr(drawing, each)
                 for each in ("name", "title", "alt", "notes", "columns", "digest")
             },
-            "rows": finite(drawing.rows),
-            "specification": finite(drawing.spec),
+            "rows": json_safe(drawing.rows),
+            "specification": json_safe(drawing.spec),
         }
-        return Response(FigureSerializer(said).data)
+        return Response(FigureSerializer(data).data)
 
 
 class FigureFile(FileResource):
@@ -95,17 +95,17 @@ class FigureFile(FileResource):
     def get(self, request: Request, name: str, figure: str, file_format: str) -> Response:
         if file_format not in CONTENT_TYPES:
             raise Http404
-        drawing = drawn(request, name, figure, self.query(FigureQuery))
-        answer = Response(render_figure(drawing, file_format), content_type=CONTENT_TYPES[file_format])
-        answer["Content-Disposition"] = f'attachment; filename="{name}-{figure}.{file_format}"'
-        return answer
+        drawing = draw_or_problem(request, name, figure, self.query(FigureQuery))
+        response = Response(render_figure(drawing, file_format), content_type=CONTENT_TYPES[file_format])
+        response["Content-Disposition"] = f'attachment; filename="{name}-{figure}.{file_format}"'
+        return response
 
 
-def drawn(request: Request, name: str, figure: str, options: Mapping[str, str]) -> Figure:
-    """The figure; a problem says why there is none."""
+def draw_or_problem(request: Request, name: str, figure: str, options: Mapping[str, str]) -> Figure:
+    """Draw the figure, or raise the API error that says why not."""
     study = get_study_or_404(request, name)
     try:
-        # an option that was left empty chooses nothing, as in the page's form
+        # an empty option is ignored, as in the page's form
         return draw_figure(study, figure, {key: value for key, value in options.items() if value})
     except UnknownFigure as error:
         raise Http404 from error

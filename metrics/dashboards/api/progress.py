@@ -1,4 +1,4 @@
-"""How a study stands, for programs."""
+"""API of a study's progress."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.resource import Resource
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_study_or_404
 from metrics.dashboards.queries import progress
 from metrics.dashboards.serializers import ProgressSerializer
@@ -17,16 +17,16 @@ TAGS = ["progress"]
 
 
 class Progress(Resource):
-    """Wanted and given answers, pace, and what to look at."""
+    """Target and number of responses, pace, and alerts."""
 
     @extend_schema(operation_id="progress_read", responses=ProgressSerializer, tags=TAGS)
     def get(self, request: Request, name: str) -> Response:
         study = get_study_or_404(request, name)
-        found = progress.at_most_old(study, now=timezone.now())
-        said = {
+        found = progress.recent_progress(study, now=timezone.now())
+        data = {
             "study": study.name,
             "status": study.status,
-            "simulated": holds_simulated(study),
+            "simulated": has_simulated_answers(study),
             "counted_at": found.counted_at,
             "total": found.total,
             "tasks": found.tasks,
@@ -36,4 +36,4 @@ class Progress(Resource):
             },
             "alerts": found.alerts,
         }
-        return Response(ProgressSerializer(said).data)
+        return Response(ProgressSerializer(data).data)

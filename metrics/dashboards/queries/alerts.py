@@ -1,4 +1,4 @@
-"""What a lead should look at, found in the answers as they come in."""
+"""Alerts for leads, computed from the answers so far."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ from annotation.studies.queries.fill import enrolled_profiles
 _UNSURE = Q(response__unit__task__kind=TaskKind.VISUAL_NATURE, value=3)
 _UNSURE |= Q(response__unit__task__kind=TaskKind.PREVALENCE, value=-1)
 _UNSURE |= Q(response__unit__task__kind=TaskKind.OFFENSIVENESS, value=0)
-# Unsure of something: so many answers at least, and at least half of all.
-_LEAST_UNSURE = 2
-# Too fast: a third of the usual time, over so many of the last answers, beside so many other annotators.
-_FRACTION = 3
-_LEAST_ANSWERS = 10
-_LEAST_ANNOTATORS = 3
-_LAST = 2000
-_MOST = 5
+# An attribute is unclear if at least this many answers, and at least half of all, are Unsure.
+_MIN_UNSURE = 2
+# Fast is less than a third of the usual time, over at least _MIN_ANSWERS recent answers, if there are at
+# least _MIN_ANNOTATORS such annotators.
+_FAST_FACTOR = 3
+_MIN_ANSWERS = 10
+_MIN_ANNOTATORS = 3
+_RECENT_ANSWERS = 2000
+_MAX_ALERTS = 5
 
 
 @dataclass(frozen=True)
 class Alert:
-    """`kind` says what the numbers mean:
+    """`kind` determines what the numbers mean:
 
     unsure   `k` of `n` answers about attribute `key`, called `name`, are Unsure
     fast     annotator `name` takes `seconds`, of usually `usual`, over `n` answers
-    stratum  `n` places for `name` are open; each item needs `needed` people of it, and `k` are enrolled
+    stratum  `n` slots of the stratum `name` are open; each item needs `needed` such people, `k` are enrolled
     """
 
     kind: str
@@ -45,8 +46,8 @@ class Alert:
     usual: float = 0.0
 
 
-def attributes_nobody_understands(study: Study) -> list[Alert]:
-    """The attributes most often answered with Unsure. One query, over the tasks that rate attributes."""
+def unclear_attributes(study: Study) -> list[Alert]:
+    """The attributes most often answered with Unsure, in tasks that rate attributes. One query."""
     rated = (
         Judgement.objects.filter(
             response__unit__task__study=study,
@@ -61,34 +62,36 @@ def attributes_nobody_understands(study: Study) -> list[Alert]:
         .order_by()
         .values_list("option__attribute", "option__attribute__text")
         .annotate(unsure=Count("pk", filter=_UNSURE), asked=Count("pk"))
-        .filter(unsure__gte=_LEAST_UNSURE, asked__lte=2 * F("unsure"))
+        .filter(unsure__gte=_MIN_UNSURE, asked__lte=2 * F("unsure"))
         .order_by("-unsure", "option__attribute__text")
     )
-    return [Alert("unsure", text, key=pk, k=unsure, n=asked) for pk, text, unsure, asked in rated[:_MOST]]
+    return [
+        Alert("unsure", text, key=pk, k=unsure, n=asked) for pk, text, unsure, asked in rated[:_MAX_ALERTS]
+    ]
 
 
-def annotators_too_fast(study: Study) -> list[Alert]:
-    """Who takes a third of the time that others take, among the last answers. One query."""
+def fast_annotators(study: Study) -> list[Alert]:
+    """Annotators who take less than a third of the usual time, by the most recent answers. One query."""
     last = Response.objects.filter(
         unit__task__study=study, annotator__isnull=False, active_ms__isnull=False, withdrawn_at__isnull=True
     ).order_by("-pk")
     times: dict[str, list[int]] = defaultdict(list)
-    for pseudonym, active in last.values_list("annotator__pseudonym", "active_ms")[:_LAST]:
+    for pseudonym, active in last.values_list("annotator__pseudonym", "active_ms")[:_RECENT_ANSWERS]:
         times[pseudonym].append(active or 0)
-    usual = {who: statistics.median(each) for who, each in times.items() if len(each) >= _LEAST_ANSWERS}
-    if len(usual) < _LEAST_ANNOTATORS:
+    usual = {who: statistics.median(each) for who, each in times.items() if len(each) >= _MIN_ANSWERS}
+    if len(usual) < _MIN_ANNOTATORS:
         return []
     middle = statistics.median(usual.values())
-    fast = sorted((median, who) for who, median in usual.items() if _FRACTION * median < middle)
+    fast = sorted((median, who) for who, median in usual.items() if _FAST_FACTOR * median < middle)
     return [
         Alert("fast", who, n=len(times[who]), seconds=median / 1000, usual=middle / 1000)
-        for median, who in fast[:_MOST]
+        for median, who in fast[:_MAX_ALERTS]
     ]
 
 
-def strata_nobody_can_fill(study: Study, open_places: Sequence[tuple[Task, str, int]]) -> list[Alert]:
-    """The strata with open places and fewer people enrolled than an item needs. Two queries."""
-    waiting = [(task, stratum, number) for task, stratum, number in open_places if number]
+def unfillable_strata(study: Study, open_slots: Sequence[tuple[Task, str, int]]) -> list[Alert]:
+    """The strata with open slots and fewer enrolled people than an item needs. Two queries."""
+    waiting = [(task, stratum, number) for task, stratum, number in open_slots if number]
     if not waiting:
         return []
     profiles = enrolled_profiles(study=study)

@@ -1,4 +1,4 @@
-"""How a study stands: its progress, and what the stored scores say of it so far."""
+"""Data of the overview page: the study's progress and its stored scores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from annotation.core import scales
 from annotation.models import Study, TaskKind
 from metrics.agreement.queries import METRIC as AGREEMENT
 from metrics.agreement.queries import by_part
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.charts.figure import Figure
 from metrics.dashboards.queries import progress
 from metrics.models import Score, ScoreRun, Variant
@@ -20,11 +20,11 @@ from metrics.visual_nature.charts import Bar, consensus_chart
 
 
 @dataclass(frozen=True)
-class Rule:
-    """How many attributes a rule for 'visual' selects (PROTOCOL §2); `ours` if it is the study's.
+class VisualRule:
+    """How many attributes a rule for 'visual' selects (PROTOCOL §2); `in_use` if it is the study's rule.
 
-    The rule is that `least` of `of` annotators agree, that all do (`least` None), or that the mean score is
-    at least `mean`. `percent` of the attributes, its interval from `low` to `high`.
+    The rule: at least `least` of `of` annotators agree, all agree (`least` None), or the mean score is at
+    least `mean`. It selects `percent` of the attributes, with the interval `low` to `high`.
     """
 
     least: int | None
@@ -34,19 +34,19 @@ class Rule:
     percent: float
     low: float | None
     high: float | None
-    ours: bool
+    in_use: bool
 
 
 @dataclass(frozen=True)
 class Overview:
-    """`progress` is None where it must be counted first; everything else but `failed` comes from stored
-    runs, and is empty without. `rated`: the attributes that the rules choose from."""
+    """`progress` is None if it must be counted first. Everything else except `failed` comes from stored runs,
+    and is empty without them. `rated`: the number of attributes that the rules apply to."""
 
     study: Study
     progress: progress.Progress | None
     simulated: bool
     figure: Figure | None
-    rules: tuple[Rule, ...]
+    rules: tuple[VisualRule, ...]
     rated: int
     agreement: tuple[tuple[str, dict[str, Score]], ...]
     failed: tuple[ScoreRun, ...]
@@ -54,13 +54,13 @@ class Overview:
 
 
 def read_overview(study: Study, *, now: datetime) -> Overview:
-    """What can be shown at once, in as many queries however large the study is."""
-    simulated = holds_simulated(study)
+    """The data that can be shown without counting answers of a large study. A fixed number of queries."""
+    simulated = has_simulated_answers(study)
     figure = None
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[VisualRule, ...] = ()
     rated = 0
     runs: list[ScoreRun] = []
-    shown = wanted(study)
+    shown = shown_metrics(study)
     for metric in shown:
         run = queries.newest_run(study, metric, Variant.CORRECTED)
         if run is None:
@@ -73,20 +73,20 @@ def read_overview(study: Study, *, now: datetime) -> Overview:
     stored = [run for run in runs if run.metric == AGREEMENT]
     return Overview(
         study=study,
-        progress=progress.at_once(study, now=now),
+        progress=progress.immediate_progress(study, now=now),
         simulated=simulated,
         figure=figure,
         rules=rules,
         rated=rated,
         agreement=tuple(by_part(stored[0]).items()) if stored else (),
-        # those of the scores below stand with them
+        # failed runs of the scores on this page are shown there
         failed=tuple(run for run in failed_runs(study) if run.metric not in shown),
         runs=tuple(runs),
     )
 
 
-def wanted(study: Study) -> list[str]:
-    """The metrics that the page shows."""
+def shown_metrics(study: Study) -> list[str]:
+    """The metrics that the overview page shows."""
     kinds = {task.kind for task in study.tasks.all()}
     names = ["consensus", "visual_rules"] if TaskKind.VISUAL_NATURE in kinds else []
     if kinds and AGREEMENT in {metric.name for metric in registry.metrics()}:
@@ -105,8 +105,8 @@ def _consensus(study: Study, run: ScoreRun, *, simulated: bool) -> Figure | None
     return consensus_chart(bars, study=study.title, simulated=simulated) if bars else None
 
 
-def _rules(run: ScoreRun) -> tuple[tuple[Rule, ...], int]:
-    """What each rule would select of the attributes rated so far, and how many those are."""
+def _rules(run: ScoreRun) -> tuple[tuple[VisualRule, ...], int]:
+    """What each rule would select, and the number of attributes rated so far."""
     used, shares = set[str](), list[Score]()
     for score in run.scores.order_by("pk"):
         if score.name == "share":
@@ -116,7 +116,7 @@ def _rules(run: ScoreRun) -> tuple[tuple[Rule, ...], int]:
     read = [visual_rule.parse_part(score.part) for score in shares]
     most = max((least for least, _ in read if least is not None), default=0)
     rules = tuple(
-        Rule(
+        VisualRule(
             least=least,
             of=most,
             mean=mean,
@@ -124,7 +124,7 @@ def _rules(run: ScoreRun) -> tuple[tuple[Rule, ...], int]:
             percent=100 * (score.value or 0),
             low=None if score.low is None else 100 * score.low,
             high=None if score.high is None else 100 * score.high,
-            ours=score.part in used,
+            in_use=score.part in used,
         )
         for score, (least, mean) in zip(shares, read, strict=True)
     )

@@ -1,8 +1,8 @@
-"""How far a study is: what was answered, how fast, and what a lead should look at.
+"""A study's progress: responses, pace and alerts.
 
-These are counts over all places and answers of a study. A small one is counted whenever somebody looks; of
-a large one the page shows the last count and asks for a new one in a request of its own, which counts again
-only when the last is old enough for its cost.
+This counts all slots and answers of a study. A small study is counted on each visit. For a large one the page
+shows the last count and requests a new one separately, which counts again only if the last count is old
+enough for the time it takes.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from metrics.core.study_size import is_large
 from metrics.dashboards.queries import alerts
 
 DAYS = 14
-# Somebody who answered this recently counts as at work.
+# Annotators who answered this recently are shown as active.
 AT_WORK = timedelta(minutes=15)
 HOURS = (1, 24, 168)
-"""How far back the paces look."""
-_REST = 20  # a count may take 1/20 of the time
-_KEPT = 24 * 3600
+"""The periods for which a pace is computed."""
+_REST_FACTOR = 20  # counting may take 1/20 of the time
+_CACHE_SECONDS = 24 * 3600
 
 
 @dataclass
-class Counts:
-    """Wanted responses by state; `wanted` is their sum."""
+class SlotCounts:
+    """Slots by state; `wanted` is their sum, the target."""
 
     name: str
     filled: int = 0
@@ -55,14 +55,14 @@ class Counts:
 @dataclass
 class TaskProgress:
     task: Task
-    total: Counts
-    strata: list[Counts] = field(default_factory=list)
+    total: SlotCounts
+    strata: list[SlotCounts] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Rate:
-    """Answers an hour over the last `hours`, and how long the rest takes at that; None if nobody answered
-    or nothing is left."""
+    """Responses an hour over the last `hours`, and the time left at that rate; None if nobody answered or
+    nothing is left."""
 
     hours: int
     an_hour: float
@@ -71,7 +71,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Pace:
-    """Responses by time. `timed` is 0 where the source does not say when answers were given."""
+    """Responses by time. `timed` is 0 if the times of the answers are unknown."""
 
     timed: int
     last_hour: int
@@ -86,14 +86,14 @@ class Pace:
 @dataclass(frozen=True)
 class Progress:
     tasks: tuple[TaskProgress, ...]
-    total: Counts
+    total: SlotCounts
     pace: Pace
     alerts: tuple[alerts.Alert, ...]
     counted_at: datetime
 
     @property
     def mark(self) -> str:
-        """Differs when anything that is shown differs, the time of the count aside."""
+        """A digest of everything that is shown except the time of the count."""
         shown = (
             [(part.task.pk, part.strata) for part in self.tasks],
             self.total,
@@ -103,59 +103,59 @@ class Progress:
         return hashlib.sha256(repr(shown).encode()).hexdigest()[:16]
 
 
-def at_once(study: Study, *, now: datetime) -> Progress | None:
-    """What the page can show without waiting: a fresh count of a small study, the last one of a large study,
-    None if that was never counted."""
+def immediate_progress(study: Study, *, now: datetime) -> Progress | None:
+    """The count that the page can show without waiting: a new one of a small study, the last one of a large
+    study, or None if it was never counted."""
     if not is_large(study):
-        return progress(study, now=now)
+        return count_progress(study, now=now)
     known: tuple[Progress, float] | None = cache.get(_key(study))
     return known[0] if known else None
 
 
-def at_most_old(study: Study, *, now: datetime) -> Progress:
-    """A count that is new, or no older than its cost allows."""
+def recent_progress(study: Study, *, now: datetime) -> Progress:
+    """A new count, or the last one if it is not yet old enough for the time it takes."""
     known: tuple[Progress, float] | None = cache.get(_key(study))
-    if known is not None and (now - known[0].counted_at).total_seconds() < _REST * known[1]:
+    if known is not None and (now - known[0].counted_at).total_seconds() < _REST_FACTOR * known[1]:
         return known[0]
-    begun = time.monotonic()
-    counted = progress(study, now=now)
-    cache.set(_key(study), (counted, time.monotonic() - begun), _KEPT)
+    started = time.monotonic()
+    counted = count_progress(study, now=now)
+    cache.set(_key(study), (counted, time.monotonic() - started), _CACHE_SECONDS)
     return counted
 
 
 def _key(study: Study) -> str:
-    return f"progress:1:{study.pk}:{study.created_at.timestamp()}"
+    return f"progress:2:{study.pk}:{study.created_at.timestamp()}"
 
 
-def progress(study: Study, *, now: datetime) -> Progress:
-    """Counted now."""
-    tasks, total = _places(study)
+def count_progress(study: Study, *, now: datetime) -> Progress:
+    """Count the progress now."""
+    tasks, total = _slot_counts(study)
     pace = _pace(study, left=total.open + total.leased, now=now)
     found: list[alerts.Alert] = []
     if study.status in {StudyStatus.OPEN, StudyStatus.PAUSED}:
-        found += alerts.strata_nobody_can_fill(
+        found += alerts.unfillable_strata(
             study, [(part.task, one.name, one.open) for part in tasks for one in part.strata]
         )
-        found += alerts.annotators_too_fast(study) if pace.timed else []
-    found += alerts.attributes_nobody_understands(study)
+        found += alerts.fast_annotators(study) if pace.timed else []
+    found += alerts.unclear_attributes(study)
     return Progress(tasks=tasks, total=total, pace=pace, alerts=tuple(found), counted_at=now)
 
 
-def _places(study: Study) -> tuple[tuple[TaskProgress, ...], Counts]:
+def _slot_counts(study: Study) -> tuple[tuple[TaskProgress, ...], SlotCounts]:
     counted = (
         Slot.objects.filter(study=study)
         .order_by()
         .values_list("unit__task", "stratum", "state")
         .annotate(Count("pk"))
     )
-    total = Counts("all")
+    total = SlotCounts("all")
     tasks = sorted(study.tasks.all(), key=lambda task: (task.kind, task.version))
-    found = {task.pk: TaskProgress(task, Counts("all")) for task in tasks}
-    strata: dict[tuple[int, str], Counts] = {}
+    found = {task.pk: TaskProgress(task, SlotCounts("all")) for task in tasks}
+    strata: dict[tuple[int, str], SlotCounts] = {}
     for task, stratum, state, number in sorted(counted):
         part = strata.get((task, stratum))
         if part is None:
-            part = strata[task, stratum] = Counts(stratum)
+            part = strata[task, stratum] = SlotCounts(stratum)
             found[task].strata.append(part)
         for counts in (part, found[task].total, total):
             counts.add(SlotState(state).value, number)

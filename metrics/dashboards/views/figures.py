@@ -1,4 +1,4 @@
-"""Figures: the list of a study's, a page for each, and as files."""
+"""Views of figures: the list, the page of a figure, and its files."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from metrics.core.figure_sources import UnknownFigure
 from metrics.core.study_access import get_study_or_404
 from metrics.dashboards.figures import FIGURES, draw_figure
 
-_ROWS = 500  # of the table beside a figure; the file has them all
-_NARROW = 640  # pixels: what a wider figure needs to be readable, it scrolls for in a small window
-# what the page draws from, beside the files
+_MAX_ROWS = 500  # in the table of a figure; the file has all rows
+_NARROW = 640  # pixels: a wider figure scrolls in a narrow window, because it would be unreadable if scaled
+# the format for drawing in the page; the others are files
 _SPECIFICATION = "json"
 
 
 @login_required
 @require_safe
-def list_of_figures(request: HttpRequest, name: str) -> HttpResponse:
-    """Every figure that there is; each is fetched by itself, or says why it cannot be drawn."""
+def figure_list(request: HttpRequest, name: str) -> HttpResponse:
+    """All figures; each is loaded separately, or says why it cannot be drawn."""
     study = get_study_or_404(request, name)
     return render(
         request,
@@ -42,30 +42,32 @@ def list_of_figures(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 @vary_on_headers("HX-Request")
 def figure_page(request: HttpRequest, name: str, figure: str) -> HttpResponse:
-    """The page of one figure; for a page that fetches it (htmx), the figure alone."""
+    """The page of one figure; for htmx requests, only the figure."""
     study = get_study_or_404(request, name)
-    # an empty field of the form chooses nothing
+    # an empty form field is ignored
     chosen = {option: value for option, value in request.GET.dict().items() if value}
     options = _options(figure, chosen)
-    about = {
+    context = {
         "study": study,
         "name": figure,
         "source": FIGURES.get(figure),
         "options": options,
-        "asks": any(not option["choices"] for option in options),
+        "has_form": any(not option["choices"] for option in options),
         "query": f"?{urlencode(chosen)}" if chosen else "",
-        **_drawn(study, figure, chosen),
+        **_figure_context(study, figure, chosen),
     }
-    alone = "HX-Request" in request.headers
+    partial = "HX-Request" in request.headers
     return render(
-        request, "metrics/dashboards/_figure_drawn.html" if alone else "metrics/dashboards/figure.html", about
+        request,
+        "metrics/dashboards/_figure_content.html" if partial else "metrics/dashboards/figure.html",
+        context,
     )
 
 
 @login_required
 @require_safe
-def figure(request: HttpRequest, name: str, figure: str, fmt: str) -> HttpResponse:
-    """`?download` names the file for the browser to keep; without it the picture is for a page."""
+def figure_file(request: HttpRequest, name: str, figure: str, fmt: str) -> HttpResponse:
+    """The file of a figure; with `?download` the browser saves it."""
     study = get_study_or_404(request, name)
     try:
         chosen = {name: value for name, value in request.GET.dict().items() if name != "download"}
@@ -75,47 +77,47 @@ def figure(request: HttpRequest, name: str, figure: str, fmt: str) -> HttpRespon
     if fmt != _SPECIFICATION and fmt not in CONTENT_TYPES:
         raise Http404(f"There is no figure format '{fmt}'.")
     etag = f'"{drawing.digest[:32]}-{fmt}"'
-    answer = get_conditional_response(request, etag=etag)
-    if answer is None and fmt == _SPECIFICATION:
-        answer = HttpResponse(json.dumps(drawing.spec), content_type="application/json")
-    elif answer is None:
-        answer = HttpResponse(render_figure(drawing, fmt), content_type=CONTENT_TYPES[fmt])
-    answer["ETag"] = etag
-    # Ask each time whether it has changed; the answer is mostly a short no.
-    answer["Cache-Control"] = "private, no-cache"
+    response = get_conditional_response(request, etag=etag)
+    if response is None and fmt == _SPECIFICATION:
+        response = HttpResponse(json.dumps(drawing.spec), content_type="application/json")
+    elif response is None:
+        response = HttpResponse(render_figure(drawing, fmt), content_type=CONTENT_TYPES[fmt])
+    response["ETag"] = etag
+    # The browser revalidates each time; mostly the reply is a short 304.
+    response["Cache-Control"] = "private, no-cache"
     if "download" in request.GET:
-        answer["Content-Disposition"] = f'attachment; filename="{study.name}-{figure}.{fmt}"'
-    return answer
+        response["Content-Disposition"] = f'attachment; filename="{study.name}-{figure}.{fmt}"'
+    return response
 
 
-def _drawn(study: Study, name: str, chosen: Mapping[str, str]) -> dict[str, object]:
-    """The figure with the size of its picture, or why there is none, be it the study or an option that was
-    chosen. Http404 for a figure that is not known."""
+def _figure_context(study: Study, name: str, chosen: Mapping[str, str]) -> dict[str, object]:
+    """The figure with the size of its picture, or the reason why it cannot be drawn. Http404 for an unknown
+    figure."""
     try:
         drawing = draw_figure(study, name, chosen)
     except UnknownFigure as error:
         raise Http404(str(error)) from error
     except ValueError as error:
-        return {"nothing": str(error)}
+        return {"problem": str(error)}
     width, height = _size(render_figure(drawing, "svg"))
     return {
         "figure": drawing,
         "width": width,
         "height": height,
         "wide": width > _NARROW,
-        "rows": drawing.rows[:_ROWS],
-        "left_out": max(0, len(drawing.rows) - _ROWS),
+        "rows": drawing.rows[:_MAX_ROWS],
+        "left_out": max(0, len(drawing.rows) - _MAX_ROWS),
     }
 
 
 def _size(svg: bytes) -> tuple[int, int]:
-    """Width and height as the picture states them, so that a page has room for it before it is there."""
+    """Width and height from the SVG, so that the page can reserve space for it."""
     found = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg[:1000])
     return (round(float(found[1])), round(float(found[2]))) if found else (_NARROW, _NARROW)
 
 
 def _options(name: str, chosen: Mapping[str, str]) -> list[dict[str, object]]:
-    """What can be chosen of the figure, with a link for each of a few values."""
+    """The figure's options, with a link for each allowed value."""
     source = FIGURES.get(name)
     if source is None:
         return []

@@ -1,4 +1,4 @@
-"""Pages ask here whether the scores that they show are of today's answers, and wait for new ones (htmx)."""
+"""Polled by pages (htmx) to check whether their scores are up to date, and to wait for new ones."""
 
 from __future__ import annotations
 
@@ -15,62 +15,63 @@ from metrics.comparisons import queries as comparisons
 from metrics.core.study_access import get_study_or_404
 from metrics.models import Variant
 from metrics.score_runs import freshness, registry
-from metrics.score_runs.queries import Wanted
+from metrics.score_runs.queries import ScoreRequest
 
-_MOST = 8  # runs that one page can wait for
+_MAX_RUNS = 8  # that one page can wait for
 
 
 @login_required
 @require_safe
 def fresh_scores(request: HttpRequest, name: str) -> HttpResponse:
-    """`?of=tendency:corrected` asks whether scores are of today's answers, `?with=` the same of a comparison,
-    `?by=gender` of agreement within and between groups of annotators, `?waiting=7` how runs get on; `of`
-    and `waiting` can be there several times. While nothing has changed for who waits, the answer is empty
-    (204)."""
+    """`?of=tendency:corrected` checks the scores of a metric, `?with=` those of a comparison, `?by=gender`
+    agreement within and between groups of annotators; `?waiting=7` polls a run. `of` and `waiting` can be
+    repeated. A poll without news gets 204."""
     study = get_study_or_404(request, name)
-    waiting = request.GET.getlist("waiting")[:_MOST]
+    waiting = request.GET.getlist("waiting")[:_MAX_RUNS]
     if waiting:
-        told = freshness.waited_for(study, waiting)
-        if told.waiting and not told.ready:
+        fresh = freshness.check_waiting(study, waiting)
+        if fresh.waiting and not fresh.ready:
             return HttpResponse(status=204)
     else:
-        wanted = [_wanted(text) for text in request.GET.getlist("of")[:_MOST]]
-        told = freshness.check(study, [*wanted, *_difference(request, study), *_agreement(request)])
+        requests = [_score_request(text) for text in request.GET.getlist("of")[:_MAX_RUNS]]
+        fresh = freshness.check(
+            study, [*requests, *_comparison_requests(request, study), *_agreement_requests(request)]
+        )
     return render(
         request,
         "metrics/score_runs/_freshness.html",
-        {"study": study, "fresh": told, "page_url": _page_of(request)},
+        {"study": study, "fresh": fresh, "page_url": _current_page(request)},
     )
 
 
-def _wanted(text: str) -> Wanted:
+def _score_request(text: str) -> ScoreRequest:
     metric, _, variant = text.partition(":")
     if variant not in Variant.values or metric not in {entry.name for entry in registry.metrics()}:
         raise Http404(f"There are no scores '{text}'.")
     return metric, variant, {}
 
 
-def _difference(request: HttpRequest, study: Study) -> list[Wanted]:
-    """What is compared, if it is offered to whoever asks: another study must be theirs too."""
-    asked = request.GET.get("with", "")
-    if not asked:
+def _comparison_requests(request: HttpRequest, study: Study) -> list[ScoreRequest]:
+    """The requests of a comparison, if it is offered to the user, who must lead both studies."""
+    key = request.GET.get("with", "")
+    if not key:
         return []
     for choice in comparisons.choices(study, policies.studies_led_by(request.user)):
-        if choice.key == asked:
-            return comparisons.wanted_of(choice)
-    raise Http404("There is nothing of that name to compare.")
+        if choice.key == key:
+            return comparisons.score_requests(choice)
+    raise Http404("There is no such comparison.")
 
 
-def _agreement(request: HttpRequest) -> list[Wanted]:
-    """`?by=`: agreement of groups of annotators."""
+def _agreement_requests(request: HttpRequest) -> list[ScoreRequest]:
+    """The request for agreement between groups of annotators, if chosen."""
     by = request.GET.get("by", agreement.BY[0])
     if by not in agreement.BY:
         raise Http404(f"Annotators are not compared by '{by}'.")
     return [] if by == agreement.BY[0] else [agreement.run_of(by)]
 
 
-def _page_of(request: HttpRequest) -> str:
-    """The page that asked, if it is one of ours."""
+def _current_page(request: HttpRequest) -> str:
+    """The URL path of the requesting page, if it is on this site."""
     details = getattr(request, "htmx", None)
     page = details.current_url_abs_path if isinstance(details, HtmxDetails) else None
     return page or ""

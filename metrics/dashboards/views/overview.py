@@ -1,4 +1,4 @@
-"""How a study stands."""
+"""The overview page of a study."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from django.views.decorators.http import require_safe
 from annotation import policies
 from metrics.core.study_access import get_study_or_404
 from metrics.dashboards.queries import progress
-from metrics.dashboards.queries.overview import read_overview, wanted
+from metrics.dashboards.queries.overview import read_overview, shown_metrics
 from metrics.score_runs import freshness
 
 
 @login_required
 @require_safe
 def overview(request: HttpRequest, name: str) -> HttpResponse:
-    """`?check` does within the page what htmx does after it: count, and compare scores with the answers."""
+    """`?check` counts and checks the scores during the request; otherwise htmx does it after loading."""
     study = get_study_or_404(request, name)
     now = timezone.now()
     page = read_overview(study, now=now)
-    asked = "check" in request.GET
-    shown = freshness.usual(wanted(study))
+    check = "check" in request.GET
+    requests = freshness.default_requests(shown_metrics(study))
     return render(
         request,
         "metrics/dashboards/overview.html",
         {
             "study": study,
             "page": page,
-            "progress": progress.at_most_old(study, now=now) if asked else page.progress,
-            "fresh": freshness.check(study, shown) if asked else None,
-            "fresh_question": freshness.question(shown),
+            "progress": progress.recent_progress(study, now=now) if check else page.progress,
+            "fresh": freshness.check(study, requests) if check else None,
+            "freshness_query": freshness.query_string(requests),
             "may_export": policies.may_export(request.user, study),
         },
     )
@@ -41,9 +41,9 @@ def overview(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_safe
 def live(request: HttpRequest, name: str) -> HttpResponse:
-    """The part of the page that moves. Nothing (204) if it is as `?mark` says."""
+    """The progress section of the overview, polled by htmx. 204 if `?mark` is still current."""
     study = get_study_or_404(request, name)
-    found = progress.at_most_old(study, now=timezone.now())
+    found = progress.recent_progress(study, now=timezone.now())
     if found.mark == request.GET.get("mark"):
         return HttpResponse(status=204)
-    return render(request, "metrics/dashboards/_live.html", {"study": study, "progress": found})
+    return render(request, "metrics/dashboards/_progress.html", {"study": study, "progress": found})

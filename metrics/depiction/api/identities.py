@@ -8,7 +8,7 @@ from rest_framework.response import Response
 
 from annotation.api.resource import Resource
 from annotation.models import IdentityGroup
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_depiction_study_or_404
 from metrics.depiction.queries.identities import IdentityRow, identity_rows, unreported
 from metrics.depiction.serializers import IdentitiesSerializer
@@ -39,7 +39,7 @@ class Identities(Resource):
             "run": latest.run,
             "offensiveness_run": offensive.run,
             "stale": latest.stale or offensive.stale,
-            "simulated": holds_simulated(study),
+            "simulated": has_simulated_answers(study),
             "results": rows,
             "unreported": not_reported,
         }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.core.charts.figure import INK, INK_SOFT, Figure, styled
+from metrics.core.charts.figure import INK, INK_SOFT, Figure, apply_style
 from metrics.core.charts.titles import answered_by, marked_title
 
 _SIDE = 460  # longer side of the image
@@ -132,7 +132,7 @@ def annotated_image_chart(
             for attribute in attributes
             for box in attribute.boxes or ((None,) * 5,)
         ),
-        spec=styled(chart) | {"datasets": {"boxes": boxes}},
+        spec=apply_style(chart) | {"datasets": {"boxes": boxes}},
     )
 
 

@@ -1,4 +1,4 @@
-"""manage.py agreement STUDY: how far annotators agree, task by task, within and between groups of them."""
+"""manage.py agreement STUDY: the agreement of annotators for each task, within and between groups."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from metrics.agreement.scores.evaluation import evaluate_agreement
 from metrics.agreement.scores.rows import MEASURES, AgreementRow
 from metrics.agreement.scores.subjects import PER
 from metrics.core.annotator_groups import GROUPINGS, NOT_STATED
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.management import output
 from metrics.management.output import Cell
-from metrics.score_runs.evaluation import check_draw
+from metrics.score_runs.evaluation import check_resampling
 
 COLUMNS = [
     *("task", "labels", "level", "scope", "group", "other", "units", "ratings", "pairs"),
     *("percentage", "alpha", "fleiss_kappa", "cross_kappa", "box_iou", "box_pairs"),
 ]
-SUBTRACTED = (
-    "Scope 'difference': percentage and alpha within the first group less those within the other. q is p "
+DIFFERENCES_NOTE = (
+    "Scope 'difference': percentage and alpha within the first group minus those within the other. q is p "
     "after Benjamini and Hochberg over both, of all pairs of groups of a task and level. Groups of fewer "
     "than five people have none."
 )
@@ -34,8 +34,8 @@ DIFFERENCES = ("percentage", "alpha")
 
 
 def cells(row: AgreementRow, *, per: str | None, by: str | None, intervals: bool) -> dict[str, Cell]:
-    """The columns of `row`; what it is about, each measure's interval with how many resamples gave no value,
-    and the p and q of differences between groups, at the end."""
+    """The columns of `row`; then, if requested, its attribute or group, the interval and number of undefined
+    resamples of each measure, and p and q of differences between groups."""
     found: dict[str, Cell] = {name: getattr(row, name) for name in COLUMNS}
     if per:
         found[per] = getattr(row, per)
@@ -57,12 +57,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--by",
             choices=GROUPINGS,
-            help="also within and between these groups of annotators, and how they differ",
+            help="also within and between these groups of annotators, and their differences",
         )
         parser.add_argument(
             "--per",
             choices=PER,
-            help="also of all annotators, for each attribute or identity group",
+            help="also for each attribute or identity group, over all annotators",
         )
         parser.add_argument(
             "--resamples",
@@ -74,11 +74,11 @@ class Command(BaseCommand):
         parser.add_argument("--format", default="table", choices=output.FORMATS)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = output.study_named(options["study"])
+        study = output.get_study(options["study"])
         by, per, resamples, seed = (options[name] for name in ("by", "per", "resamples", "seed"))
         try:
-            check_draw(resamples, seed)
-            with output.working(f"agreement in {study.name} ..."):
+            check_resampling(resamples, seed)
+            with output.spinner(f"agreement in {study.name} ..."):
                 found = evaluate_agreement(
                     study=study, by=by, per=(per,) if per else (), resamples=resamples, seed=seed
                 )
@@ -87,7 +87,7 @@ class Command(BaseCommand):
         if not found:
             raise CommandError(f"Study '{study.name}' has no answers yet, so there is nothing to compare.")
         rows = [cells(row, per=per, by=by, intervals=resamples > 0) for row in found]
-        simulated = holds_simulated(study)
+        simulated = has_simulated_answers(study)
         if options["format"] == "json":
             about: dict[str, Any] = {"study": study.name, "simulated": simulated, "by": by, "per": per}
             about["interval"] = (
@@ -100,16 +100,18 @@ class Command(BaseCommand):
         if options["format"] == "csv":
             self.stdout.write(output.as_csv(list(rows[0]), rows), ending="")
             return
-        # what nothing was resampled for would only make the table wider
+        # columns without values would only make the table wider
         columns = [
             name for name in rows[0] if name in COLUMNS or any(row[name] not in {None, 0} for row in rows)
         ]
         self.stdout.write(output.as_table(columns, rows), ending="")
         if by == "pool" and any(not has_region(row.task) for row in found):
             self.stdout.write(
-                "A task that is about no identity group has no pools; it is shown as a whole only."
+                "A task that is not about identity groups has no pools; only its overall agreement is shown."
             )
         if any(row.scope == "difference" for row in found):
-            self.stdout.write(SUBTRACTED)
+            self.stdout.write(DIFFERENCES_NOTE)
         if by and any(NOT_STATED in (row.group, row.other) for row in found):
-            self.stdout.write(f"'{NOT_STATED}': these annotators did not say; they are compared with nobody.")
+            self.stdout.write(
+                f"'{NOT_STATED}': these annotators did not answer this; they are not compared with others."
+            )

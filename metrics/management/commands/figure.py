@@ -27,14 +27,14 @@ class Command(BaseCommand):
             "--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the figure"
         )
         parser.add_argument(
-            "--out", type=Path, help="the file; its ending (png, svg, pdf, csv) decides the format"
+            "--out", type=Path, help="the file; its extension (png, svg, pdf, csv) determines the format"
         )
         parser.add_argument(
-            "--list", action="store_true", help="list the figures, with which of them the study can show"
+            "--list", action="store_true", help="list the figures, and whether the study can show them"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = output.study_named(options["study"])
+        study = output.get_study(options["study"])
         if options["list"]:
             self._list(study)
             return
@@ -42,16 +42,18 @@ class Command(BaseCommand):
             raise CommandError(f"Name a figure. See: manage.py figure {study.name} --list")
         out: Path | None = options["out"]
         if out is None:
-            raise CommandError(f"Name the file with --out; its ending decides the format: {_endings()}.")
+            raise CommandError(
+                f"Name the file with --out; its extension determines the format: {_extensions()}."
+            )
         file_format = out.suffix.removeprefix(".").lower()
         try:
-            # before anything is computed
+            # check before computing anything
             check_format(file_format)
         except UnknownFormat as error:
-            raise CommandError(f"{error} Give the file one of the endings {_endings()}.") from error
+            raise CommandError(f"{error} Use one of the extensions {_extensions()}.") from error
         try:
-            with output.working(f"{options['figure']} of {study.name} ..."):
-                drawing = draw_figure(study, options["figure"], output.settings_of(options["set"]))
+            with output.spinner(f"{options['figure']} of {study.name} ..."):
+                drawing = draw_figure(study, options["figure"], output.parse_settings(options["set"]))
                 content = render_figure(drawing, file_format)
             _write(out, content)
         except (ValueError, OSError) as error:
@@ -61,20 +63,20 @@ class Command(BaseCommand):
     def _list(self, study: Study) -> None:
         rows = []
         for name, source in FIGURES.items():
-            with output.working(f"{name} of {study.name} ..."):
+            with output.spinner(f"{name} of {study.name} ..."):
                 rows.append(
                     {
                         "figure": name,
                         "title": source.title,
                         "counterpart": source.counterpart or "none",
                         "options": ", ".join(source.options) or "none",
-                        "in this study": _can(study, name),
+                        "in this study": _availability(study, name),
                     }
                 )
         self.stdout.write(output.as_table(list(rows[0]), rows), ending="")
 
 
-def _can(study: Study, name: str) -> str:
+def _availability(study: Study, name: str) -> str:
     try:
         draw_figure(study, name)
     except NothingToDraw as error:
@@ -84,21 +86,21 @@ def _can(study: Study, name: str) -> str:
     return "yes"
 
 
-def _endings() -> str:
+def _extensions() -> str:
     return ", ".join(f".{name}" for name in CONTENT_TYPES)
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write beside the name and rename: the whole file is there or, if it cannot be, what was before."""
-    descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    """Write a temporary file and rename it: either the whole file is written or the old one stays."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
-        # as readable as any file that is made here: mkstemp lets only this account read
+        # normal permissions: with mkstemp only this account could read it
         mask = os.umask(0)
         os.umask(mask)
-        Path(beside).chmod(0o666 & ~mask)
-        Path(beside).replace(path)
+        Path(temporary).chmod(0o666 & ~mask)
+        Path(temporary).replace(path)
     except BaseException:
-        Path(beside).unlink(missing_ok=True)
+        Path(temporary).unlink(missing_ok=True)
         raise

@@ -1,4 +1,4 @@
-"""manage.py reproduce visage: published and computed numbers side by side."""
+"""manage.py reproduce visage: compare published and computed numbers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import TaskKind
 from metrics.core.answers import task_kinds
-from metrics.core.suggestions import nearest
+from metrics.core.suggestions import did_you_mean
 from metrics.management import output
-from metrics.reproduction.comparison import CANNOT, Comparison, Reproduction, reproduce
+from metrics.reproduction.comparison import NOT_REPRODUCIBLE, Comparison, Reproduction, reproduce
 from metrics.score_runs.metric import VISAGE
 
 KNOWN = ("visage",)
@@ -39,16 +39,16 @@ class Command(BaseCommand):
         if options["study"] not in KNOWN:
             raise CommandError(
                 f"There are no published numbers of '{options['study']}'."
-                f"{nearest(options['study'], list(KNOWN))} There is: {', '.join(KNOWN)}."
+                f"{did_you_mean(options['study'], list(KNOWN))} Available: {', '.join(KNOWN)}."
             )
-        study = output.study_named(options["study"])
+        study = output.get_study(options["study"])
         missing = {TaskKind.DEPICTION.value, TaskKind.VISUAL_NATURE.value} - set(task_kinds(study))
         if missing:
             raise CommandError(
                 f"Study '{study.name}' has no answers of kind {', '.join(sorted(missing))}. "
                 "Import the release with import_visage."
             )
-        with output.working("published against computed ..."):
+        with output.spinner("published against computed ..."):
             found = reproduce(study=study)
         rows = [asdict(row) for row in found.rows]
         if options["format"] == "json":
@@ -58,7 +58,7 @@ class Command(BaseCommand):
                 "compared": found.published,
                 "equal": found.equal,
                 "cut_off": found.cut_off,
-                "not_reproducible": list(CANNOT),
+                "not_reproducible": list(NOT_REPRODUCIBLE),
             }
             self.stdout.write(output.as_json(about, rows), ending="")
         elif options["format"] == "csv":
@@ -67,12 +67,12 @@ class Command(BaseCommand):
         else:
             self._table(found)
         if found.differing:
-            named = "; ".join(
+            listed = "; ".join(
                 f"{row.item}, {row.quantity}: published {row.published or 'nothing'}, "
                 f"computed {row.computed or 'nothing'}"
                 for row in found.differing
             )
-            raise CommandError(f"{len(found.differing)} published numbers do not come out: {named}")
+            raise CommandError(f"{len(found.differing)} published numbers are not reproduced: {listed}")
 
     def _table(self, found: Reproduction) -> None:
         self.stdout.write(f"{VISAGE}\n\n", ending="")
@@ -89,11 +89,11 @@ class Command(BaseCommand):
         columns = [field.name for field in fields(Comparison)]
         others = [asdict(row) for row in found.rows if row.section not in TABLES]
         self.stdout.write(output.as_table(columns, others))
-        self.stdout.write("What the release does not allow to reproduce\n")
-        self.stdout.write("".join(f"- {line}\n" for line in CANNOT))
+        self.stdout.write("Not reproducible from the release\n")
+        self.stdout.write("".join(f"- {line}\n" for line in NOT_REPRODUCIBLE))
 
     def _side_by_side(self, found: Reproduction, section: str) -> None:
-        """A line for each group of a table."""
+        """One line for each group of a table."""
         title, headings = TABLES[section]
         groups: dict[str, list[Comparison]] = {}
         for row in found.rows:

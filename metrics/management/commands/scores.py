@@ -1,4 +1,4 @@
-"""manage.py scores STUDY: the scores of a study, with their intervals and where they come from."""
+"""manage.py scores STUDY: the scores of a study, with their intervals and provenance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Study
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.management import output
 from metrics.management.output import Cell
 from metrics.models import Variant
@@ -33,7 +33,7 @@ COLUMNS = {
 
 
 def tendency_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
-    """One row a group, its three scores side by side."""
+    """One row per group with its three scores."""
     wide: dict[int | None, dict[str, Cell]] = {}
     for row in rows:
         of_group = wide.setdefault(row.group_id, {"identity": row.group})
@@ -101,11 +101,11 @@ def consensus_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
 
 
 LONG = ["identity", "attribute", "part", "score", "n", "k", "value", "low", "high"]
-"""The columns of a metric that has no shape of its own."""
+"""The columns of a metric without columns of its own."""
 
 
 def long_rows(rows: tuple[ScoreRow, ...]) -> list[dict[str, Cell]]:
-    """One row a score."""
+    """One row per score."""
     return [
         {
             "identity": row.group,
@@ -164,22 +164,22 @@ class Command(BaseCommand):
             return
         if not options["study"]:
             raise CommandError("Name a study, for example: manage.py scores visage")
-        study = output.study_named(options["study"])
+        study = output.get_study(options["study"])
         metric = options["metric"] or registry.metrics()[0].name
         try:
-            _refuse_without_task(study, registry.get(metric))
-            with output.working(f"{metric} of {study.name} ..."):
+            _check_task(study, registry.get(metric))
+            with output.spinner(f"{metric} of {study.name} ..."):
                 result = evaluate(
                     study=study,
                     metric=metric,
                     variant=options["variant"],
                     resamples=options["resamples"],
                     seed=options["seed"],
-                    parameters=output.settings_of(options["set"]),
+                    parameters=output.parse_settings(options["set"]),
                 )
         except ValueError as error:
             raise CommandError(str(error)) from error
-        simulated = holds_simulated(study)
+        simulated = has_simulated_answers(study)
         columns = COLUMNS.get(result.metric, LONG)
         rows = SHAPES.get(result.metric, long_rows)(result.rows)
         if options["format"] == "json":
@@ -193,14 +193,14 @@ class Command(BaseCommand):
             self.stdout.write(output.as_table(columns, rows), ending="")
             if not rows:
                 self.stdout.write(
-                    f"There is nothing to score yet: {registry.get(metric).definition} "
-                    f"See how far the study is: manage.py study_file {study.name} --check"
+                    f"There is nothing to score yet. {registry.get(metric).definition} "
+                    f"Check the study: manage.py study_file {study.name} --check"
                 )
             self.stdout.write(_provenance(study.name, len(rows), result))
 
 
-def _refuse_without_task(study: Study, metric: Metric) -> None:
-    """ValueError for a metric of something that the study does not ask, naming what can be asked for."""
+def _check_task(study: Study, metric: Metric) -> None:
+    """Raise ValueError if the study has no task for the metric. The message lists what can be computed."""
     kinds = list(study.tasks.order_by("kind").values_list("kind", flat=True).distinct())
     if metric.source != "answers" or metric.task in kinds:
         return
@@ -219,7 +219,7 @@ def _method(result: Evaluation) -> str:
     return f"95 % percentile interval, {registry.get(result.metric).resampling}"
 
 
-def _lost(result: Evaluation, name: str) -> int:
+def _count_resamples(result: Evaluation, name: str) -> int:
     return sum(getattr(row, name) or 0 for row in result.rows)
 
 
@@ -239,8 +239,8 @@ def _about(study: str, simulated: bool, result: Evaluation) -> dict[str, Any]:
             "method": _method(result),
             "resamples": result.resamples,
             "seed": result.seed,
-            "infinite": _lost(result, "infinite"),
-            "undefined": _lost(result, "undefined"),
+            "infinite": _count_resamples(result, "infinite"),
+            "undefined": _count_resamples(result, "undefined"),
             "of_each_score": [
                 {
                     "identity": row.group,
@@ -262,7 +262,8 @@ def _provenance(study: str, rows: int, result: Evaluation) -> str:
     if result.resamples:
         interval = (
             f"{_method(result)}, {result.resamples} resamples, seed {result.seed}, "
-            f"{_lost(result, 'infinite')} infinite and {_lost(result, 'undefined')} undefined values drawn"
+            f"{_count_resamples(result, 'infinite')} infinite and "
+            f"{_count_resamples(result, 'undefined')} undefined values drawn"
         )
     return (
         f"{rows} rows · {study} · {result.metric} version {result.version}, {result.variant} · "

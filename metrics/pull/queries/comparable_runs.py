@@ -1,4 +1,4 @@
-"""Which embedding runs can stand beside each other in the pull explorer."""
+"""Which embedding runs can be compared in the pull explorer."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ METRIC = "pull_difference"
 NUMBERS = NAMES["pull_contrast"]
 
 
-def visible(study: Study, led: QuerySet[Study], *, every: bool) -> list[Run]:
-    """The embedding runs whose numbers may stand beside those of `study`, the newest first: those of the
-    studies that the reader leads, or `every` one, for who makes images. Three queries."""
+def visible_runs(study: Study, led: QuerySet[Study], *, every: bool) -> list[Run]:
+    """The embedding runs that may be compared with those of `study`, newest first: those of the studies in
+    `led`, or `every` one, for users who may generate images. Three queries."""
     return list(finished_runs() if every else embedding_runs(study, *led))
 
 
-def comparable(run: Run, others: Iterable[Run]) -> list[Run]:
-    """Those of the same encoder: similarities of another one are on a scale of their own."""
+def comparable_runs(run: Run, others: Iterable[Run]) -> list[Run]:
+    """The other runs with the same encoder: similarities of different encoders are on different scales."""
     return [one for one in others if one != run and encoder_of(one) == encoder_of(run)]
 
 
-def parameters(first: Run, second: Run) -> dict[str, str]:
-    """What METRIC is asked for to compare the two."""
+def comparison_parameters(first: Run, second: Run) -> dict[str, str]:
+    """The parameters of METRIC that compare the two runs."""
     return {"by": "run", "first": str(first.pk), "second": str(second.pk)}
 
 
 def may_compare(chosen: Mapping[str, str], runs: Sequence[Run], led: QuerySet[Study]) -> bool:
-    """Whether what METRIC is asked for is of `runs` or of a study in `led`. What is no comparison at all may
-    be asked for: it is told what it lacks."""
+    """Whether parameters of METRIC refer only to `runs` or to a study in `led`. Incomplete parameters pass:
+    they get their own error message."""
     if chosen["against"]:
         return led.filter(name=chosen["against"]).exists()
     known = {str(run.pk) for run in runs} | {NEWEST, ""}
@@ -45,12 +45,11 @@ def may_compare(chosen: Mapping[str, str], runs: Sequence[Run], led: QuerySet[St
 
 
 def check_offered(user: User, study: Study, parameters: Mapping[str, str]) -> None:
-    """Both sides of a comparison of pull must be of studies of one's own, unless one makes images. Raises
-    ValueError."""
+    """Raise ValueError unless the user leads the studies of both sides or may generate images."""
     led, every = policies.studies_led_by(user), policies.may_make_images(user)
-    runs = visible(study, led, every=every)
+    runs = visible_runs(study, led, every=every)
     if not may_compare(parameters, runs, led):
-        listed = ", ".join(str(run.pk) for run in runs) or "none"
+        run_ids = ", ".join(str(run.pk) for run in runs) or "none"
         raise ValueError(
-            f"Pull is compared between studies, sets and runs of yours. There are the runs: {listed}."
+            f"You can compare pull between your own studies, image sets and runs. Your runs: {run_ids}."
         )

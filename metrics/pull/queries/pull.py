@@ -1,4 +1,4 @@
-"""The pull explorer: the scores of groups and regions, and the images behind a group's point."""
+"""Queries of the pull explorer: the scores of groups and regions, and the images of a group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from annotation.models import IdentityGroup, Image, ImageSet, Study
 from generation.models import Run, RunKind, RunState
 from generation.recipes.prompts import PromptSet
 from metrics.models import Score, ScoreRun
-from metrics.pull.data import groups_embedded, pull_sets
+from metrics.pull.data import embedded_groups, pull_sets
 from metrics.score_runs import queries
 
 # The columns that can be sorted, with their headings.
@@ -29,8 +29,8 @@ COLUMNS = {
     "images": _("Images d / s / ns"),
     "region": _("Region"),
 }
-WORDS = ("identity", "region")
-IMAGES_A_PAGE = 12
+TEXT_COLUMNS = ("identity", "region")
+IMAGES_PER_PAGE = 12
 _REGION = "region: "
 _SETS = (
     (PromptSet.DEFAULT, _("d: default"), "s_d_d"),
@@ -41,7 +41,7 @@ _SETS = (
 
 @dataclass(frozen=True)
 class PullRow:
-    """The scores of a group, or of a region (`group` None), or of all groups (`region` '' too)."""
+    """The scores of a group, of a region (`group` None), or of all groups (`region` is empty too)."""
 
     group: IdentityGroup | None
     region: str
@@ -49,18 +49,18 @@ class PullRow:
 
     @property
     def images(self) -> tuple[int, int, int]:
-        """How many images of d, s and ns there are of a group."""
+        """The group's numbers of images of d, s and ns."""
         d, s, ns = (self.scores[name].n if name in self.scores else 0 for _, _, name in _SETS)
         return d, s, ns
 
     @property
     def unsure(self) -> bool:
-        """Whether 0 lies in the interval of x, so that the sign of x could be chance."""
+        """Whether the interval of x contains 0, so that the sign of x could be chance."""
         x = self.scores.get("x")
         return x is not None and x.low is not None and x.high is not None and x.low <= 0 <= x.high
 
     def number(self, column: str) -> float | None:
-        """What a column of numbers sorts by; None is undefined."""
+        """The sort value of a numeric column; None is undefined."""
         if column == "images":
             return float(sum(self.images))
         score = self.scores.get(column)
@@ -68,8 +68,8 @@ class PullRow:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Some of the `total` images of one prompt set. `within`: S within the set."""
+class ShownImages:
+    """One page of the `total` images of a prompt set. `within`: S within the set."""
 
     prompt_set: str
     title: str
@@ -79,17 +79,17 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Behind:
-    """One page of the images behind a group's point, set beside set."""
+class GroupImages:
+    """One page of the images of a group in each of the three sets."""
 
-    sets: list[Shown]
+    sets: list[ShownImages]
     number: int
     pages: int
 
 
 @dataclass(frozen=True)
-class Made:
-    """An image set of the study with pictures for pull, and the run that is embedding it, if any."""
+class PullImageSet:
+    """An image set of the study for pull, and the run that is embedding it, if any."""
 
     image_set: ImageSet
     embedding: Run | None
@@ -97,20 +97,21 @@ class Made:
 
 @dataclass(frozen=True)
 class PullPage:
-    """`apart`: groups that have images in the set, but not of all three kinds."""
+    """`overall`: the means over all groups. `unreported`: groups with images in the set, but not of all three
+    kinds."""
 
     rows: list[PullRow]
     regions: list[PullRow]
-    whole: PullRow | None
-    apart: list[IdentityGroup] = field(default_factory=list)
+    overall: PullRow | None
+    unreported: list[IdentityGroup] = field(default_factory=list)
 
 
 def pull_page(run: ScoreRun, embedded: Run, *, sort: str, descending: bool) -> PullPage:
-    """The numbers of a finished run of pull, its rows sorted by one of COLUMNS; ties by name.
+    """The scores of a finished run of pull, its rows sorted by one of COLUMNS; ties by name.
 
-    Undefined values come last whichever way the rest is sorted. Three queries.
+    Undefined values come last in either direction. Three queries.
     """
-    rows = [_of_group(scores) for scores in queries.scores_by_group(run).values()]
+    rows = [_group_row(scores) for scores in queries.scores_by_group(run).values()]
     parts: dict[str, dict[str, Score]] = {}
     for score in run.scores.filter(group__isnull=True, attribute__isnull=True):
         parts.setdefault(score.part, {})[score.name] = score
@@ -123,14 +124,16 @@ def pull_page(run: ScoreRun, embedded: Run, *, sort: str, descending: bool) -> P
     return PullPage(
         rows=_sorted(rows, sort, descending=descending),
         regions=regions,
-        whole=PullRow(None, "", parts[""]) if "" in parts else None,
-        apart=[group for group in groups_embedded(embedded).order_by("name") if group.pk not in reported],
+        overall=PullRow(None, "", parts[""]) if "" in parts else None,
+        unreported=[
+            group for group in embedded_groups(embedded).order_by("name") if group.pk not in reported
+        ],
     )
 
 
-def _of_group(scores: Mapping[str, Score]) -> PullRow:
+def _group_row(scores: Mapping[str, Score]) -> PullRow:
     group = next(iter(scores.values())).group
-    assert group is not None  # scores_by_group leaves the others out
+    assert group is not None  # scores_by_group returns scores of groups only
     return PullRow(group, group.region, scores)
 
 
@@ -145,9 +148,9 @@ def _sorted(rows: list[PullRow], sort: str, *, descending: bool) -> list[PullRow
     return sorted(defined, key=lambda row: row.number(sort) or 0.0, reverse=descending) + undefined
 
 
-def images_behind(embedded: Run, row: PullRow, *, page: int) -> Behind:
-    """The embedded images of a group, of different prompts first: a page that shows one prompt only would
-    say little of its set. A page that there is none of gives the nearest. Two queries a set."""
+def group_images(embedded: Run, row: PullRow, *, page: int) -> GroupImages:
+    """A page of the embedded images of a group. Prompts alternate, so that a page shows as many prompts as
+    possible. A page number out of range gives the nearest page. Two queries per set."""
     pages, found = 1, []
     for prompt_set, title, within in _SETS:
         images = Image.objects.filter(
@@ -157,13 +160,19 @@ def images_behind(embedded: Run, row: PullRow, *, page: int) -> Behind:
             embeddings__run=embedded,
         )
         total = images.count()
-        pages = max(pages, ceil(total / IMAGES_A_PAGE))
+        pages = max(pages, ceil(total / IMAGES_PER_PAGE))
         found.append((prompt_set.value, str(title), images, total, row.scores.get(within)))
     number = min(max(page, 1), pages)
-    start = (number - 1) * IMAGES_A_PAGE
-    return Behind(
+    start = (number - 1) * IMAGES_PER_PAGE
+    return GroupImages(
         sets=[
-            Shown(name, title, list(_in_turn(images)[start : start + IMAGES_A_PAGE]), total, within)
+            ShownImages(
+                name,
+                title,
+                list(_alternating_prompts(images)[start : start + IMAGES_PER_PAGE]),
+                total,
+                within,
+            )
             for name, title, images, total, within in found
         ],
         number=number,
@@ -171,17 +180,17 @@ def images_behind(embedded: Run, row: PullRow, *, page: int) -> Behind:
     )
 
 
-def _in_turn(images: QuerySet[Image]) -> QuerySet[Image]:
+def _alternating_prompts(images: QuerySet[Image]) -> QuerySet[Image]:
     """The first image of each prompt, then the second of each ..."""
     turn = Window(RowNumber(), partition_by="prompt", order_by="index")
     return images.annotate(turn=turn).order_by("turn", "index")
 
 
-def made_so_far(study: Study) -> Sequence[Made]:
-    """How far the pictures for pull are on their way to a score, for a page that has none yet."""
+def image_set_status(study: Study) -> Sequence[PullImageSet]:
+    """The study's image sets for pull and whether they are being embedded, for a page without scores."""
     sets = list(pull_sets(study).order_by("name"))
-    under_way = Run.objects.filter(image_set__in=sets, kind=RunKind.EMBEDDINGS).exclude(
+    embedding_runs = Run.objects.filter(image_set__in=sets, kind=RunKind.EMBEDDINGS).exclude(
         state__in=(RunState.DONE, RunState.CANCELLED)
     )
-    by_set = {run.image_set_id: run for run in under_way.order_by("pk")}
-    return [Made(each, by_set.get(each.pk)) for each in sets]
+    by_set = {run.image_set_id: run for run in embedding_runs.order_by("pk")}
+    return [PullImageSet(each, by_set.get(each.pk)) for each in sets]

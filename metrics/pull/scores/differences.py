@@ -1,4 +1,4 @@
-"""Pull of two models, and of a group or region against all others (PROTOCOL §9, §10)."""
+"""Scores that compare the pull of two models, and of a group or region with all others (PROTOCOL §9, §10)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from generation.models import Run
 from metrics.core.stats import bootstrap
 from metrics.core.stats.checks import Floats
 from metrics.pull.data import EmbeddingFrame, read_embeddings, runs_compared
-from metrics.pull.scores.pull import drawn_groups, number_of
+from metrics.pull.scores.pull import image_count, measured_groups
 from metrics.pull.stats import pull
-from metrics.pull.stats.paired import COMPARED, Pictures, paired_resampled
+from metrics.pull.stats.paired import COMPARED, ImageVectors, paired_resampled
 from metrics.score_runs import compared_rows
-from metrics.score_runs.compared_rows import Compared, Mean, Measured
+from metrics.score_runs.compared_rows import ComparedEstimates, Estimates, Mean
 from metrics.score_runs.rows import Inputs, ScoreRow
 
 NAMES = ("x", "s_d_s", "s_d_ns")
@@ -24,7 +24,7 @@ _PLACES = [pull.COLUMNS.index(name) for name in NAMES]
 
 @dataclass(frozen=True)
 class _Group:
-    """What is kept of an identity group beside its numbers: no vectors."""
+    """An identity group without its vectors."""
 
     group_id: int
     group: str
@@ -33,36 +33,38 @@ class _Group:
 
 def pull_difference_scores(inputs: Inputs) -> list[ScoreRow]:
     found = sorted(
-        (_compared(inputs, *pair) for pair in _pairs(*runs_compared(inputs.study, inputs.parameters))),
+        (_compare(inputs, *pair) for pair in _pairs(*runs_compared(inputs.study, inputs.parameters))),
         key=lambda one: (one[0].group, one[0].group_id),
     )
     if not found:
         return []
     groups = [one for _, one in found]
-    rows = compared_rows.rows_of(NAMES, groups, inputs)
+    rows = compared_rows.difference_rows(NAMES, groups, inputs)
     regions = np.array([group.region for group, _ in found])
     of_regions = [
         _mean_of([groups[place] for place in np.flatnonzero(regions == region)], f"region: {region}", inputs)
         for region in sorted(set(regions.tolist()) - {""})
     ]
-    rows += compared_rows.rows_of(NAMES, of_regions, inputs)
-    return rows + compared_rows.rows_of(NAMES, [_mean_of(groups, "", inputs)], inputs)
+    rows += compared_rows.difference_rows(NAMES, of_regions, inputs)
+    return rows + compared_rows.difference_rows(NAMES, [_mean_of(groups, "", inputs)], inputs)
 
 
 def _pairs(first: Run, second: Run) -> Iterator[tuple[EmbeddingFrame, EmbeddingFrame]]:
-    """The groups that have images of all three sets on both sides; no more than one of each run is held."""
+    """Yield the groups with images of all three sets on both sides, one pair in memory at a time."""
     others = read_embeddings(second)
     other = next(others, None)
     for one in read_embeddings(first):
         while other is not None and other.group_id < one.group_id:
             other = next(others, None)
-        if other is not None and other.group_id == one.group_id and one.whole and other.whole:
+        if other is not None and other.group_id == one.group_id and one.complete and other.complete:
             yield one, other
 
 
-def _compared(inputs: Inputs, first: EmbeddingFrame, second: EmbeddingFrame) -> tuple[_Group, Compared]:
+def _compare(
+    inputs: Inputs, first: EmbeddingFrame, second: EmbeddingFrame
+) -> tuple[_Group, ComparedEstimates]:
     sides = [
-        [Pictures(each.vectors, each.prompts, each.images) for each in frame.sets]
+        [ImageVectors(each.vectors, each.prompts, each.images) for each in frame.sets]
         for frame in (first, second)
     ]
     samples: Sequence[Floats] = [np.zeros((0, len(COMPARED)))] * 2
@@ -74,22 +76,22 @@ def _compared(inputs: Inputs, first: EmbeddingFrame, second: EmbeddingFrame) -> 
         point = pull.pull(*(each.vectors for each in frame.sets))
         images = {name: len(each.vectors) for name, each in zip("dsn", frame.sets, strict=True)}
         measured.append(
-            Measured(
+            Estimates(
                 np.array([getattr(point, name) for name in NAMES]),
-                tuple(number_of(images, name) for name in NAMES),
+                tuple(image_count(images, name) for name in NAMES),
                 drawn[:, [COMPARED.index(name) for name in NAMES]],
             )
         )
     one, other = measured
     together = tuple(a + b for a, b in zip(one.n, other.n, strict=True))
     group = _Group(first.group_id, first.group, first.region)
-    return group, Compared(group, "", together, one, other)
+    return group, ComparedEstimates(group, "", together, one, other)
 
 
-def _mean_of(groups: Sequence[Compared], part: str, inputs: Inputs) -> Compared:
-    """The means of both sides over `groups`, which are drawn as groups, the same for both."""
+def _mean_of(groups: Sequence[ComparedEstimates], part: str, inputs: Inputs) -> ComparedEstimates:
+    """The means of both sides over `groups`. Groups are resampled too, with the same draw for both sides."""
     joined = [
-        Measured(
+        Estimates(
             np.concatenate([one.first.values, one.second.values]),
             one.first.n + one.second.n,
             np.hstack([one.first.samples, one.second.samples]),
@@ -97,20 +99,22 @@ def _mean_of(groups: Sequence[Compared], part: str, inputs: Inputs) -> Compared:
         for one in groups
     ]
     both, k = _mean(inputs, part)(joined), len(NAMES)
-    first = Measured(both.values[:k], both.n[:k], both.samples[:, :k])
-    return Compared(None, part, first.n, first, Measured(both.values[k:], both.n[k:], both.samples[:, k:]))
+    first = Estimates(both.values[:k], both.n[:k], both.samples[:, :k])
+    return ComparedEstimates(
+        None, part, first.n, first, Estimates(both.values[k:], both.n[k:], both.samples[:, k:])
+    )
 
 
 def _mean(inputs: Inputs, part: str) -> Mean:
-    """Means over groups, the groups drawn too, as the means of pull are; each mean by draws of its own."""
+    """A function for means over resampled groups, as for the means of pull."""
     rng = bootstrap.generator(inputs.seed, part)
 
-    def mean(groups: Sequence[Measured]) -> Measured:
+    def mean(groups: Sequence[Estimates]) -> Estimates:
         values = np.mean([one.values for one in groups], axis=0)
-        samples = groups[0].samples  # without rows where nothing is drawn
+        samples = groups[0].samples  # has no rows if nothing is drawn
         if inputs.resamples:
             samples = pull.resampled_mean(np.stack([one.samples for one in groups]), rng=rng)
-        return Measured(values, (len(groups),) * len(values), samples)
+        return Estimates(values, (len(groups),) * len(values), samples)
 
     return mean
 
@@ -120,12 +124,12 @@ def pull_contrast_scores(inputs: Inputs) -> list[ScoreRow]:
         (
             group,
             group.region,
-            Measured(
+            Estimates(
                 group.values[_PLACES],
-                tuple(number_of(group.images, name) for name in NAMES),
+                tuple(image_count(group.images, name) for name in NAMES),
                 group.samples[:, _PLACES],
             ),
         )
-        for group in drawn_groups(inputs)
+        for group in measured_groups(inputs)
     ]
-    return compared_rows.against_the_rest(NAMES, groups, inputs, mean=_mean(inputs, "others"))
+    return compared_rows.contrast_rows(NAMES, groups, inputs, mean=_mean(inputs, "others"))

@@ -10,7 +10,7 @@ import numpy as np
 from generation.models import Run
 from metrics.core.stats import bootstrap, percentiles
 from metrics.core.stats.checks import Floats
-from metrics.pull.data import EmbeddingFrame, chosen_run, read_embeddings
+from metrics.pull.data import EmbeddingFrame, read_embeddings, require_embedding_run
 from metrics.pull.stats import pull
 from metrics.score_runs import registry, shared_resamples
 from metrics.score_runs.digests import inputs_digest
@@ -18,7 +18,7 @@ from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
 
 _KIND = "embeddings"
 _X, _Y = pull.COLUMNS.index("x"), pull.COLUMNS.index("s_s_ns")
-# How a group's rows stand, each with the sets whose images it rests on.
+# The score names in the order of a group's rows, each with the sets that it is computed from.
 _ROWS = (
     ("s_d_s", "ds"),
     ("s_d_ns", "dn"),
@@ -33,7 +33,7 @@ _ROWS = (
 
 @dataclass(frozen=True)
 class Group:
-    """One group: its values, and those of its resamples (B, K), without rows where none were drawn."""
+    """One group: its values (K,) and its resamples (B, K), with B = 0 if none were drawn."""
 
     group_id: int
     group: str
@@ -44,29 +44,29 @@ class Group:
 
 
 def pull_scores(inputs: Inputs) -> list[ScoreRow]:
-    groups = drawn_groups(inputs)
-    rows = [row for group in groups for row in _of_group(group)]
+    groups = measured_groups(inputs)
+    rows = [row for group in groups for row in _group_rows(group)]
     for region in sorted({group.region for group in groups} - {""}):
-        rows += _of_groups(inputs, [group for group in groups if group.region == region], region)
-    return rows + (_of_groups(inputs, groups, "") if groups else [])
+        rows += _mean_rows(inputs, [group for group in groups if group.region == region], region)
+    return rows + (_mean_rows(inputs, groups, "") if groups else [])
 
 
-def drawn_groups(inputs: Inputs) -> list[Group]:
-    """The groups that have images of all three sets, by name, each with the resamples that all metrics of the
-    same embeddings share. Raises NothingEmbedded."""
-    run = chosen_run(inputs.study, inputs.parameters["run"])
-    if not shared_resamples.shared(inputs):
-        return _draw(inputs, run)
+def measured_groups(inputs: Inputs) -> list[Group]:
+    """The groups with images of all three sets, sorted by name, with resamples that all metrics of the same
+    embeddings share. Raises NothingEmbedded."""
+    run = require_embedding_run(inputs.study, inputs.parameters["run"])
+    if not shared_resamples.is_shared(inputs):
+        return _measure_groups(inputs, run)
     digest = inputs_digest(inputs.study, registry.get("pull"), inputs.parameters)
-    return shared_resamples.drawn_once(_KIND, inputs, digest, lambda: _draw(inputs, run))
+    return shared_resamples.draw_once(_KIND, inputs, digest, lambda: _measure_groups(inputs, run))
 
 
-def _draw(inputs: Inputs, run: Run) -> list[Group]:
-    groups = [_measured(inputs, frame) for frame in read_embeddings(run) if frame.whole]
+def _measure_groups(inputs: Inputs, run: Run) -> list[Group]:
+    groups = [_measure(inputs, frame) for frame in read_embeddings(run) if frame.complete]
     return sorted(groups, key=lambda group: (group.group, group.group_id))
 
 
-def _measured(inputs: Inputs, frame: EmbeddingFrame) -> Group:
+def _measure(inputs: Inputs, frame: EmbeddingFrame) -> Group:
     sets = frame.default, frame.stereotypical, frame.non_stereotypical
     default, stereotypical, non_stereotypical = (each.vectors for each in sets)
     point = pull.pull(default, stereotypical, non_stereotypical)
@@ -90,16 +90,16 @@ def _measured(inputs: Inputs, frame: EmbeddingFrame) -> Group:
     )
 
 
-def number_of(images: Mapping[str, int], name: str) -> int:
-    """How many images a number of a group rests on."""
+def image_count(images: Mapping[str, int], name: str) -> int:
+    """The number of images that a score of a group is computed from."""
     return sum(images[each] for each in dict(_ROWS)[name])
 
 
-def _of_group(group: Group) -> list[ScoreRow]:
+def _group_rows(group: Group) -> list[ScoreRow]:
     intervals = _intervals(group.samples, group.values)
     rows = []
     for name, _ in _ROWS:
-        place, n = pull.COLUMNS.index(name), number_of(group.images, name)
+        place, n = pull.COLUMNS.index(name), image_count(group.images, name)
         rows.append(_row(name, group.values[place], intervals[place], n, group=group))
         if name == "x":
             number = group.images["s"] + group.images["n"]
@@ -108,8 +108,8 @@ def _of_group(group: Group) -> list[ScoreRow]:
     return rows
 
 
-def _of_groups(inputs: Inputs, groups: Sequence[Group], region: str) -> list[ScoreRow]:
-    """The means over groups, and the share of them that are pulled."""
+def _mean_rows(inputs: Inputs, groups: Sequence[Group], region: str) -> list[ScoreRow]:
+    """The means over groups, and the share of groups that are pulled."""
     part = f"region: {region}" if region else ""
     pulled = np.array([[group.values[_X] > 0] for group in groups], dtype=np.float64)
     values = np.hstack([np.array([group.values for group in groups]), pulled])

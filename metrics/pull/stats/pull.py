@@ -1,4 +1,4 @@
-"""Stereotypical pull: how near a group's default images are to its stereotypical ones (PROTOCOL §9)."""
+"""Stereotypical pull: how similar a group's default images are to its stereotypical ones (PROTOCOL §9)."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from numpy.typing import ArrayLike
 from metrics.core.stats import checks
 from metrics.core.stats.bootstrap import cluster_weights
 from metrics.core.stats.checks import Floats, Ints
-from metrics.pull.stats.similarity import Means, between, checked, means_of, within
+from metrics.pull.stats.similarity import Means, between, check_vectors, weighted_means, within
 
 # The columns of `resampled`.
 COLUMNS = ("s_d_s", "s_d_ns", "s_s_ns", "s_mean", "x", "s_d_d", "s_s_s", "s_ns_ns")
 _INNER = COLUMNS[-3:]
-# Draws held at once: half a million whole numbers are 4 MB, whatever the number of images.
-_AT_ONCE = 500_000
+# Draws in memory at a time: half a million integers are 4 MB, whatever the number of images.
+_CHUNK_SIZE = 500_000
 
 
 @dataclass(frozen=True)
 class Pull:
-    """Result of `pull`. NaN means undefined; `pulled` None where a side of the comparison is."""
+    """Result of `pull`. NaN means undefined; `pulled` is None if x is undefined."""
 
     s_d_s: float
     s_d_ns: float
@@ -45,9 +45,9 @@ def pull(default: ArrayLike, stereotypical: ArrayLike, non_stereotypical: ArrayL
     Returns
     -------
     Pull
-        `s_mean` is the mean of S(d,s), S(d,ns) and S(s,ns); `x` = S(d,s) − S(d,ns); `pulled` is whether x
-        is above 0. `s_d_d`, `s_s_s` and `s_ns_ns` are the similarities within each set, which say how large
-        the others can be expected to be. Whatever needs an empty set is NaN.
+        `s_mean` is the mean of S(d,s), S(d,ns) and S(s,ns); `x` = S(d,s) − S(d,ns); `pulled` is whether x is
+        above 0. `s_d_d`, `s_s_s` and `s_ns_ns` are the similarities within each set, which indicate how large
+        the others can be. Values that need an empty set are NaN.
 
     Raises
     ------
@@ -60,19 +60,19 @@ def pull(default: ArrayLike, stereotypical: ArrayLike, non_stereotypical: ArrayL
     >>> round(found.x, 6), found.pulled
     (0.8, True)
     """
-    sets = checked(default=default, stereotypical=stereotypical, non_stereotypical=non_stereotypical)
-    values = dict(zip(COLUMNS, columns_of(*(means_of(each) for each in sets))[0].tolist(), strict=True))
+    sets = check_vectors(default=default, stereotypical=stereotypical, non_stereotypical=non_stereotypical)
+    values = dict(zip(COLUMNS, columns_of(*(weighted_means(each) for each in sets))[0].tolist(), strict=True))
     x = values["x"]
     return Pull(**values, pulled=None if x != x else x > 0)
 
 
 def two_stage_weights(prompts: ArrayLike, resamples: int, rng: np.random.Generator) -> Ints:
-    """How often each image is drawn when prompts are drawn, and then images within each drawn prompt.
+    """How often each image is drawn if prompts are drawn first, and then images within each drawn prompt.
 
-    As many prompts are drawn with replacement as there are; for each time that a prompt was drawn, as many
-    of its images are drawn with replacement as it has, anew each time. With a single prompt only images
-    are drawn. It errs on the safe side: what images of one prompt differ by is counted once in the draw of
-    prompts and once more in that of images (Davison & Hinkley [1]_, section 3.8).
+    As many prompts are drawn with replacement as there are; for each draw of a prompt, as many of its images
+    are drawn anew with replacement as it has. With a single prompt only images are drawn. It is conservative:
+    the variation within a prompt is counted in the draw of prompts and again in the draw of images (Davison &
+    Hinkley [1]_, section 3.8).
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def two_stage_weights(prompts: ArrayLike, resamples: int, rng: np.random.Generat
     >>> two_stage_weights(["a", "a", "b", "b"], 3, np.random.default_rng(0)).sum(axis=1).tolist()
     [4, 4, 4]
     """
-    given = np.asarray(prompts)
-    label = checks.labels("prompts", given, length=given.size)
+    values = np.asarray(prompts)
+    label = checks.labels("prompts", values, length=values.size)
     if not label.size:
         raise ValueError("There is no image to resample.")
     times = cluster_weights(int(label.max()) + 1, resamples, rng)
@@ -103,8 +103,8 @@ def two_stage_weights(prompts: ArrayLike, resamples: int, rng: np.random.Generat
 
 
 def draws_within(cluster_of: Ints, times: Ints, rng: np.random.Generator) -> Ints:
-    """How often each image is drawn when `times` (B, P) say how often its cluster was: for each time, as many
-    of the cluster's images with replacement as it has.
+    """How often each image is drawn, given how often (`times`, (B, P)) its cluster was drawn. For each draw
+    of a cluster, as many of its images are drawn with replacement as it has.
 
     `cluster_of` (n,): the column of `times` of each image. Shape (B, n).
 
@@ -117,10 +117,10 @@ def draws_within(cluster_of: Ints, times: Ints, rng: np.random.Generator) -> Int
     images, sizes = len(cluster_of), np.bincount(cluster_of, minlength=times.shape[1])
     order, first = np.argsort(cluster_of, kind="stable"), np.cumsum(sizes) - sizes
     weights = np.zeros((len(times), images), dtype=np.int64)
-    step = max(1, _AT_ONCE // max(1, images))
+    step = max(1, _CHUNK_SIZE // max(1, images))
     for start in range(0, len(times), step):
         rows = times[start : start + step]
-        # one entry for each draw of an image: its resample, and its cluster
+        # one entry for each draw of an image: its resample and its cluster
         number = (rows * sizes).ravel()
         row = np.repeat(np.repeat(np.arange(len(rows)), len(sizes)), number)
         cluster = np.repeat(np.tile(np.arange(len(sizes)), len(rows)), number)
@@ -139,13 +139,13 @@ def resampled(
     resamples: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """What `pull` gives in each resample of prompts and images.
+    """The values of `pull` in each resample of prompts and images.
 
-    The three sets are drawn independently of each other (`two_stage_weights`). All similarities of a
-    resample come from the same draw, so that the interval of x is that of a difference and not of two
-    numbers. An image that is drawn twice makes no pair with itself, but a prompt does, and its images are
-    alike: within a set the similarities of resamples are moved to have the estimate as their mean. Products
-    of weights and vectors: no loop over resamples.
+    The three sets are drawn independently (`two_stage_weights`). All similarities of a resample come from the
+    same draw, so that the interval of x is that of a difference. An image that is drawn twice is not paired
+    with itself, but a prompt is, and its images are alike: similarities within a set are therefore moved so
+    that their mean is the estimate. Computed as products of weights and vectors, without a loop over
+    resamples.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def resampled(
     Returns
     -------
     ndarray of float, shape (resamples, len(COLUMNS))
-        NaN where a resample leaves a value undefined.
+        NaN if a value is undefined in a resample.
 
     Examples
     --------
@@ -168,31 +168,31 @@ def resampled(
     >>> one[:, COLUMNS.index("x")].round(6).tolist()
     [0.8, 0.8]
     """
-    sets = checked(default=default, stereotypical=stereotypical, non_stereotypical=non_stereotypical)
+    sets = check_vectors(default=default, stereotypical=stereotypical, non_stereotypical=non_stereotypical)
     means = []
     for images, of_set in zip(sets, prompts, strict=True):
         checks.labels("prompts", of_set, length=len(images))
         weights = two_stage_weights(of_set, resamples, rng) if len(images) else np.zeros((resamples, 0))
-        means.append(means_of(images, weights))
-    return _settled(columns_of(*means), columns_of(*(means_of(each) for each in sets))[0])
+        means.append(weighted_means(images, weights))
+    return _recentre_within(columns_of(*means), columns_of(*(weighted_means(each) for each in sets))[0])
 
 
 def resampled_mean(samples: ArrayLike, *, rng: np.random.Generator) -> Floats:
-    """Means over groups in resamples of the groups and of what is within them.
+    """Means over groups in resamples of the groups and of their images.
 
     In each of the B resamples as many groups are drawn with replacement as there are, and for each drawn
-    group one of its own resamples, all of whose columns stay together.
+    group one of its own resamples, with all its columns.
 
     Parameters
     ----------
     samples : array_like of float, shape (G, B, K)
-        What each group gave in its own resamples.
+        The values of each group in its own resamples.
     rng : numpy.random.Generator
 
     Returns
     -------
     ndarray of float, shape (B, K)
-        NaN where a drawn group has none: a mean of other groups would be another number.
+        NaN if a drawn group has no value: the mean of the others would be a different number.
 
     Examples
     --------
@@ -210,11 +210,11 @@ def resampled_mean(samples: ArrayLike, *, rng: np.random.Generator) -> Floats:
     return np.asarray(values[group, row].mean(axis=1))
 
 
-def _settled(drawn: Floats, estimates: Floats) -> Floats:
-    """The resamples (B, K) with those of S within a set moved to have the estimate (K,) as their mean.
+def _recentre_within(drawn: Floats, estimates: Floats) -> Floats:
+    """The resamples (B, K), with S within each set moved so that the mean is the estimate (K,).
 
-    Of P prompts a resample pairs images of the same prompt about twice as often as the study does, so that it
-    finds its images more alike throughout. The spread is what the interval is for (`percentiles.recentred`).
+    A resample pairs images of the same prompt about twice as often as the study does, so that its images are
+    always more alike. The interval only needs the spread (`percentiles.recentred`).
     """
     found = drawn.copy()
     for place in map(COLUMNS.index, _INNER):
@@ -226,21 +226,9 @@ def _settled(drawn: Floats, estimates: Floats) -> Floats:
 
 
 def columns_of(default: Means, stereotypical: Means, non_stereotypical: Means) -> Floats:
-    """The values of COLUMNS under each of M weightings of the three sets, shape (M, len(COLUMNS))."""
+    """The values of COLUMNS for each of M weightings of the three sets, shape (M, len(COLUMNS))."""
     d_s = between(default, stereotypical)
     d_ns = between(default, non_stereotypical)
     s_ns = between(stereotypical, non_stereotypical)
     inner = [within(each) for each in (default, stereotypical, non_stereotypical)]
     return np.column_stack([d_s, d_ns, s_ns, (d_s + d_ns + s_ns) / 3, d_s - d_ns, *inner])
-
-
-__all__ = [
-    "COLUMNS",
-    "Pull",
-    "columns_of",
-    "draws_within",
-    "pull",
-    "resampled",
-    "resampled_mean",
-    "two_stage_weights",
-]

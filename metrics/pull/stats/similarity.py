@@ -1,4 +1,4 @@
-"""How alike sets of images are: mean cosine similarities of their vectors (PROTOCOL §9)."""
+"""Mean cosine similarities between and within sets of image vectors (PROTOCOL §9)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike
 
 from metrics.core.stats.checks import Floats
 
-# How far from 1 the length of a stored vector may be: float32 and half precision round.
+# Tolerance for the length of a stored unit vector: float32 and half precision round.
 _TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
 class VectorSet:
-    """The vectors (n, dim) of a set as they were given, with their lengths (n,): to divide the weights by the
-    lengths costs less than to make another array of vectors."""
+    """The vectors (n, dim) of a set and their lengths (n,). Dividing the weights by the lengths is cheaper
+    than copying the vectors to normalise them."""
 
     vectors: Floats
     lengths: Floats
@@ -27,7 +27,8 @@ class VectorSet:
 
 @dataclass(frozen=True)
 class Means:
-    """Means (M, dim) of M weightings of one set; `total` (M,) sums of weights, `squares` of their squares."""
+    """Means (M, dim) of M weightings of one set; `total` (M,) are the sums of the weights, `squares` (M,) of
+    their squares."""
 
     vectors: Floats
     total: Floats
@@ -35,18 +36,18 @@ class Means:
 
 
 def similarity(first: ArrayLike, second: ArrayLike) -> float:
-    r"""Mean cosine similarity over all pairs of an image of one set with one of another.
+    r"""Mean cosine similarity over all pairs of an image of one set and an image of another.
 
     .. math:: S(X, Y) = \frac{1}{nm} \sum_i \sum_j \cos(x_i, y_j) = \bar u \cdot \bar v
 
-    where :math:`\bar u, \bar v` are the means of the vectors scaled to length 1: O((n + m) · dim), and no
-    pair is ever looked at.
+    where :math:`\bar u, \bar v` are the means of the vectors scaled to length 1: O((n + m) · dim), without
+    computing pairs.
 
     Parameters
     ----------
     first, second : array_like of float, shapes (n, dim) and (m, dim)
-        Vectors of length 1. A length that differs from 1 by more than 0.001 is refused; what is within
-        that (vectors are stored as float32) is scaled to 1 before anything is computed.
+        Vectors of length 1. A length that differs from 1 by more than 0.001 is an error; smaller deviations
+        (vectors are stored as float32) are corrected.
 
     Returns
     -------
@@ -56,7 +57,7 @@ def similarity(first: ArrayLike, second: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If something is no vector of length 1, or the numbers of dimensions differ.
+        If a vector is not of length 1, or the numbers of dimensions differ.
 
     References
     ----------
@@ -67,8 +68,8 @@ def similarity(first: ArrayLike, second: ArrayLike) -> float:
     >>> similarity([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]])
     0.5
     """
-    sets = checked(first=first, second=second)
-    one, other = (means_of(each) for each in sets)
+    sets = check_vectors(first=first, second=second)
+    one, other = (weighted_means(each) for each in sets)
     return float(between(one, other)[0])
 
 
@@ -77,7 +78,7 @@ def similarity_within(vectors: ArrayLike) -> float:
 
     .. math:: S(X, X) = \frac{|\sum_i u_i|^2 - n}{n (n - 1)}
 
-    The n pairs of an image with itself, whose similarity is 1, are taken out by the formula.
+    The formula removes the n pairs of an image with itself, whose similarity is 1.
 
     Parameters
     ----------
@@ -94,16 +95,16 @@ def similarity_within(vectors: ArrayLike) -> float:
     >>> similarity_within([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     0.3333333333333333
     """
-    (images,) = checked(vectors=vectors)
-    return float(within(means_of(images))[0])
+    (images,) = check_vectors(vectors=vectors)
+    return float(within(weighted_means(images))[0])
 
 
-def checked(**sets: ArrayLike) -> list[VectorSet]:
-    """Each set with the lengths of its vectors, which are nearly 1, all of one number of dimensions."""
+def check_vectors(**sets: ArrayLike) -> list[VectorSet]:
+    """Check that the sets hold unit vectors of the same dimension, and return them with their lengths."""
     found: list[VectorSet] = []
     dims: dict[str, int] = {}
-    for name, given in sets.items():
-        vectors = np.asarray(given)
+    for name, values in sets.items():
+        vectors = np.asarray(values)
         if not vectors.size:
             found.append(VectorSet(np.zeros((0, 0)), np.zeros(0)))
             continue
@@ -113,7 +114,7 @@ def checked(**sets: ArrayLike) -> list[VectorSet]:
             )
         vectors = vectors.astype(np.float64)
         lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-        # written so that NaN is odd too
+        # written so that NaN fails too
         odd = np.flatnonzero(~(np.abs(lengths - 1) <= _TOLERANCE))
         if odd.size:
             raise ValueError(
@@ -123,14 +124,14 @@ def checked(**sets: ArrayLike) -> list[VectorSet]:
         dims[name] = vectors.shape[1]
         found.append(VectorSet(vectors, lengths))
     if len(set(dims.values())) > 1:
-        told = ", ".join(f"{name} {dim}" for name, dim in dims.items())
-        raise ValueError(f"Vectors of different numbers of dimensions cannot be compared: {told}.")
+        dimensions = ", ".join(f"{name} {dim}" for name, dim in dims.items())
+        raise ValueError(f"Vectors of different numbers of dimensions cannot be compared: {dimensions}.")
     dim = max(dims.values(), default=0)
     return [each if len(each) else VectorSet(np.zeros((0, dim)), each.lengths) for each in found]
 
 
-def means_of(images: VectorSet, weights: ArrayLike | None = None) -> Means:
-    """The mean under each of the weightings (M, n), by default all equal; NaN where nothing weighs."""
+def weighted_means(images: VectorSet, weights: ArrayLike | None = None) -> Means:
+    """The mean for each weighting (M, n), by default one equal weighting; NaN if all weights are 0."""
     by = np.ones((1, len(images))) if weights is None else np.asarray(weights, dtype=np.float64)
     total = by.sum(axis=1)
     sums = (by / images.lengths) @ images.vectors
@@ -145,7 +146,7 @@ def between(one: Means, other: Means) -> Floats:
 
 
 def within(one: Means) -> Floats:
-    """S(X, X) under each weighting: the pairs of an image with itself weigh the squares."""
+    """S(X, X) for each weighting; pairs of an image with itself, weighted by `squares`, are removed."""
     pairs = one.total**2 - one.squares
     sums = between(one, one) * one.total**2 - one.squares
     return np.asarray(np.divide(sums, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0))

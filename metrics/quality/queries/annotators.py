@@ -1,4 +1,4 @@
-"""How each annotator works, for leads: a reason to look and to ask, never a verdict (PROTOCOL §10)."""
+"""Quality indicators of each annotator, for leads: reasons to look closer, not verdicts (PROTOCOL §10)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.models import Annotator, Enrolment, EnrolmentStatus, Study
 from metrics.quality.queries import work
-from metrics.quality.queries.work import Counted, Work
+from metrics.quality.queries.work import AnnotatorWork, WorkCount
 
 PER_PAGE = 100
-# The columns that can be sorted, with their headings.
+# The sortable columns and their headings.
 COLUMNS = {
     "who": _("Annotator"),
-    "flags": _("To look at"),
+    "flags": _("Flags"),
     "answers": _("Answers"),
-    "seconds": _("Median seconds an item"),
+    "seconds": _("Median seconds per item"),
     "idle": _("Idle seconds"),
     "share": _("Agreement with others"),
     "checks": _("Checks right"),
@@ -32,20 +32,20 @@ FLAGS = {
     "checks": _("fewer than half of the checks right"),
     "same": _("nearly always the same answer"),
 }
-# What it takes to say anything of somebody.
-_LEAST_PAIRS = 20
-_LEAST_CHECKS = 2
+# Minimum numbers for a flag.
+_MIN_PAIRS = 20
+_MIN_CHECKS = 2
 _NEARLY_ALWAYS = 0.95
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class QualityRow:
-    """One annotator. `enrolment` is None for who answered without one, as imported answers do."""
+    """One annotator. `enrolment` is None for annotators without one, as in imported answers."""
 
     annotator: Annotator
     enrolment: Enrolment | None
-    work: Work
+    work: AnnotatorWork
     right: int
     checked: int
 
@@ -60,25 +60,25 @@ class QualityRow:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Which of FLAGS there is reason to look at."""
+        """The FLAGS that apply."""
         work = self.work
         found = {
             "fast": work.fast,
-            "alone": work.pairs >= _LEAST_PAIRS and work.same <= work.by_chance + _ROUNDING,
-            "checks": self.checked >= _LEAST_CHECKS and 2 * self.right < self.checked,
+            "alone": work.pairs >= _MIN_PAIRS and work.same <= work.by_chance + _ROUNDING,
+            "checks": self.checked >= _MIN_CHECKS and 2 * self.right < self.checked,
             "same": any(
-                number >= _LEAST_PAIRS and given >= _NEARLY_ALWAYS * number
+                number >= _MIN_PAIRS and given >= _NEARLY_ALWAYS * number
                 for given, number in ((work.most_given, work.rated), (work.none, work.offered))
             ),
         }
         return tuple(name for name in FLAGS if found[name])
 
     @property
-    def flag_words(self) -> list[str]:
+    def flag_labels(self) -> list[str]:
         return [str(FLAGS[name]) for name in self.flags]
 
     def number(self, column: str) -> float | None:
-        """What a column of numbers sorts by; None is undefined."""
+        """The sort value of a numeric column; None is undefined."""
         found = {
             "flags": len(self.flags),
             "checks": self.accuracy,
@@ -89,8 +89,9 @@ class QualityRow:
 
 
 @dataclass(frozen=True)
-class Quality:
-    """`rows` of one page out of `total` annotators; `unknown` responses name nobody. As of `counted_at`."""
+class QualityPage:
+    """The `rows` of one page of `total` annotators, counted at `counted_at`; `unknown` responses have no
+    annotator."""
 
     rows: tuple[QualityRow, ...]
     total: int
@@ -101,12 +102,14 @@ class Quality:
     counted_at: datetime
 
 
-def quality(study: Study, counted: Counted, *, sort: str, descending: bool, page: str = "1") -> Quality:
+def quality_page(
+    study: Study, counted: WorkCount, *, sort: str, descending: bool, page: str = "1"
+) -> QualityPage:
     """A page of the annotators of `study`, sorted by one of COLUMNS; undefined values come last."""
-    rows = as_rows(study, counted, sort=sort, descending=descending)
+    rows = quality_rows(study, counted, sort=sort, descending=descending)
     pages = max(1, -(-len(rows) // PER_PAGE))
     number = min(max(1, int(page[:9]) if page.isdecimal() else 1), pages)
-    return Quality(
+    return QualityPage(
         rows=tuple(rows[(number - 1) * PER_PAGE : number * PER_PAGE]),
         total=len(rows),
         flagged=sum(bool(row.flags) for row in rows),
@@ -117,13 +120,13 @@ def quality(study: Study, counted: Counted, *, sort: str, descending: bool, page
     )
 
 
-def everybody(study: Study, *, sort: str, descending: bool) -> list[QualityRow]:
-    """Every annotator whose answers count, for who waits until they are counted: files and programs."""
-    return as_rows(study, work.at_most_old(study, now=timezone.now()), sort=sort, descending=descending)
+def current_rows(study: Study, *, sort: str, descending: bool) -> list[QualityRow]:
+    """The rows of all annotators, counted now if needed, for the CSV file and the API."""
+    return quality_rows(study, work.recent_count(study, now=timezone.now()), sort=sort, descending=descending)
 
 
-def as_rows(study: Study, counted: Counted, *, sort: str, descending: bool) -> list[QualityRow]:
-    """Whoever withdrew is not among them, nor who was erased, whenever the answers were counted."""
+def quality_rows(study: Study, counted: WorkCount, *, sort: str, descending: bool) -> list[QualityRow]:
+    """The sorted rows of a count, without annotators who have since withdrawn or been erased."""
     enrolments = {each.annotator_id: each for each in Enrolment.objects.filter(study=study)}
     people = Annotator.objects.in_bulk(counted.work)
     rows = [
@@ -145,8 +148,8 @@ CSV_COLUMNS = (
 )
 
 
-def as_cells(rows: Sequence[QualityRow]) -> list[tuple[str | int | float | None, ...]]:
-    """The rows as a file has them, in the order of CSV_COLUMNS."""
+def csv_rows(rows: Sequence[QualityRow]) -> list[tuple[str | int | float | None, ...]]:
+    """The cells of the rows, in the order of CSV_COLUMNS."""
     return [
         (
             row.annotator.pseudonym,

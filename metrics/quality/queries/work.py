@@ -1,8 +1,8 @@
-"""What each annotator of a study did: answers, time, agreement with others, checks (PROTOCOL §10).
+"""The work of each annotator of a study: answers, time, agreement with others, checks (PROTOCOL §10).
 
-That takes a read of every answer. A small study is counted whenever somebody looks; of a large one the page
-shows the last count, and asks in a request of its own whether answers have changed since and for a new count,
-as it does of progress (`progress.py`).
+This reads every answer. A small study is counted on each visit. For a large one the page shows the last
+count, and checks in a separate request whether answers have changed and a new count is due, as for progress
+(`progress.py`).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from metrics.quality import stats
 from metrics.score_runs import registry
 from metrics.score_runs.digests import inputs_digest
 
-_LEAST_ANSWERS = 10  # what it takes to call somebody fast
-_FRACTION = 3
-_REST = 20  # a count may take 1/20 of the time
-_KEPT = 24 * 3600
+_MIN_ANSWERS = 10  # before somebody is called fast
+_FAST_FACTOR = 3
+_REST_FACTOR = 20  # counting may take 1/20 of the time
+_CACHE_SECONDS = 24 * 3600
 
 
 @dataclass
-class Work:
-    """What one annotator did. `seconds` and `usual` are medians, theirs and everybody's, of the kind of task
-    that they answered most; `share` (and `chance`, what to expect of answers given without looking) is of
-    `pairs` of a rating of theirs and one of somebody else of the same unit. `none` of `offered` pages were
-    answered with none of the above; `most` is the share of their most frequent rating."""
+class AnnotatorWork:
+    """The work of one annotator. `seconds` and `usual` are their median and the median of all annotators for
+    the kind of task that they answered most. `share` of `pairs` of one of their ratings and another
+    annotator's rating of the same unit are equal; `chance` is the share expected of random answers. `none` of
+    `offered` responses are 'none of the above'; `most` is the share of their most frequent rating."""
 
     annotator: int
     answers: int = 0
@@ -70,90 +70,87 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Counted:
-    """`work` and `checks` (right, answered) by annotator, as of `counted_at`; `unknown` answers name nobody.
-
-    `digest`: of the answers it was counted from; `seconds`: what that cost.
+class WorkCount:
+    """`work` and `checks` (right, answered) by annotator, counted at `counted_at`; `unknown` answers have no
+    annotator. `digest` is that of the answers, `seconds` the time that the count took.
     """
 
-    work: Mapping[int, Work]
+    work: Mapping[int, AnnotatorWork]
     checks: Mapping[int, tuple[int, int]]
     unknown: int
     digest: str
     counted_at: datetime
     seconds: float
 
-    def rested(self, *, now: datetime) -> bool:
-        """Whether it is old enough for its cost to be counted again."""
-        return (now - self.counted_at).total_seconds() >= _REST * self.seconds
+    def may_recount(self, *, now: datetime) -> bool:
+        """Whether the count is old enough, for the time it takes, to be repeated."""
+        return (now - self.counted_at).total_seconds() >= _REST_FACTOR * self.seconds
 
 
-def at_once(study: Study, *, now: datetime) -> Counted | None:
-    """What the page can show without waiting: today's count of a small study, the last one of a large study,
-    None if that was never counted."""
-    return _last(study) if is_large(study) else counted(study, now=now)
+def immediate_count(study: Study, *, now: datetime) -> WorkCount | None:
+    """The count that the page can show without waiting: the present one of a small study, the last one of a
+    large study, or None if it was never counted."""
+    return _cached(study) if is_large(study) else current_count(study, now=now)
 
 
-def at_most_old(study: Study, *, now: datetime) -> Counted:
-    """Today's count, or of a large study the last one, if it is no older than its cost allows."""
-    known = _last(study)
-    if known is not None and not known.rested(now=now) and is_large(study):
+def recent_count(study: Study, *, now: datetime) -> WorkCount:
+    """The present count; for a large study the last one, unless it may be repeated."""
+    known = _cached(study)
+    if known is not None and not known.may_recount(now=now) and is_large(study):
         return known
-    return counted(study, now=now)
+    return current_count(study, now=now)
 
 
-def is_stale(study: Study, known: Counted) -> bool:
-    """Whether answers have changed since. Reads an aggregate over them (`queries.is_stale`)."""
+def is_stale(study: Study, known: WorkCount) -> bool:
+    """Whether answers have changed since the count. Aggregates over them."""
     return known.digest != _digest(study)
 
 
-def counted(study: Study, *, now: datetime) -> Counted:
-    """Of today's answers: counted once for the same ones."""
-    known = _last(study)
+def current_count(study: Study, *, now: datetime) -> WorkCount:
+    """The count of the present answers; cached for the same answers."""
+    known = _cached(study)
     if known is not None and not is_stale(study, known):
         return known
-    begun = time.monotonic()
+    started = time.monotonic()
     with snapshot():
-        checks = people.check_results(
-            Response.objects.filter(unit__task__study=study, annotator__isnull=False)
-        )
-        found = Counted(
-            work=_measured(study),
+        checks = people.checks(Response.objects.filter(unit__task__study=study, annotator__isnull=False))
+        found = WorkCount(
+            work=_measure(study),
             checks={who: (right.count(True), len(right)) for who, right in checks.items()},
-            unknown=frame.unidentified(study),
+            unknown=frame.unidentified_count(study),
             digest=_digest(study),
             counted_at=now,
-            seconds=time.monotonic() - begun,
+            seconds=time.monotonic() - started,
         )
-    cache.set(_key(study), found, _KEPT)
+    cache.set(_key(study), found, _CACHE_SECONDS)
     return found
 
 
-def _last(study: Study) -> Counted | None:
-    known: Counted | None = cache.get(_key(study))
+def _cached(study: Study) -> WorkCount | None:
+    known: WorkCount | None = cache.get(_key(study))
     return known
 
 
 def _key(study: Study) -> str:
-    return f"work:1:{study.pk}:{study.created_at.timestamp()}"
+    return f"work:2:{study.pk}:{study.created_at.timestamp()}"
 
 
 def _digest(study: Study) -> str:
-    """Of the answers that agreement is of, and of those to gold items and attention checks."""
+    """The digest of the answers used for agreement, and of those to gold items and attention checks."""
     return f"{inputs_digest(study, registry.get('agreement'))}:{frame.checks_fingerprint(study)}"
 
 
-def _measured(study: Study) -> Mapping[int, Work]:
-    found = {who: Work(who, answers=number) for who, number in frame.answers(study).items()}
+def _measure(study: Study) -> Mapping[int, AnnotatorWork]:
+    found = {who: AnnotatorWork(who, answers=number) for who, number in frame.answer_counts(study).items()}
     _add_speeds(found, frame.speeds(study))
     for who, (chosen, offered) in frame.none_of_above(study).items():
         found[who].none, found[who].offered = chosen, offered
     for kind in task_kinds(study):
-        _add_agreement(found, stats.with_others(read_ratings(study, kind).table), kind)
+        _add_agreement(found, stats.agreement_with_others(read_ratings(study, kind).table), kind)
     return found
 
 
-def _add_speeds(found: Mapping[int, Work], speeds: Mapping[tuple[int, str], frame.Speed]) -> None:
+def _add_speeds(found: Mapping[int, AnnotatorWork], speeds: Mapping[tuple[int, str], frame.Speed]) -> None:
     most: dict[int, int] = {}
     for (who, kind), speed in sorted(speeds.items()):
         if not who:
@@ -161,7 +158,7 @@ def _add_speeds(found: Mapping[int, Work], speeds: Mapping[tuple[int, str], fram
         usual = speeds[0, kind]
         work = found[who]
         others = usual.answers - speed.answers
-        if others and speed.answers >= _LEAST_ANSWERS and _FRACTION * speed.active < usual.active:
+        if others and speed.answers >= _MIN_ANSWERS and _FAST_FACTOR * speed.active < usual.active:
             work.fast = True
         if speed.answers > most.get(who, 0):
             most[who] = speed.answers
@@ -169,13 +166,13 @@ def _add_speeds(found: Mapping[int, Work], speeds: Mapping[tuple[int, str], fram
             work.idle = None if speed.idle is None else speed.idle / 1000
 
 
-def _add_agreement(found: Mapping[int, Work], measured: stats.Raters, kind: str) -> None:
+def _add_agreement(found: Mapping[int, AnnotatorWork], measured: stats.RaterAgreement, kind: str) -> None:
     for place, who in enumerate(measured.raters.tolist()):
         work = found[who]
         work.same += int(measured.same[place])
         work.pairs += int(measured.pairs[place])
         work.by_chance += float(measured.by_chance[place])
-        # most attributes of an image are not depicted: to say so nearly always is no pattern
+        # most attributes are not depicted in an image, so nearly always saying so is normal
         if kind != TaskKind.DEPICTION:
             work.most_given += int(measured.given[place].max())
             work.rated += int(measured.given[place].sum())

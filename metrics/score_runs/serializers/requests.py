@@ -1,4 +1,4 @@
-"""What may be asked of scores: query parameters and bodies."""
+"""Query parameters and request bodies of scores."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rest_framework import serializers
 
 from annotation.api.pages import list_query
 from annotation.api.resource import Body, Query
-from metrics.core.serializers import LARGEST
+from metrics.core.serializers import MAX_ID
 from metrics.models import RunState, Variant
 from metrics.score_runs import registry
-from metrics.score_runs.evaluation import LEAST_RESAMPLES
+from metrics.score_runs.evaluation import MIN_RESAMPLES
 from metrics.score_runs.serializers.responses import METRIC_NAMES
 
 
@@ -30,14 +30,14 @@ def _text(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
     )
 
 
-OF_METRICS = _metrics_by_parameter()
-"""Parameter of metrics -> the metrics that have it."""
-_CHOSEN = {name: _text(f"Parameter of {', '.join(of)}.") for name, of in OF_METRICS.items()}
+METRICS_BY_PARAMETER = _metrics_by_parameter()
+"""{parameter: names of the metrics that have it}."""
+_CHOSEN = {name: _text(f"Parameter of {', '.join(of)}.") for name, of in METRICS_BY_PARAMETER.items()}
 _VARIANT = serializers.ChoiceField(Variant.choices, default=Variant.CORRECTED.value)
 
 
 def _key(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
-    return serializers.IntegerField(required=False, min_value=1, max_value=LARGEST, help_text=help_text)
+    return serializers.IntegerField(required=False, min_value=1, max_value=MAX_ID, help_text=help_text)
 
 
 ScoreQuery = list_query(
@@ -46,20 +46,20 @@ ScoreQuery = list_query(
     default="id",
     metric=serializers.ChoiceField(METRIC_NAMES),
     variant=_VARIANT,
-    name=_text("Scores of this name only, as the metric lists them."),
-    part=_text("Scores of this part only; empty: of no part."),
-    group=_key("Scores of this identity group only, by number."),
-    attribute=_key("Scores of this attribute only, by number."),
+    name=_text("Only scores of this name, as listed by the metric."),
+    part=_text("Only scores of this part; empty: only scores without a part."),
+    group=_key("Only scores of the identity group with this id."),
+    attribute=_key("Only scores of the attribute with this id."),
     **_CHOSEN,
 )
 RunScoresQuery = list_query(
     "RunScores",
     orders={"id": "pk"},
     default="id",
-    name=_text("Scores of this name only, as the metric lists them."),
-    part=_text("Scores of this part only; empty: of no part."),
-    group=_key("Scores of this identity group only, by number."),
-    attribute=_key("Scores of this attribute only, by number."),
+    name=_text("Only scores of this name, as listed by the metric."),
+    part=_text("Only scores of this part; empty: only scores without a part."),
+    group=_key("Only scores of the identity group with this id."),
+    attribute=_key("Only scores of the attribute with this id."),
 )
 ScoreRunQuery = list_query(
     "ScoreRun",
@@ -76,19 +76,19 @@ class VariantQuery(Query):
 
 
 class ScoreRunBody(Body):
-    """Which scores are wanted. The same question about the same answers is the same run."""
+    """The scores to compute. The same request for the same answers returns the same run."""
 
     metric = serializers.ChoiceField(METRIC_NAMES)
     variant = serializers.ChoiceField(Variant.choices, default=Variant.CORRECTED.value)
     parameters = serializers.DictField(
         child=serializers.CharField(allow_blank=True, trim_whitespace=False, max_length=200),
         required=False,
-        help_text="As the metric lists them; left out: its defaults.",
+        help_text="As listed by the metric; omitted parameters have their defaults.",
     )
     resamples = serializers.IntegerField(
         required=False,
-        min_value=LEAST_RESAMPLES,
+        min_value=MIN_RESAMPLES,
         max_value=20_000,
-        help_text=f"Bootstrap resamples; left out: {settings.BOOTSTRAP_RESAMPLES}, as in the pages.",
+        help_text=f"Bootstrap resamples; default {settings.BOOTSTRAP_RESAMPLES}, as on the pages.",
     )
-    seed = serializers.IntegerField(default=0, min_value=0, max_value=LARGEST)
+    seed = serializers.IntegerField(default=0, min_value=0, max_value=MAX_ID)

@@ -1,4 +1,4 @@
-"""What the API says of metrics, runs and scores: the shapes, as the schema has them."""
+"""Serializers of metrics, score runs and scores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ METRIC_NAMES = [metric.name for metric in registry.metrics()]
 
 
 class StoredParameters(serializers.DictField):
-    """A run keeps what was chosen as text."""
+    """The parameters of a run, which stores them as JSON text."""
 
     def to_representation(self, value: str) -> dict[str, str]:
         found: dict[str, str] = super().to_representation(json.loads(value))
@@ -32,7 +32,7 @@ class ParameterSerializer(MeaningSerializer):
 
 
 class MetricSerializer(serializers.Serializer[Any]):
-    """A metric as the registry has it: what it means, and what a reader must know before quoting it."""
+    """A metric of the registry: its meaning, and what a reader must know before quoting it."""
 
     name = serializers.CharField()
     version = serializers.IntegerField(help_text="Changes whenever the numbers can.")
@@ -44,15 +44,15 @@ class MetricSerializer(serializers.Serializer[Any]):
     variants = serializers.ListField(child=serializers.ChoiceField(Variant.choices))
     variants_note = serializers.CharField(help_text="How the published formula and the corrected one differ.")
     scores = MeaningSerializer(many=True)
-    parts = serializers.CharField(allow_blank=True, help_text="What `part` of a score may be.")
+    parts = serializers.CharField(allow_blank=True, help_text="The possible values of a score's `part`.")
     parameters = ParameterSerializer(many=True)
-    interval = serializers.CharField(allow_null=True, help_text="null: it has none.")
+    interval = serializers.CharField(allow_null=True, help_text="null: no interval.")
     reference = serializers.CharField()
     caveats = serializers.CharField(allow_blank=True)
 
 
 class ScoreRunSerializer(serializers.Serializer[Any]):
-    """One computation of a metric, and everything needed to repeat it."""
+    """One computation of a metric, with everything needed to repeat it."""
 
     id = serializers.IntegerField()
     metric = serializers.ChoiceField(METRIC_NAMES)
@@ -70,12 +70,12 @@ class ScoreRunSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     finished_at = serializers.DateTimeField(allow_null=True)
     confirmed_at = serializers.DateTimeField(
-        allow_null=True, help_text="When it was last asked for again: its inputs were that day's."
+        allow_null=True, help_text="When it was last requested again and its inputs were still the same."
     )
 
 
 class ScoreSerializer(NumberSerializer):
-    """Of a group, an attribute, both, or (both null) of the study; of a `part` of that, if it is set."""
+    """A score of a group, an attribute, both, or (both null) the study; of a `part` of it, if set."""
 
     name = serializers.CharField()
     part = serializers.CharField(allow_blank=True)

@@ -1,4 +1,4 @@
-"""What every number means: written from the registry, so that page and program cannot drift apart."""
+"""The methods page: the meaning of every score, generated from the registry."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ from metrics.score_runs import registry
 def methods(request: HttpRequest) -> HttpResponse:
     if not policies.is_admin(request.user) and not policies.studies_led_by(request.user).exists():
         raise Http404
-    entries = [(metric, registry.source_in_words(metric)) for metric in registry.metrics()]
+    entries = [(metric, registry.describe_source(metric)) for metric in registry.metrics()]
     return render(request, "metrics/score_runs/methods.html", {"metrics": entries})

@@ -1,4 +1,4 @@
-"""Another chance for a score run that failed."""
+"""Retry a failed score run."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from metrics.score_runs.tasks import enqueue
 @login_required
 @require_POST
 def retry_scores(request: HttpRequest, name: str, run_id: int) -> HttpResponse:
-    """Give a failed run another chance, and go back to where that was asked for."""
+    """Put a failed run back into the queue and return to the page of the request."""
     study = get_study_or_404(request, name)
     run = get_object_or_404(ScoreRun, pk=run_id, study=study)
     try:
         if score_runs.retry(run_id=run.pk):
             run.refresh_from_db()
             enqueue(run)
-    except ValueError as why:
-        messages.error(request, str(why))
-    back = request.POST.get("next", "")
-    if url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}):
-        return redirect(back)
+    except ValueError as error:
+        messages.error(request, str(error))
+    next_url = request.POST.get("next", "")
+    if url_has_allowed_host_and_scheme(next_url, allowed_hosts={request.get_host()}):
+        return redirect(next_url)
     return redirect("overview", name=study.name)

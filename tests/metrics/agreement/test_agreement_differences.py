@@ -17,7 +17,7 @@ from metrics.agreement.stats.coefficients import share_and_alpha, table_of, with
 from metrics.agreement.stats.differences import agreement_difference
 from metrics.agreement.stats.rated_pairs import Cells, Ratings, paired_resampled, resampled
 from metrics.core.stats.bootstrap import cluster_weights, joint_weights
-from metrics.core.stats.checks import NOBODY
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
 from metrics.core.stats.differences import difference, false_discovery
 from metrics.score_runs.evaluation import evaluate
 from tests import factories
@@ -102,7 +102,7 @@ def test_the_values_are_the_differences_of_the_package_and_of_a_plain_count(leve
 def test_the_resamples_are_those_of_a_plain_loop_over_items_and_people(known):
     """Items 0 to 3 are of both groups, 4 and 5 of the first, 6 of the second; person 2 is in both groups."""
     rng = np.random.default_rng(5)
-    people = ([0, 1, 2], [2, 3, 4]) if known else ([NOBODY] * 3,) * 2
+    people = ([0, 1, 2], [2, 3, 4]) if known else ([UNKNOWN_ANNOTATOR] * 3,) * 2
     items = (np.arange(6), np.array([0, 1, 2, 3, 6]))
     said = [rng.integers(0, 4, (len(each), 3)) for each in items]
     tables = [rated(s, people=p, items=i) for s, p, i in zip(said, people, items, strict=True)]

@@ -8,7 +8,7 @@ from metrics.agreement.stats import coincidences
 from metrics.agreement.stats.boxes import iou
 from metrics.agreement.stats.coefficients import mean_over_pairs, table_of
 from metrics.agreement.stats.rated_pairs import Cells, resampled
-from metrics.core.stats.checks import NOBODY
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
 
 GIVEN = [3, 0, 5, 2]
 VALUES = [-1, 0, 2, 7]
@@ -117,7 +117,7 @@ def test_a_table_of_counts_is_ratings_of_nobody_known_unit_by_unit():
     found = table_of(counts)
     np.testing.assert_array_equal(found.counts, counts)
     assert found.units.tolist() == found.clusters.tolist() == list(range(7))
-    assert set(found.raters.tolist()) == {NOBODY}
+    assert set(found.raters.tolist()) == {UNKNOWN_ANNOTATOR}
     order = [3, 1, 0, 2]
     np.testing.assert_array_equal(table_of(counts[:, order]).counts, found.counts[:, order])
     assert len(table_of(np.zeros((0, 4), dtype=int)).units) == 0

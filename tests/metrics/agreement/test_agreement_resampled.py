@@ -8,7 +8,7 @@ from metrics.agreement.stats import coincidences
 from metrics.agreement.stats import rated_pairs as pairs
 from metrics.agreement.stats.coefficients import between, mean_over_pairs, table_of, within
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
-from metrics.core.stats.checks import NOBODY
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
 
 LEVELS = ("nominal", "ordinal", "interval")
 VALUES = [-1, 0, 2]
@@ -141,7 +141,9 @@ def test_four_times_the_data_halve_the_interval(known):
         said = simulated(np.random.default_rng(5), raters=raters, units=units, reliability=0.8)
         table = rows_of(said)
         if not known:
-            table = Ratings(table.counts, table.units, table.clusters, np.full(len(table.units), NOBODY))
+            table = Ratings(
+                table.counts, table.units, table.clusters, np.full(len(table.units), UNKNOWN_ANNOTATOR)
+            )
         _, bounds = interval(table)
         return bounds.high - bounds.low
 
@@ -158,7 +160,9 @@ def test_the_interval_covers_the_known_alpha_of_simulated_annotators(reliability
         )
         table = rows_of(said)
         if not known:
-            table = Ratings(table.counts, table.units, table.clusters, np.full(len(table.units), NOBODY))
+            table = Ratings(
+                table.counts, table.units, table.clusters, np.full(len(table.units), UNKNOWN_ANNOTATOR)
+            )
         _, bounds = interval(table, resamples=200, seed=seed)
         covered += bounds.low <= reliability**2 <= bounds.high
     # of 40 at 95 %, fewer than 33 would come once in 200 000 times

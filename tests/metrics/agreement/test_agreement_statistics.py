@@ -9,7 +9,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 from metrics.agreement.stats.boxes import box_agreement, iou
 from metrics.agreement.stats.coefficients import between, mean_over_pairs, table_of, within
 from metrics.agreement.stats.rated_pairs import Cells, Ratings
-from metrics.core.stats.checks import NOBODY
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
 
 # Krippendorff (2011), Computing Krippendorff's Alpha-Reliability, example C: 4 observers (rows), 12 units,
 # '.' where an observer did not judge. Printed there: nominal 0.743, ordinal 0.815, interval 0.849.
@@ -64,7 +64,10 @@ def between_groups(first, second, values, *, level):
     units = np.concatenate([x.units, y.units])
     order = np.argsort(units, kind="stable")
     rows = Ratings(
-        np.concatenate([x.counts, y.counts])[order], units[order], units[order], np.full(len(units), NOBODY)
+        np.concatenate([x.counts, y.counts])[order],
+        units[order],
+        units[order],
+        np.full(len(units), UNKNOWN_ANNOTATOR),
     )
     return between(rows, order >= len(x.units), values, level=level)
 

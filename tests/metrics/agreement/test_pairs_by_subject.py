@@ -11,7 +11,7 @@ import pytest
 from metrics.agreement.stats import coefficients, pairs_by_subject
 from metrics.agreement.stats.coefficients import table_of, within, within_each
 from metrics.agreement.stats.rated_pairs import Ratings
-from metrics.core.stats.checks import NOBODY
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
 
 VALUES = [1, 2, 4]
 
@@ -36,7 +36,7 @@ def mixed(rng: np.random.Generator, *, known: bool) -> tuple[Ratings, np.ndarray
     kept = np.sort(rng.choice(len(units), 300, replace=False))
     units = units[kept]
     counts = np.eye(3, dtype=int)[rng.integers(0, 3, len(units))]
-    raters = rng.integers(0, 9, len(units)) if known else np.full(len(units), NOBODY)
+    raters = rng.integers(0, 9, len(units)) if known else np.full(len(units), UNKNOWN_ANNOTATOR)
     part_of_unit = np.array([0, 1, 3])[rng.integers(0, 3, 160)]
     return Ratings(counts, units, units // 4, raters), part_of_unit[units]
 
@@ -84,7 +84,9 @@ def test_what_all_agree_on_and_what_nobody_agrees_on_stay_apart():
 
 
 def test_generators_are_asked_only_where_something_is_drawn():
-    table = Ratings(np.array([[2, 0], [1, 1], [1, 1]]), np.arange(3), np.array([0, 0, 1]), np.full(3, NOBODY))
+    table = Ratings(
+        np.array([[2, 0], [1, 1], [1, 1]]), np.arange(3), np.array([0, 0, 1]), np.full(3, UNKNOWN_ANNOTATOR)
+    )
     asked = []
 
     def noted(part: int) -> np.random.Generator:

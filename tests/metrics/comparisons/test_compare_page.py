@@ -62,7 +62,7 @@ def test_both_studies_and_their_difference_stand_in_one_row(client, lead):
     theta = ["0.50 [0.50, 0.50] n = 4", "2.00 [2.00, 2.00] n = 4", "0.12", "–"]
     assert row_of(shown, "Thai") == [*l_stereo, *theta]
     assert row_of(shown, "Thai", table=1) == theta
-    assert "Intervals that overlap are no test" in shown
+    assert "Overlapping intervals are not a test" in shown
     assert "does not certify a model" in shown
 
 
@@ -159,8 +159,8 @@ def test_what_is_missing_is_said(client, lead):
     assert "Choose what to compare" in page(client)
     scored(one, against="three", groups={})
     shown = page(client, **{"with": "study:three"})
-    assert "No group is reported on both sides" in shown
-    assert "No group has a score of offensiveness on both sides" in shown
+    assert "No group has results on both sides" in shown
+    assert "No group has an offensiveness score on both sides" in shown
     assert "No scores yet" in page(client, **{"with": "study:two"})
 
 

@@ -13,7 +13,7 @@ from tests import factories
 from tests.metrics import cast
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_resamples")]
-Q = "q says how far a difference can be trusted although many were looked at"
+Q = "q is adjusted for the number of comparisons"
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def score(study) -> ScoreRun:
 
 def test_it_is_asked_for_in_the_background_and_its_absence_is_said(client, study):
     shown = page(client)
-    assert "Each group and region against the others" in shown
+    assert "Each group and region compared with the others" in shown
     assert "No scores yet" in shown
     question = re.search(r'hx-get="([^"]+fresh[^"]+)"', shown).group(1)
     assert "of=tendency_contrast%3Acorrected" in question
@@ -101,14 +101,14 @@ def test_regions_and_groups_stand_with_interval_and_q_the_largest_first(client, 
 
 def test_a_group_is_told_on_its_own_page_how_it_stands_against_the_others(client, study):
     mexican = factories.group("Mexican").pk
-    assert "Compared with the other groups" not in page(client, "identity", mexican)
+    assert "Against the other groups" not in page(client, "identity", mexican)
     run = score(study)
     shown = page(client, "identity", mexican)
     q = run.scores.get(group=mexican, name="l_stereo_q").value
     assert re.search(rf"<strong>0\.42</strong> <span[^>]*>\[[^\]]+\] n = 2</span>, q = {q:.3f}\.", shown)
     assert Q in shown
     assert f'href="{reverse("compare", args=["pictures"])}#others"' in shown
-    assert "Offensiveness of its depiction minus the mean of all others: <strong>−1.79</strong>" in shown
+    assert "Offensiveness of its depiction less the mean of all others: <strong>−1.79</strong>" in shown
     nepali = page(client, "identity", factories.group("Nepali").pk)
     assert "<strong>−0.42</strong>" in nepali
     assert "Offensiveness of its depiction less" not in nepali
@@ -119,8 +119,8 @@ def test_a_group_is_told_on_its_own_page_how_it_stands_against_the_others(client
 
 def test_a_single_group_has_no_others(client, lead):
     score(cast.depiction_study(name="pictures", leads=[lead]))
-    assert "At least two groups must be reported" in page(client)
-    assert "Compared with the other groups" not in page(client, "identity", factories.group("Mexican").pk)
+    assert "This needs results of at least two groups" in page(client)
+    assert "Against the other groups" not in page(client, "identity", factories.group("Mexican").pk)
 
 
 def test_queries_do_not_grow_with_the_groups(client, study, django_assert_num_queries):

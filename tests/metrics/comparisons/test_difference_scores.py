@@ -271,7 +271,7 @@ def test_what_one_person_does_in_all_groups_does_not_cancel(people, monkeypatch,
         return row.high - row.low
 
     once = width()
-    monkeypatch.setattr(bootstrap.People, "weights", forgetful)
+    monkeypatch.setattr(bootstrap.AnnotatorDraws, "weights", forgetful)
     anew = width()
     assert (once > 1.2 * anew) if hangs_on_who else (once < anew / 2)
 

@@ -14,7 +14,7 @@ from metrics.depiction.scores import measures
 from metrics.models import RunState
 from metrics.score_runs import compared_rows, registry
 from metrics.score_runs import services as score_runs
-from metrics.score_runs.compared_rows import Compared, Measured
+from metrics.score_runs.compared_rows import ComparedEstimates, Estimates
 from metrics.score_runs.digests import inputs_digest
 from metrics.score_runs.shared_resamples import sharing_resamples
 from tests import factories
@@ -255,11 +255,13 @@ def test_a_mean_of_both_sides_is_of_the_same_groups_in_each_resample():
     """Where a group has no score on one side of a resample, its other side is left out of the mean too."""
 
     def side(*samples):
-        return Measured(np.array([1.0]), (2,), np.array(samples)[:, None])
+        return Estimates(np.array([1.0]), (2,), np.array(samples)[:, None])
 
     pairs = [
-        Compared(None, "", (2,), side(1.0, np.nan, 3.0), side(1.0, 5.0, 3.0)),
-        Compared(None, "", (2,), side(2.0, 2.0, np.nan), side(2.0, 2.0, 2.0)),
+        ComparedEstimates(None, "", (2,), side(1.0, np.nan, 3.0), side(1.0, 5.0, 3.0)),
+        ComparedEstimates(None, "", (2,), side(2.0, 2.0, np.nan), side(2.0, 2.0, 2.0)),
     ]
-    first, second = (compared_rows.mean(side) for side in zip(*map(scores._both, pairs), strict=True))
+    first, second = (
+        compared_rows.mean(side) for side in zip(*map(scores._defined_on_both, pairs), strict=True)
+    )
     assert first.samples[:, 0].tolist() == second.samples[:, 0].tolist() == [1.5, 2.0, 3.0]

@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 from metrics.core.stats import bootstrap
 from metrics.core.stats.bootstrap import (
-    People,
+    AnnotatorDraws,
     cluster_weights,
     generator,
     resampled_likelihoods,
@@ -90,7 +90,7 @@ def test_what_the_clusters_are_called_does_not_matter():
 def test_working_in_small_pieces_changes_nothing(monkeypatch):
     k, n, images, annotators = answers()
     whole, _ = resampled_likelihoods(k, n, images, annotators, resamples=50, rng=generator(1, "x"))
-    monkeypatch.setattr(bootstrap, "_AT_ONCE", 200)
+    monkeypatch.setattr(bootstrap, "_CHUNK_SIZE", 200)
     pieces, _ = resampled_likelihoods(k, n, images, annotators, resamples=50, rng=generator(1, "x"))
     np.testing.assert_array_equal(whole, pieces)
 
@@ -265,10 +265,10 @@ def test_an_attribute_on_one_image_drops_out_of_resamples_without_that_image():
 
 def test_people_of_several_groups_are_drawn_once_whatever_they_are_called():
     """The same person weighs the same in every group, and labels tell nobody's weight."""
-    people = People(50, generator(3, ""))
+    people = AnnotatorDraws(50, generator(3, ""))
     first, second = people.weights([7, 2, 9]), people.weights([9, 4, 7])
     np.testing.assert_array_equal(first[:, [2, 0]], second[:, [0, 2]])
-    again = People(50, generator(3, ""))
+    again = AnnotatorDraws(50, generator(3, ""))
     np.testing.assert_array_equal(np.hstack([first, second[:, 1:2]]), again.weights([1, 2, 3, 4]))
     assert first.mean() == pytest.approx(1, abs=0.3)
 
@@ -280,10 +280,10 @@ def test_with_people_a_plain_program_gives_the_same():
         *(k, n, np.arange(len(k)), images, annotators),
         image_weights=by_image,
         rng=generator(1, "x"),
-        people=People(20, generator(2, "")),
+        annotator_draws=AnnotatorDraws(20, generator(2, "")),
     )
     order = list(dict.fromkeys(annotators.tolist()))
-    drawn = dict(zip(order, People(20, generator(2, "")).weights(order).T, strict=True))
+    drawn = dict(zip(order, AnnotatorDraws(20, generator(2, "")).weights(order).T, strict=True))
     for answered, sums in zip((k, n), found, strict=True):
         plain = [
             sum(
@@ -299,12 +299,16 @@ def test_people_whom_nobody_knows_are_drawn_as_without():
     k, n, images, _ = answers(seed=4)
     nobody = -1 - np.arange(len(k))
     plain = resampled_likelihoods(k, n, images, nobody, resamples=30, rng=generator(5, "x"))
-    people = People(30, generator(5, ""))
-    found = resampled_likelihoods(k, n, images, nobody, resamples=30, rng=generator(5, "x"), people=people)
+    people = AnnotatorDraws(30, generator(5, ""))
+    found = resampled_likelihoods(
+        k, n, images, nobody, resamples=30, rng=generator(5, "x"), annotator_draws=people
+    )
     np.testing.assert_array_equal(found[0], plain[0])
     # and beside people who are known, by themselves: sums of both add up
     half = np.where(np.arange(len(k)) < 40, np.arange(len(k)) % 6, nobody)
-    mixed, _ = resampled_likelihoods(k, n, images, half, resamples=30, rng=generator(5, "x"), people=people)
+    mixed, _ = resampled_likelihoods(
+        k, n, images, half, resamples=30, rng=generator(5, "x"), annotator_draws=people
+    )
     assert mixed.shape == plain[0].shape
     assert not np.array_equal(mixed, plain[0])
 

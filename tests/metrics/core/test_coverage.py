@@ -35,7 +35,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(name):
 def test_intervals_that_leave_the_people_out_are_found_out(monkeypatch):
     """The test above can fail: resampling images alone is too sure where people differ."""
 
-    def of_images_alone(k, n, answers, images, annotators, *, image_weights, rng, people):
+    def of_images_alone(k, n, answers, images, annotators, *, image_weights, rng, annotator_draws):
         ones = np.ones((len(image_weights), len(answers)), int)
         return bootstrap.weighted_sums(
             k[answers],

@@ -12,7 +12,7 @@ from metrics.agreement.stats import coefficients, rated_pairs
 from metrics.agreement.stats.rated_pairs import Ratings
 from metrics.captions.stats import salience
 from metrics.core.stats import bootstrap
-from metrics.core.stats.checks import NOBODY
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR
 from metrics.pull.stats import pull
 
 LEAST = 0.86
@@ -33,7 +33,7 @@ class TestAgreement:
         counts = np.eye(5, dtype=int)[labels.ravel() - 1]
         true = coverage_agreement.truth(design)
         for level, kept in READINGS:
-            table = Ratings(counts[:, kept - 1], units, units, np.full(units.size, NOBODY))
+            table = Ratings(counts[:, kept - 1], units, units, np.full(units.size, UNKNOWN_ANNOTATOR))
             within = coefficients.within(table.of(~second), kept.tolist(), level=level)
             between = coefficients.between(table, second, kept.tolist(), level=level)
             assert within.alpha.value == pytest.approx(true[f"alpha, {level}"], abs=0.012)
@@ -65,7 +65,7 @@ class TestAgreement:
         drawn = rated_pairs.resampled
 
         def of_items_alone(cells, **more):
-            nobody = np.full(len(cells.first), NOBODY)
+            nobody = np.full(len(cells.first), UNKNOWN_ANNOTATOR)
             return drawn(rated_pairs.Cells(cells.sums, cells.clusters, nobody, nobody), **more)
 
         monkeypatch.setattr(coefficients.pairs, "resampled", of_items_alone)
@@ -151,7 +151,7 @@ class TestGroups:
         def forgetful(people, annotators):
             return people._rng.poisson(1.0, size=(people._resamples, len(annotators)))
 
-        monkeypatch.setattr(bootstrap.People, "weights", forgetful)
+        monkeypatch.setattr(bootstrap.AnnotatorDraws, "weights", forgetful)
         held = coverage_groups.coverage("people differ much", studies=40, resamples=100)
         assert held["mean of l_stereo"] < 0.82
         assert held["annotators, mean"] < 0.82
@@ -175,5 +175,5 @@ class TestPull:
         assert {name: share for name, share in found.items() if share < LEAST} == {}
 
     def test_similarities_that_count_a_prompt_with_itself_are_found_out(self, monkeypatch):
-        monkeypatch.setattr(pull, "_settled", lambda drawn, _: drawn)
+        monkeypatch.setattr(pull, "_recentre_within", lambda drawn, _: drawn)
         assert pull_coverage.coverage(40, 150, sizes=(10,))["10 attributes"]["s_s_s"] < 0.85

@@ -7,8 +7,14 @@ import pytest
 import statsmodels.stats.multitest
 from scipy.stats import norm
 
-from metrics.core.stats.bootstrap import People, cluster_weights, generator
-from metrics.core.stats.differences import Side, difference, false_discovery, log_ratio, paired_likelihoods
+from metrics.core.stats.bootstrap import AnnotatorDraws, cluster_weights, generator
+from metrics.core.stats.differences import (
+    AnswerSet,
+    difference,
+    false_discovery,
+    log_ratio,
+    paired_likelihoods,
+)
 
 
 def side(*, images, annotators, rate, seed, per_image=3, unknown=False):
@@ -19,7 +25,7 @@ def side(*, images, annotators, rate, seed, per_image=3, unknown=False):
     if unknown:
         people = -1 - np.arange(len(image_of)) - 1000 * seed
     chosen = (rng.random(len(image_of)) < rate).astype(int)
-    return Side(np.array([[0], [1]]), np.array([[1], [1]]), chosen, image_of, people)
+    return AnswerSet(np.array([[0], [1]]), np.array([[1], [1]]), chosen, image_of, people)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +37,7 @@ def side(*, images, annotators, rate, seed, per_image=3, unknown=False):
         (lambda: false_discovery([0.1, 1.2]), "not between 0 and 1"),
         (
             lambda: paired_likelihoods(
-                Side(*(np.zeros((1, 1), int),) * 2, *(np.zeros(0, int),) * 3),
+                AnswerSet(*(np.zeros((1, 1), int),) * 2, *(np.zeros(0, int),) * 3),
                 side(images=[1], annotators=[1, 2, 3], rate=1, seed=0),
                 resamples=5,
                 rng=generator(0, "x"),
@@ -139,7 +145,7 @@ def test_what_the_clusters_are_called_does_not_matter():
     plain = paired_likelihoods(one, other, resamples=40, rng=generator(1, "x"))
     renamed = paired_likelihoods(
         *(
-            Side(each.k, each.n, each.answers, 99 - each.images, 50 - each.annotators)
+            AnswerSet(each.k, each.n, each.answers, 99 - each.images, 50 - each.annotators)
             for each in (one, other)
         ),
         resamples=40,
@@ -164,7 +170,7 @@ def test_shared_images_cancel_and_other_images_do_not():
     def seen_by(seed, images):
         chosen = (np.random.default_rng(seed).random(120) < rates[image_of]).astype(int)
         people = -1 - np.arange(120) - 1000 * seed
-        return Side(np.array([[0], [1]]), np.array([[1], [1]]), chosen, images, people)
+        return AnswerSet(np.array([[0], [1]]), np.array([[1], [1]]), chosen, images, people)
 
     first = seen_by(1, image_of)
     spread = {}
@@ -197,20 +203,20 @@ def test_a_slow_plain_program_gives_the_same_for_shared_images_and_people():
 
 
 def test_one_image_and_one_person_on_both_sides_never_vary():
-    one = Side(np.array([[1]]), np.array([[1]]), np.array([0]), np.array([3]), np.array([4]))
+    one = AnswerSet(np.array([[1]]), np.array([[1]]), np.array([0]), np.array([3]), np.array([4]))
     (x, _), (y, _) = paired_likelihoods(one, one, resamples=20, rng=generator(0, "x"))
     assert ((x == 1) & (y == 1)).all()
 
 
 def test_people_drawn_once_for_all_groups_weigh_the_same_on_both_sides():
     """Both sides the same answers of the same people: nothing differs, as without."""
-    one = Side(*_of_known())
-    people = People(40, generator(1, ""))
-    (x, _), (y, _) = paired_likelihoods(one, one, resamples=40, rng=generator(0, "x"), people=people)
+    one = AnswerSet(*_of_known())
+    people = AnnotatorDraws(40, generator(1, ""))
+    (x, _), (y, _) = paired_likelihoods(one, one, resamples=40, rng=generator(0, "x"), annotator_draws=people)
     np.testing.assert_array_equal(x, y)
     # another group that they judged: the same people, the same weights
-    other = Side(one.k, one.n, one.answers, np.zeros_like(one.images), one.annotators)
-    (z, _), _ = paired_likelihoods(other, other, resamples=40, rng=generator(3, "y"), people=people)
+    other = AnswerSet(one.k, one.n, one.answers, np.zeros_like(one.images), one.annotators)
+    (z, _), _ = paired_likelihoods(other, other, resamples=40, rng=generator(3, "y"), annotator_draws=people)
     np.testing.assert_allclose(z[:, 0], _by_hand(one, people), atol=1e-12)
 
 

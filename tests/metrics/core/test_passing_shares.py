@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from metrics.core.stats.passing_shares import resampled_shares, tables
+from metrics.core.stats.passing_shares import count_labels, resampled_shares
 from metrics.core.stats.percentiles import percentile_intervals, recentred
 
 OK = {"items": [0], "number": 2, "rule": None, "resamples": 2}
@@ -47,10 +47,10 @@ def drawn(unit, label, who, *, seed=3, resamples=50, items=None, number=3, rule=
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: tables([0], [0, 1], shape=(1, 2)), "1 units and 2 labels"),
-        (lambda: tables([1], [0], shape=(1, 2)), "the unit 1, and there are 1"),
-        (lambda: tables([0], [2], shape=(1, 2)), "the label 2, and there are 2"),
-        (lambda: tables([0], [-1], shape=(1, 2)), "-1, which is negative"),
+        (lambda: count_labels([0], [0, 1], shape=(1, 2)), "1 units and 2 labels"),
+        (lambda: count_labels([1], [0], shape=(1, 2)), "the unit 1, and there are 1"),
+        (lambda: count_labels([0], [2], shape=(1, 2)), "the label 2, and there are 2"),
+        (lambda: count_labels([0], [-1], shape=(1, 2)), "-1, which is negative"),
         (lambda: resampled_shares([], [], [], rng=rng(), **OK), "no answer to resample"),
         (lambda: resampled_shares([0], [0], [1, 2], rng=rng(), **OK), "annotators has shape"),
         (lambda: resampled_shares([0], [0], [1], rng=rng(), **OK | {"resamples": 0}), "0 resamples"),
@@ -79,7 +79,7 @@ def test_columns_change_places_with_the_labels():
 def test_the_number_of_resamples_held_at_once_changes_no_draw_of_the_first_ones(monkeypatch):
     unit, label, who = answers()
     whole = drawn(unit, label, who, resamples=40)
-    monkeypatch.setattr("metrics.core.stats.passing_shares._AT_ONCE", 10 * len(unit))
+    monkeypatch.setattr("metrics.core.stats.passing_shares._CHUNK_SIZE", 10 * len(unit))
     np.testing.assert_allclose(whole, drawn(unit, label, who, resamples=40))
 
 
@@ -88,7 +88,7 @@ def test_the_resamples_are_those_of_a_plain_pandas_program(every_time):
     """The same weights, applied by repeating answers one by one and asking the rule again."""
     unit, label, who = answers(units=12, people=5)
     item = np.repeat(np.arange(6), 2)  # each item asked twice
-    found = drawn(unit, label, who, items=item, resamples=4, every_time=every_time)
+    found = drawn(unit, label, who, items=item, resamples=4, require_all_units=every_time)
     for_items, for_people = rng(3).spawn(2)
     people = list(dict.fromkeys(who.tolist()))
     second, first = for_people.integers(0, len(people), (4, len(people))), for_items.integers(0, 6, (4, 6))

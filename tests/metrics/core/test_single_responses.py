@@ -31,7 +31,7 @@ def drawn_one_by_one(k, image_of, answer_of, *, image_weights, rng):
 
 
 def drawn_by_kinds(k, image_of, answer_of, *, image_weights, rng):
-    drawn = single_responses.drawn_answers(
+    drawn = single_responses.draw_answers(
         image_of,
         answer_of,
         answers=len(k),
@@ -77,9 +77,9 @@ def test_every_draw_lands_on_one_response():
 def test_many_unknown_annotators_are_drawn_by_kinds_and_known_or_different_ones_one_by_one():
     nobody, ten = np.arange(400), np.arange(400) % 10
     kinds, unlike = np.arange(400) % 6, np.arange(400)
-    assert single_responses.worth_it(nobody, kinds).all()
-    assert not single_responses.worth_it(ten, kinds).any()
-    assert not single_responses.worth_it(nobody, unlike).any()
+    assert single_responses.groupable_responses(nobody, kinds).all()
+    assert not single_responses.groupable_responses(ten, kinds).any()
+    assert not single_responses.groupable_responses(nobody, unlike).any()
 
 
 def test_intervals_are_the_same_by_either_way(monkeypatch):
@@ -94,7 +94,7 @@ def test_intervals_are_the_same_by_either_way(monkeypatch):
 
     by_kinds = bounds()
     monkeypatch.setattr(
-        single_responses, "worth_it", lambda annotators, answers: np.zeros(len(answers), bool)
+        single_responses, "groupable_responses", lambda annotators, answers: np.zeros(len(answers), bool)
     )
     np.testing.assert_allclose(by_kinds, bounds(), atol=0.012)
 
@@ -151,7 +151,7 @@ def test_what_answers_are_called_changes_nothing_in_distribution():
 
 def test_where_all_say_the_same_every_draw_is_its_weight_exactly():
     """Nothing is left to chance: R draws of responses to images of weight 3 count 3 R."""
-    drawn = single_responses.drawn_answers(
+    drawn = single_responses.draw_answers(
         np.array([0, 1, 1, 0]),
         np.zeros(4, int),
         answers=1,
@@ -166,21 +166,23 @@ def test_whether_it_is_worth_it_does_not_depend_on_order_or_names():
     people = np.r_[np.arange(300), np.repeat(np.arange(300, 310), 10)]
     said = np.arange(400) % 2
     order = np.random.default_rng(3).permutation(400)
-    plain = single_responses.worth_it(people, said)
+    plain = single_responses.groupable_responses(people, said)
     assert plain.sum() == 300
-    np.testing.assert_array_equal(single_responses.worth_it(people[order], said[order]), plain[order])
-    np.testing.assert_array_equal(single_responses.worth_it(people, said + 5), plain)
+    np.testing.assert_array_equal(
+        single_responses.groupable_responses(people[order], said[order]), plain[order]
+    )
+    np.testing.assert_array_equal(single_responses.groupable_responses(people, said + 5), plain)
     once = pd.Series(people).map(pd.Series(people).value_counts()) == 1
     np.testing.assert_array_equal(plain, once)
 
 
 def test_without_responses_nothing_is_worth_it():
     none = np.zeros(0, dtype=int)
-    assert single_responses.worth_it(none, none).shape == (0,)
+    assert single_responses.groupable_responses(none, none).shape == (0,)
 
 
 def test_no_response_drawn_counts_nothing():
-    drawn = single_responses.drawn_answers(
+    drawn = single_responses.draw_answers(
         np.array([0, 1]),
         np.array([0, 0]),
         answers=2,

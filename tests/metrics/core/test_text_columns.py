@@ -13,21 +13,21 @@ pytestmark = pytest.mark.django_db
 def test_numbers_and_texts_come_back_in_step():
     words = ["a,b", "two\nlines", "não", "quote 'em", "0"]
     made = {Attribute.objects.create(text=text).pk: text for text in words}
-    (keys,), (texts,) = text_columns.numbers_and_texts(
+    (keys,), (texts,) = text_columns.read_integers_and_texts(
         Attribute.objects.filter(pk__in=made), ("pk",), ("text",)
     )
     assert dict(zip(keys.tolist(), texts, strict=True)) == made
 
 
 def test_no_rows_are_no_numbers():
-    (keys,), (texts,) = text_columns.numbers_and_texts(
+    (keys,), (texts,) = text_columns.read_integers_and_texts(
         Attribute.objects.filter(text="none"), ("pk",), ("text",)
     )
     assert (keys.tolist(), texts) == ([], [])
 
 
 def test_texts_are_numbered_in_the_order_in_which_they_first_occur():
-    places, known = text_columns.numbered(["b", "a", "b", ""])
+    places, known = text_columns.factorize(["b", "a", "b", ""])
     assert (places.tolist(), known) == ([0, 1, 0, 2], ["b", "a", ""])
 
 

@@ -188,11 +188,11 @@ def test_the_command_writes_the_file(study, tmp_path, capsys, file_format):
     ("study_name", "figure", "file", "message"),
     [
         ("live", "consensus", "x.bmp", "There is no figure format 'bmp'. There are: svg, png, pdf, csv."),
-        ("live", "consensus", "x.bmp", r"Give the file one of the endings \.svg, \.png, \.pdf, \.csv\."),
+        ("live", "consensus", "x.bmp", r"Use one of the extensions \.svg, \.png, \.pdf, \.csv\."),
         ("live", "consensus", "x", "There is no figure format ''"),
         ("live", "consensu", "x.png", r"no figure 'consensu'\. Did you mean 'consensus'\?"),
         ("live", None, "x.png", "Name a figure. See: manage.py figure live --list"),
-        ("live", "consensus", None, "Name the file with --out; its ending decides the format: "),
+        ("live", "consensus", None, "Name the file with --out; its extension determines the format: "),
         (
             "liv",
             "consensus",

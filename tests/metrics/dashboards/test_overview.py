@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation.models import Response, Slot, SlotState, StudyStatus
 from metrics.core import study_size
 from metrics.dashboards.queries import progress
-from metrics.dashboards.queries.overview import read_overview, wanted
+from metrics.dashboards.queries.overview import read_overview, shown_metrics
 from metrics.models import RunState, ScoreRun
 from metrics.score_runs import services as score_runs
 from metrics.templatetags.scores import rule_words
@@ -56,7 +56,7 @@ def test_every_page_about_people_and_programs_is_one_click_away(client, lead):
 
 
 def score(study) -> None:
-    for metric in wanted(study):
+    for metric in shown_metrics(study):
         score_runs.request(study=study, metric=metric, variant="corrected")
     score_runs.compute_pending()
 
@@ -75,7 +75,7 @@ def test_progress_is_counted_by_stratum_and_state():
         leased_at=now,
         lease_expires_at=now,
     )
-    found = progress.progress(study, now=now)
+    found = progress.count_progress(study, now=now)
     strata = {part.name: (part.filled, part.leased, part.open) for part in found.tasks[0].strata}
     assert strata == {"origin: Asia": (1, 0, 2), "any": (0, 1, 2)}
     assert (found.total.filled, found.total.leased, found.total.open, found.total.wanted) == (1, 1, 4, 6)
@@ -93,14 +93,14 @@ def test_pace_counts_what_fills_the_study_and_says_how_long_it_still_takes():
         factories.response(unit, who=who, started_at=now - age, submitted_at=now - age)
     withdrawn = factories.response(units[0], who=people[1])
     Response.objects.filter(pk=withdrawn.pk).update(withdrawn_at=now)
-    pace = progress.progress(study, now=now).pace
+    pace = progress.count_progress(study, now=now).pace
     assert (pace.timed, pace.last_hour, pace.withdrawn, pace.surplus) == (3, 2, 1, 0)
     # 9 places, of which the withdrawn answer still fills one
     assert [(rate.hours, rate.an_hour) for rate in pace.rates] == [(1, 2), (24, 3 / 24), (168, 3 / 168)]
     assert [rate.hours_left for rate in pace.rates] == pytest.approx([5 / 2, 5 * 24 / 3, 5 * 168 / 3])
     assert sum(number for _, number in pace.days) == 3
     assert len(pace.days) == 14
-    tomorrow = progress.progress(study, now=now + timedelta(days=1)).pace
+    tomorrow = progress.count_progress(study, now=now + timedelta(days=1)).pace
     assert tomorrow.rates[0].hours_left is None
 
 
@@ -108,18 +108,18 @@ def test_answers_without_a_time_have_no_pace():
     study = factories.study(status=StudyStatus.CLOSED)
     unit = factories.attribute_unit(factories.task(study))
     factories.response(unit, started_at=None, submitted_at=None)
-    assert progress.progress(study, now=timezone.now()).pace.timed == 0
+    assert progress.count_progress(study, now=timezone.now()).pace.timed == 0
 
 
 def test_a_large_study_is_counted_after_the_page_is_there(client, lead, monkeypatch):
-    monkeypatch.setattr(study_size, "SMALL", 2)
+    monkeypatch.setattr(study_size, "MAX_SMALL", 2)
     study = cast.visual_study({"hat": [5, 5, 5]}, leads=[lead])
     page = page_of(client, study, lead)
-    assert "are being counted" in page
+    assert "Counting responses." in page
     assert f'hx-get="{reverse("overview_live", args=[study.name])}" hx-trigger="load, retry"' in page
     live = client.get(reverse("overview_live", args=[study.name]))
-    assert "Responses in" in live.text
-    assert "are being counted" not in page_of(client, study, lead), "the last count is shown at once"
+    assert "Responses" in live.text
+    assert "Counting responses." not in page_of(client, study, lead), "the last count is shown at once"
 
 
 def test_a_count_is_made_again_only_when_the_last_is_old_enough_for_its_cost(monkeypatch):
@@ -127,9 +127,9 @@ def test_a_count_is_made_again_only_when_the_last_is_old_enough_for_its_cost(mon
     now = timezone.now()
     clock = iter([0.0, 3.0, 10.0, 13.0])
     monkeypatch.setattr("metrics.dashboards.queries.progress.time.monotonic", lambda: next(clock))
-    first = progress.at_most_old(study, now=now)
-    assert progress.at_most_old(study, now=now + timedelta(seconds=59)) == first
-    assert progress.at_most_old(study, now=now + timedelta(seconds=61)).counted_at != first.counted_at
+    first = progress.recent_progress(study, now=now)
+    assert progress.recent_progress(study, now=now + timedelta(seconds=59)) == first
+    assert progress.recent_progress(study, now=now + timedelta(seconds=61)).counted_at != first.counted_at
 
 
 def test_what_did_not_move_is_not_sent_again(client, lead):
@@ -147,11 +147,11 @@ def test_each_rule_says_how_many_attributes_it_selects():
     study = cast.visual_study({"hat": [5, 5, 4], "poor": [4, 4, 2], "kind": [1, 2, 5], "shy": [1, 1, 1]})
     score(study)
     page = read_overview(study, now=timezone.now())
-    assert [(rule_words(rule), rule.selected, rule.ours) for rule in page.rules] == [
+    assert [(rule_words(rule), rule.selected, rule.in_use) for rule in page.rules] == [
         ("all who rated it chose Agree or Strongly agree", 1, True),
-        ("at least 3 of 3 did", 1, False),
-        ("at least 2 of 3 did", 2, False),
-        ("at least 1 of 3 did", 3, False),
+        ("at least 3 of 3 chose Agree or Strongly agree", 1, False),
+        ("at least 2 of 3 chose Agree or Strongly agree", 2, False),
+        ("at least 1 of 3 chose Agree or Strongly agree", 3, False),
         ("mean score of at least 3.5", 1, False),
         ("mean score of at least 4", 1, False),
         ("mean score of at least 4.5", 1, False),
@@ -162,8 +162,10 @@ def test_each_rule_says_how_many_attributes_it_selects():
     study.save()
     score(study)
     page = read_overview(study, now=timezone.now())
-    assert [rule_words(rule) for rule in page.rules if rule.ours] == ["at least 2 of 3 did"]
-    assert [rule.selected for rule in page.rules if rule.ours] == [2]
+    assert [rule_words(rule) for rule in page.rules if rule.in_use] == [
+        "at least 2 of 3 chose Agree or Strongly agree"
+    ]
+    assert [rule.selected for rule in page.rules if rule.in_use] == [2]
 
 
 def test_scores_come_from_stored_runs_and_new_answers_are_asked_about(client, lead):
@@ -238,7 +240,7 @@ def test_a_run_of_another_study_cannot_be_tried_again(client, lead):
 
 def test_attributes_that_many_are_unsure_about_are_pointed_out(client, lead):
     study = cast.visual_study({"odd": [3, 3, 5], "hat": [5, 5, 3]}, leads=[lead])
-    found = [one for one in progress.progress(study, now=timezone.now()).alerts if one.kind == "unsure"]
+    found = [one for one in progress.count_progress(study, now=timezone.now()).alerts if one.kind == "unsure"]
     assert [(one.name, one.k, one.n) for one in found] == [("odd", 2, 3)]
     page = page_of(client, study, lead)
     assert "2 of 3 answers about" in page
@@ -253,11 +255,9 @@ def test_an_annotator_who_is_much_faster_than_the_others_is_pointed_out(client, 
         unit = factories.attribute_unit(task)
         for who, active in zip(people, (6000, 5000, 1500), strict=True):
             factories.response(unit, who=who, active_ms=active)
-    found = [one for one in progress.progress(study, now=timezone.now()).alerts if one.kind == "fast"]
+    found = [one for one in progress.count_progress(study, now=timezone.now()).alerts if one.kind == "fast"]
     assert [(one.name, one.n, one.seconds, one.usual) for one in found] == [("quick", 10, 1.5, 5.0)]
-    assert "takes 1.5 s an item over the last 10 answers, where 5.0 s are usual" in page_of(
-        client, study, lead
-    )
+    assert "takes 1.5 s per item over the last 10 answers; 5.0 s is usual" in page_of(client, study, lead)
 
 
 @pytest.mark.parametrize(("asians", "said"), [(0, ["any", "origin: Asia"]), (1, ["any"])])
@@ -266,10 +266,10 @@ def test_strata_that_nobody_can_fill_are_pointed_out(asians, said):
     factories.attribute_unit(factories.task(study, strata=("origin: Asia", "any", "any")))
     for _ in range(asians):
         factories.enrolment(study, who=factories.annotator(profile={"origin": "Asia"}))
-    found = progress.progress(study, now=timezone.now()).alerts
+    found = progress.count_progress(study, now=timezone.now()).alerts
     assert [(one.name, one.k) for one in found] == [(name, asians) for name in said]
     study.status = StudyStatus.CLOSED
-    assert progress.progress(study, now=timezone.now()).alerts == ()
+    assert progress.count_progress(study, now=timezone.now()).alerts == ()
 
 
 @pytest.mark.parametrize("whole", [True, False])

@@ -58,7 +58,7 @@ def test_a_figure_comes_as_specification_and_as_files(program, words):
 
 
 def test_a_figure_that_cannot_be_drawn_says_why(program, words):
-    assert "embedded" in is_problem(program.get("studies/words/figures/pull"), 422)["detail"]
+    assert "no embeddings" in is_problem(program.get("studies/words/figures/pull"), 422)["detail"]
     nothing = is_problem(program.get("studies/words/figures/annotated-image"), 409)["detail"]
     assert "words" in nothing
     is_problem(program.get("studies/words/figures/nothing"), 404)

@@ -128,10 +128,10 @@ def test_the_newest_finished_run_is_read_or_the_one_that_is_named():
     assert embedding_run(study) == newest
     Run.objects.filter(pk=newest.pk).update(state=RunState.RUNNING)
     assert embedding_run(study) == run
-    with pytest.raises(ValueError, match=f"'{newest.pk}' is no finished run .* has {run.pk}; all runs"):
+    with pytest.raises(ValueError, match=f"'{newest.pk}' is not a finished run .* has {run.pk}; all runs"):
         embedding_run(study, str(newest.pk))
     for odd in ("x", "", "9" * 30):
-        with pytest.raises(ValueError, match="is no finished run"):
+        with pytest.raises(ValueError, match="is not a finished run"):
             embedding_run(study, odd)
 
 

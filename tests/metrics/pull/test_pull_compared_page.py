@@ -74,8 +74,8 @@ def test_a_single_group_has_no_others(client, lead):
     pulled.group_images(pulled.embedding_run(made), "Mexican")
     page(client, lead)
     score_runs.compute_pending()
-    assert "At least two groups must be reported" in page(client, lead)
-    assert "Beside other embeddings" not in page(client, lead)
+    assert "This needs results of at least two groups" in page(client, lead)
+    assert "Compare with other embeddings" not in page(client, lead)
 
 
 def test_another_run_stands_beside_with_differences_and_q(client, study, second, lead):
@@ -89,7 +89,7 @@ def test_another_run_stands_beside_with_differences_and_q(client, study, second,
     score_runs.compute_pending()
     shown = page(client, lead, **{"with": second.pk})
     assert f"second-model (run {second.pk})" in shown
-    rows = section(shown, "beside")
+    rows = section(shown, "compare-runs")
     assert [row[0] for row in rows] == [
         "Mean over the groups",
         "Latin America",
@@ -104,7 +104,7 @@ def test_another_run_stands_beside_with_differences_and_q(client, study, second,
     assert mexican[3] == score_of("pull_difference", "x", part="", **of)
     assert float(mexican[4]) < 0.05
     assert rows[1][2].endswith("n = 1")
-    other = section(page(client, lead, **{"with": second.pk, "number": "s_d_ns"}), "beside")[3]
+    other = section(page(client, lead, **{"with": second.pk, "number": "s_d_ns"}), "compare-runs")[3]
     assert other[3] == score_of("pull_difference", "s_d_ns", part="", **of)
     assert ScoreRun.objects.filter(metric="pull_difference").count() == 1
 
@@ -116,7 +116,7 @@ def test_what_is_shown_is_asked_for_again_when_a_side_has_changed(client, study,
     assert "being computed" not in page(client, lead, **query)
     pulled.group_images(second, "Peruvian", region="Latin America")
     assert "being computed" in page(client, lead, **query)
-    assert len(section(page(client, lead, **query), "beside")) == 5, "the old numbers stay meanwhile"
+    assert len(section(page(client, lead, **query), "compare-runs")) == 5, "the old numbers stay meanwhile"
 
 
 def test_two_sets_without_a_whole_group_in_common_say_so(client, study, lead):
@@ -126,7 +126,7 @@ def test_two_sets_without_a_whole_group_in_common_say_so(client, study, lead):
     query = {"run": first.pk, "with": other.pk}
     page(client, lead, **query)
     score_runs.compute_pending()
-    assert "No group has pictures of all three kinds on both sides" in page(client, lead, **query)
+    assert "No group has images of all three kinds on both sides" in page(client, lead, **query)
 
 
 def test_only_runs_that_one_may_see_and_of_the_same_encoder_are_offered(client, study, second, lead):

@@ -156,7 +156,7 @@ def test_without_resamples_there_are_values_and_no_p(two):
         ({}, "Say what to compare: against=STUDY, or by=run or image_set"),
         ({"by": "gender", "first": "a", "second": "b"}, "by run, image_set; not by 'gender'"),
         ({"by": "run", "first": "1", "second": "1"}, "Say which two to compare by run"),
-        ({"by": "run", "first": "newest", "second": "0"}, "'0' is no finished run that embedded"),
+        ({"by": "run", "first": "newest", "second": "0"}, "'0' is not a finished run that embedded"),
         ({"by": "image_set", "first": "model-a", "second": "odd"}, "manage.py embed set:odd"),
         ({"against": "odd"}, "There is no study 'odd'"),
         ({"against": "bare"}, "manage.py generate bare --prompts pull"),
@@ -291,7 +291,7 @@ def test_the_command_prints_it_and_says_which_embeddings(two, capsys):
     with pytest.raises(CommandError, match="Say what to compare"):
         call_command("scores", "a", metric="pull_difference")
     Run.objects.filter(pk=second.pk).update(state=RunState.CANCELLED)
-    with pytest.raises(CommandError, match="is no finished run"):
+    with pytest.raises(CommandError, match="is not a finished run"):
         call_command(
             "scores",
             "a",

@@ -13,7 +13,7 @@ from metrics.core.charts.figure import render_figure
 from metrics.dashboards.figures import draw_figure
 from metrics.models import RunState as ScoreState
 from metrics.models import ScoreRun
-from metrics.pull.charts import Pulled, Ranged, pull_chart
+from metrics.pull.charts import Estimate, PullPoint, pull_chart
 from metrics.score_runs import services as score_runs
 from tests import factories
 from tests.metrics import pulled
@@ -130,7 +130,7 @@ def test_a_group_shows_its_images_set_beside_set_with_their_prompts(client, stud
     group = IdentityGroup.objects.get(name="Mexican")
     Image.objects.filter(group=group, index=1).update(file="images/a.png", reference="", sha256="0" * 64)
     page = text_of(get(client, study, lead, group=group.pk))
-    assert "Images behind the point of Mexican" in page
+    assert "Images of Mexican" in page
     for prompt in ("a Mexican person", "a photo of a Mexican person described as mexican word 1"):
         assert f'<figcaption lang="en" dir="auto">{prompt}</figcaption>' in page
     first = Image.objects.get(group=group, index=1)
@@ -144,7 +144,7 @@ def test_a_group_shows_its_images_set_beside_set_with_their_prompts(client, stud
 
 def test_different_prompts_come_first_and_pages_go_on(client, study, lead, monkeypatch):
     computed(study)
-    monkeypatch.setattr("metrics.pull.queries.pull.IMAGES_A_PAGE", 6)
+    monkeypatch.setattr("metrics.pull.queries.pull.IMAGES_PER_PAGE", 6)
     group = IdentityGroup.objects.get(name="Mexican")
     first = get(client, study, lead, group=group.pk).context["behind"]
     assert (first.number, first.pages) == (1, 2)
@@ -170,7 +170,7 @@ def test_a_lead_who_may_not_see_the_set_sees_prompts_and_numbers_only(client, st
     computed(study)
     study.tasks.update(image_set=None)
     page = text_of(get(client, study, lead, group=IdentityGroup.objects.get(name="Nepali").pk))
-    assert "only those who make images may see them" in page
+    assert "only people who may generate images can see them" in page
     assert "a photo of a Nepali person described as nepali word 1" in page
     assert "/images/" not in page
     assert "not here" not in page
@@ -188,7 +188,7 @@ def test_groups_without_all_three_sets_are_named_apart(client, study, lead):
     computed(study)
     answer = get(client, study, lead)
     assert "Welsh" not in names_in(answer)
-    assert "1 group is not reported: it lacks" in text_of(answer)
+    assert "1 group has no results: it lacks" in text_of(answer)
 
 
 def test_another_run_can_be_chosen_by_who_may_look_at_it(client, study, lead):
@@ -239,7 +239,7 @@ def test_where_no_group_has_all_three_sets_the_page_says_what_is_missing(client,
     get(client, study, lead)
     score_runs.compute_pending()
     page = text_of(get(client, study, lead))
-    assert "No group has pictures of all three kinds" in page
+    assert "No group has images of all three kinds" in page
 
 
 def test_queries_grow_neither_with_the_groups_nor_with_their_images(
@@ -409,5 +409,5 @@ def test_a_study_without_whole_groups_has_no_figure(tmp_path):
 
 
 def test_colours_and_shapes_serve_more_regions_than_there_are():
-    points = [Pulled(f"r{n}", f"r{n}", Ranged(0.1 * n), Ranged(0.5), 3, 2) for n in range(9)]
+    points = [PullPoint(f"r{n}", f"r{n}", Estimate(0.1 * n), Estimate(0.5), 3, 2) for n in range(9)]
     assert render_figure(pull_chart(points, by="region", study="x"), "svg").startswith(b"<svg")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from metrics.core.stats.bootstrap import generator, joint_weights
-from metrics.pull.stats.paired import COMPARED, Pictures, _paired_weights, paired_resampled
+from metrics.pull.stats.paired import COMPARED, ImageVectors, _paired_weights, paired_resampled
 from metrics.pull.stats.pull import COLUMNS, draws_within, pull, resampled, two_stage_weights
 
 X = COLUMNS.index("x")
@@ -20,7 +20,7 @@ def pictures(seed, *, prompts=4, each=3, first_image=0, dim=6, centre=None):
     directions = common.normal(size=(prompts, dim)) + (0 if centre is None else np.asarray(centre))
     label = np.repeat(np.arange(prompts), each)
     vectors = units(directions[label] + 0.3 * rng.normal(size=(len(label), dim)))
-    return Pictures(vectors, [f"prompt {one}" for one in label], first_image + np.arange(len(label)))
+    return ImageVectors(vectors, [f"prompt {one}" for one in label], first_image + np.arange(len(label)))
 
 
 def side(seed, **given):
@@ -35,14 +35,14 @@ def drawn(first, second, *, resamples=50, name="x"):
     ("change", "message"),
     [
         (
-            Pictures(np.zeros((0, 6)), [], []),
+            ImageVectors(np.zeros((0, 6)), [], []),
             "default holds no image to resample on one of the sides",
         ),
-        (Pictures(np.eye(6)[:2], ["a"], [1, 2]), "default has 2 images and 1 prompts; one of each"),
-        (Pictures(np.eye(6)[:2], ["a", "a"], [1, 1]), "default holds an image twice on one side"),
-        (Pictures(np.eye(6)[:1], ["other"], [1000]), "an image that has another prompt on each side"),
-        (Pictures(np.eye(6)[:1], [["a"]], [1]), "default prompts have 2 dimensions; 1 is needed"),
-        (Pictures(2 * np.eye(6)[:1], ["a"], [1]), "default holds unit vectors only"),
+        (ImageVectors(np.eye(6)[:2], ["a"], [1, 2]), "default has 2 images and 1 prompts; one of each"),
+        (ImageVectors(np.eye(6)[:2], ["a", "a"], [1, 1]), "default holds an image twice on one side"),
+        (ImageVectors(np.eye(6)[:1], ["other"], [1000]), "an image that has another prompt on each side"),
+        (ImageVectors(np.eye(6)[:1], [["a"]], [1]), "default prompts have 2 dimensions; 1 is needed"),
+        (ImageVectors(2 * np.eye(6)[:1], ["a"], [1]), "default holds unit vectors only"),
     ],
 )
 def test_bad_input_is_refused_and_says_which_set(change, message):
@@ -57,7 +57,7 @@ def test_it_does_not_depend_on_what_prompts_and_images_are_called_nor_on_a_turn_
     plain = drawn(first, second)
 
     def renamed(one):
-        return Pictures(
+        return ImageVectors(
             np.asarray(one.vectors) @ turn,
             [f"z{prompt}" for prompt in one.prompts],
             [f"picture {9999 - image}" for image in one.images],
@@ -100,7 +100,9 @@ def test_what_prompts_differ_by_cancels_where_both_sides_were_asked_the_same():
     one, other = drawn(first, second, resamples=2000)
 
     def unshared(sets):
-        return [Pictures(one.vectors, [f"other {each}" for each in one.prompts], one.images) for one in sets]
+        return [
+            ImageVectors(one.vectors, [f"other {each}" for each in one.prompts], one.images) for one in sets
+        ]
 
     apart_one, apart = drawn(first, unshared(second), resamples=2000)
     assert (one - other)[:, X].std() < 0.6 * (apart_one - apart)[:, X].std()
@@ -108,8 +110,8 @@ def test_what_prompts_differ_by_cancels_where_both_sides_were_asked_the_same():
 
 def test_a_plain_loop_draws_the_same_weights():
     """Shared prompts once, images of both sides once, the others of each side alone."""
-    first = Pictures(np.eye(6)[:5], ["a", "a", "b", "b", "c"], [1, 2, 3, 4, 5])
-    second = Pictures(np.eye(6)[:4], ["b", "b", "d", "a"], [3, 7, 8, 1])
+    first = ImageVectors(np.eye(6)[:5], ["a", "a", "b", "b", "c"], [1, 2, 3, 4, 5])
+    second = ImageVectors(np.eye(6)[:4], ["b", "b", "d", "a"], [3, 7, 8, 1])
     found = _paired_weights("set", first, second, 60, generator(3, "x"))
     prompts, shared, *own = generator(3, "x").spawn(4)
     # renumbered in the order of appearance: a b c, and b d a
@@ -144,7 +146,7 @@ def test_a_plain_loop_draws_the_same_weights():
 
 
 def test_one_image_of_one_prompt_is_always_there():
-    one = [Pictures([np.eye(6)[place]], ["a"], [place]) for place in range(3)]
+    one = [ImageVectors([np.eye(6)[place]], ["a"], [place]) for place in range(3)]
     found, other = drawn(one, one, resamples=3)
     assert found[:, X].tolist() == other[:, X].tolist() == [0, 0, 0]
 

@@ -154,7 +154,7 @@ def test_what_prompts_are_called_and_working_in_pieces_change_nothing(monkeypatc
     prompts = np.array([2, 2, 5, 5, 5, 9])
     plain = two_stage_weights(prompts, 40, generator(1, "x"))
     np.testing.assert_array_equal(plain, two_stage_weights(100 - prompts, 40, generator(1, "x")))
-    monkeypatch.setattr(module, "_AT_ONCE", 12)
+    monkeypatch.setattr(module, "_CHUNK_SIZE", 12)
     np.testing.assert_array_equal(plain, two_stage_weights(prompts, 40, generator(1, "x")))
 
 

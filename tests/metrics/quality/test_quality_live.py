@@ -23,8 +23,8 @@ def lead():
 @pytest.fixture
 def large(lead, monkeypatch):
     """A study of which the page does not wait for a count, however often one is made."""
-    monkeypatch.setattr(study_size, "SMALL", 2)
-    monkeypatch.setattr(work, "_REST", 0)
+    monkeypatch.setattr(study_size, "MAX_SMALL", 2)
+    monkeypatch.setattr(work, "_REST_FACTOR", 0)
     return rated({"a": [5, 4], "b": [5, 4], "odd": [5, 5]}, leads=[lead])
 
 
@@ -37,7 +37,7 @@ def fragment(client, study, **query):
 
 def test_a_large_study_is_counted_after_the_page_is_there(client, lead, large):
     text = page(client, lead, large, sort="who")
-    assert "are being counted" in text
+    assert "Counting answers." in text
     assert "<code>odd</code>" not in text
     assert 'hx-get="?sort=who&amp;page=1&amp;check" hx-trigger="load, retry"' in text
     told = fragment(client, large, check="").text
@@ -58,13 +58,13 @@ def test_numbers_of_older_answers_are_marked_until_they_are_counted_again(client
     check(large, who, True)
     told = fragment(client, large).text
     assert "Answers have changed since these numbers were counted." in told
-    assert "of older answers" in told
+    assert "out of date" in told
     assert '&amp;check" hx-trigger="load, retry"' in told
-    monkeypatch.setattr(work, "_REST", 10**9)
+    monkeypatch.setattr(work, "_REST_FACTOR", 10**9)
     told = fragment(client, large, check="").text
-    assert "reload this page later" in told, "a count may take a small part of the time only"
+    assert "reload the page later" in told, "a count may take a small part of the time only"
     assert "hx-get" not in told
-    monkeypatch.setattr(work, "_REST", 0)
+    monkeypatch.setattr(work, "_REST_FACTOR", 0)
     told = fragment(client, large, check="").text
     assert "Answers have changed" not in told
     assert "1 / 1" in told

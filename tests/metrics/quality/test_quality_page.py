@@ -39,7 +39,7 @@ def rated(said: dict[str, list[int]], *, milliseconds=None, **fields):
 
 
 def rows_of(study, sort="who"):
-    return {row.annotator.pseudonym: row for row in pages.everybody(study, sort=sort, descending=False)}
+    return {row.annotator.pseudonym: row for row in pages.current_rows(study, sort=sort, descending=False)}
 
 
 def check(study, who, right, purpose=Purpose.GOLD):
@@ -175,7 +175,7 @@ def test_every_column_can_be_sorted_both_ways_and_undefined_comes_last(client, l
         for way in ("asc", "desc"):
             assert "<code>odd</code>" in page(client, lead, study, sort=column, dir=way)
     for descending in (True, False):
-        rows = pages.everybody(study, sort="checks", descending=descending)
+        rows = pages.current_rows(study, sort="checks", descending=descending)
         assert rows[0].annotator.pseudonym == "b"
     assert "<code>odd</code>" in page(client, lead, study, sort="nothing", page="x")
 
@@ -190,9 +190,9 @@ def test_many_annotators_are_shown_a_page_at_a_time(client, lead, monkeypatch):
 
 def test_answers_that_name_nobody_are_counted_and_stand_in_no_row(client, lead):
     study = factories.study("small", leads=[lead])
-    assert "No answer of an annotator who is known" in page(client, lead, study)
+    assert "There are no counted answers of identified annotators" in page(client, lead, study)
     factories.response(factories.attribute_unit(factories.task(study)))
-    assert "1 answer does not say who gave it" in page(client, lead, study)
+    assert "1 answer has no annotator" in page(client, lead, study)
 
 
 def test_the_file_holds_everybody_and_nothing_that_a_spreadsheet_would_run(client, lead):

@@ -89,7 +89,7 @@ def test_scores_of_answers_that_are_back_again_are_shown_and_not_computed(client
     back = study.tasks.get().units.order_by("-position").first().responses.get()
     type(back).objects.filter(pk=back.pk).update(withdrawn_at="2026-01-01T00:00Z")
     page = ask(client, "tendency:corrected").text
-    assert "New scores are here" in page
+    assert "New scores are available" in page
     assert not ScoreRun.objects.filter(state=RunState.PENDING).exists()
     assert ask(client, "tendency:corrected").text.strip() == "", "the earlier run stands again"
     assert ScoreRun.objects.get(pk=first.pk).state == RunState.DONE

@@ -243,7 +243,7 @@ def test_people_are_compared_within_and_between_what_they_say_of_themselves():
     across = found["visual_nature", "all labels", "between", "Woman", "man"]
     assert (across["pairs"], float(across["percentage"])) == ("4", 50)
     assert not [key for key in found if "not stated" in key and key[2] == "between"]
-    assert "compared with nobody" in run("agreement", "small", "--by", "gender")
+    assert "are not compared with others" in run("agreement", "small", "--by", "gender")
 
 
 def test_an_unidentified_annotator_is_of_the_origin_that_the_slot_was_reserved_for():
@@ -326,7 +326,7 @@ def test_reproduce_puts_published_and_computed_side_by_side(monkeypatch):
     text = run("reproduce", "visage")
     assert "1 groups computed; 1 published, 1 of them equal to every printed digit." in text
     assert "United KingdomUK     0.3     0.2  0.1000     0.2" in text
-    assert "What the release does not allow to reproduce" in text
+    assert "Not reproducible from the release" in text
     found = json.loads(run("reproduce", "visage", "--format", "json"))
     assert (found["compared"], found["equal"]) == (1, 1)
     lines = run("reproduce", "visage", "--format", "csv").splitlines()
@@ -351,7 +351,7 @@ def test_what_was_not_published_is_never_filled_in_and_differs(monkeypatch):
 )
 def test_reproduce_compares_visual_stereotypes_and_the_means_of_pull(monkeypatch, wrong, message):
     small_visage(monkeypatch, [ROW], **wrong)
-    with pytest.raises(CommandError, match=f"1 published numbers do not come out: {message}"):
+    with pytest.raises(CommandError, match=f"1 published numbers are not reproduced: {message}"):
         run("reproduce", "visage")
 
 
@@ -367,7 +367,7 @@ def test_a_mean_of_rounded_numbers_may_be_off_by_their_rounding(monkeypatch):
 @pytest.mark.parametrize("wrong", [{"theta": "2.51"}, {"identity": "Atlantean"}])
 def test_reproduce_fails_and_names_what_does_not_come_out(monkeypatch, wrong):
     small_visage(monkeypatch, [ROW | wrong])
-    with pytest.raises(CommandError, match=f"do not come out.*{wrong.get('identity', 'Mexican')}"):
+    with pytest.raises(CommandError, match=f"are not reproduced.*{wrong.get('identity', 'Mexican')}"):
         run("reproduce", "visage")
 
 

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from annotation.models import TaskKind
-from metrics.core.json_numbers import finite
+from metrics.core.json_numbers import json_safe
 from metrics.models import RunState, Score, ScoreRun
 from metrics.score_runs import registry
 from metrics.score_runs import services as score_runs
@@ -95,7 +95,7 @@ def test_infinite_is_a_word_and_undefined_is_null(program, study):
     [(math.nan, None), (-math.inf, "-inf"), ({"a": [math.inf, 1.5]}, {"a": ["inf", 1.5]}), (None, None)],
 )
 def test_no_number_is_written_that_json_has_not(given, told):
-    assert finite(given) == told
+    assert json_safe(given) == told
 
 
 def test_answers_that_came_since_are_told(program, study):
@@ -225,7 +225,7 @@ def test_another_teams_study_is_nothing_to_compare_with(program, study, lead, me
     factories.task(mine, kind=TaskKind.DEPICTION)
     asked = {"metric": metric, "parameters": {"against": "theirs"}}
     refused = is_problem(program.post("studies/hats/score-runs", asked), 422)
-    assert refused["detail"].endswith("There is: against=mine.")
+    assert refused["detail"].endswith("Available: against=mine.")
     asked["parameters"]["against"] = "mine"
     assert program.post("studies/hats/score-runs", asked).status_code == 202
     is_problem(program.get(f"studies/hats/scores?metric={metric}&against=theirs"), 422)
@@ -268,7 +268,7 @@ def test_embeddings_of_another_team_are_nothing_to_compare_with(program, study, 
         {"against": "theirs"},
     ):
         refused = is_problem(asked(**chosen), 422)
-        assert refused["detail"].endswith(f"There are the runs: {mine.pk}, {second.pk}, {own.pk}.")
+        assert refused["detail"].endswith(f"Your runs: {mine.pk}, {second.pk}, {own.pk}.")
     for chosen in (
         {"by": "run", "first": str(own.pk), "second": str(mine.pk)},
         {"by": "image_set", "first": "own", "second": "second"},

@@ -13,7 +13,7 @@ from metrics.dashboards.queries.overview import read_overview
 from metrics.reproduction import comparison
 from metrics.score_runs import registry
 from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import evaluate, rule_in_words
+from metrics.score_runs.evaluation import describe_rule, evaluate
 from metrics.score_runs.rows import Inputs
 from metrics.templatetags.scores import rule_words
 from metrics.visual_nature import scores
@@ -60,7 +60,7 @@ def test_scores_captions_and_draws_take_the_same_attributes_for_visual(rule, vis
 def test_the_rule_is_said_beside_the_scores():
     entry = registry.get("visual_nature")
     rules = ({}, {"visual_rule": 2}, {"visual_mean": 4.0}, {"visual_mean": 3.67})
-    assert [rule_in_words(Study(**rule), entry) for rule in rules] == [
+    assert [describe_rule(Study(**rule), entry) for rule in rules] == [
         "visual: all annotators chose Agree or Strongly agree",
         "visual: at least 2 annotators chose Agree or Strongly agree",
         "visual: mean score of at least 4 (1 to 5, Unsure 3)",
@@ -87,9 +87,9 @@ def test_the_dashboard_marks_a_mean_score_as_the_studys_rule():
     study = visual_study({"hat": [5, 5, 4], "poor": [4, 4, 2]}, visual_mean=3.0)
     assert compared(study) == [
         ("all who rated it chose Agree or Strongly agree", 1, False),
-        ("at least 3 of 3 did", 1, False),
-        ("at least 2 of 3 did", 2, False),
-        ("at least 1 of 3 did", 2, False),
+        ("at least 3 of 3 chose Agree or Strongly agree", 1, False),
+        ("at least 2 of 3 chose Agree or Strongly agree", 2, False),
+        ("at least 1 of 3 chose Agree or Strongly agree", 2, False),
         ("mean score of at least 3", 2, True),
         ("mean score of at least 3.5", 1, False),
         ("mean score of at least 4", 1, False),
@@ -103,7 +103,7 @@ def test_the_dashboard_marks_a_mean_score_as_the_studys_rule():
 def compared(study):
     score(study)
     page = read_overview(study, now=timezone.now())
-    return [(rule_words(rule), rule.selected, rule.ours) for rule in page.rules]
+    return [(rule_words(rule), rule.selected, rule.in_use) for rule in page.rules]
 
 
 def test_a_new_rule_makes_new_scores_and_no_mean_leaves_the_digest_as_it_was():
