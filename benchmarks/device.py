@@ -32,12 +32,12 @@ def best_by_batch(sizes: Iterable[int], measure: Callable[[int], float]) -> dict
     Raises OutOfMemory if it does not hold the smallest.
     """
     from generation.backends.base import OutOfMemory
-    from generation.backends.torch_support import memory_watched
+    from generation.backends.torch_support import memory_errors_translated
 
     found: dict[int, float] = {}
     for size in sizes:
         try:
-            with memory_watched():
+            with memory_errors_translated():
                 found[size] = measure(size)
         except OutOfMemory:
             if not found:

@@ -53,7 +53,7 @@ VISAGE = {"detection": 2_025, "pull": 89_055}
 def pictures(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     """The worker against diffusers' plain loop and against the best batch of one process."""
     from benchmarks import full_size
-    from generation.jobs.services.loaded_model import load, on_device
+    from generation.jobs.services.loaded_model import load, run_on_device
     from generation.recipes.recipes import ImageRecipe
     from tests.generation.backends import tiny
     from tests.generation.jobs.world import run_of_pictures
@@ -71,7 +71,7 @@ def pictures(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     found: dict[str, Any] = {
         "recipe": f"{recipe.width}x{recipe.height}, {recipe.steps} steps, {recipe.dtype}"
     }
-    model = on_device(load, recipe).result()
+    model = run_on_device(load, recipe).result()
     batch = model.batch
     number = max(number // batch, 2) * batch
     finish(run_of_pictures(batch, recipe=recipe))
@@ -105,9 +105,9 @@ def finish(run: Any) -> float:
 
 def same_alone(model: Any, recipe: Any, batch: int) -> str:
     """How many pictures of two full batches have the same bytes when they are made alone."""
-    from generation.backends.base import Wanted
+    from generation.backends.base import ImageRequest
 
-    wanted = [Wanted(PROMPT, seed) for seed in range(2 * batch)]
+    wanted = [ImageRequest(PROMPT, seed) for seed in range(2 * batch)]
     together = [one.pixels.tobytes() for one in model.generate(wanted)]
     looked_at = range(0, 2 * batch, max(1, batch // 4))
     same = sum(model.generate([wanted[i]])[0].pixels.tobytes() == together[i] for i in looked_at)
@@ -193,7 +193,7 @@ def over_images(recipe: Any, number: int, name: str) -> dict[str, Any]:
 def embeddings(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     """The worker, files read and decoded included, against the bare forward pass at its best batch."""
     from benchmarks import full_size
-    from generation.jobs.services.loaded_model import load, on_device
+    from generation.jobs.services.loaded_model import load, run_on_device
     from generation.recipes.recipes import EmbeddingRecipe
 
     found: dict[str, Any] = {}
@@ -201,7 +201,7 @@ def embeddings(root: Path, number: int, gpu: bool) -> dict[str, Any]:
         folder = full_size.open_clip_model(root / name, name)
         recipe = EmbeddingRecipe(model=f"local-dir:{folder}", dtype="float16" if gpu else "float32")
         worker = over_images(recipe, number, name)
-        model: Any = on_device(load, recipe).result()
+        model: Any = run_on_device(load, recipe).result()
         sizes = (64, 128, 256, 512, 1024) if gpu else (1, 8, 32, 64)
         alone = best_by_batch(sizes, partial(forward, model._model, gpu))
         found[name] = {
@@ -229,14 +229,14 @@ def captions(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     from PIL import Image as PillowImage
 
     from benchmarks import full_size
-    from generation.jobs.services.loaded_model import load, on_device
+    from generation.jobs.services.loaded_model import load, run_on_device
     from generation.recipes.recipes import CaptionRecipe
     from tests.generation.backends import tiny_captions
 
     folder = full_size.blip(root / "blip") if gpu else tiny_captions.blip(root / "blip")
     recipe = CaptionRecipe(backend="blip", model=str(folder), count=10, dtype="float16" if gpu else "float32")
     worker = over_images(recipe, number, "captions")
-    model: Any = on_device(load, recipe).result()
+    model: Any = run_on_device(load, recipe).result()
     images = [PillowImage.effect_noise((512, 512), 40 + i).convert("RGB") for i in range(model.batch)]
     alone = rate(len(images), lambda: model.caption(images, count=recipe.count, seed=0))
     return {
@@ -278,10 +278,10 @@ def main() -> None:
         os.environ |= {"DJANGO_SETTINGS_MODULE": "visage_app.settings", "LOG_LEVEL": "ERROR"}
         os.environ["DATABASE_URL"] = f"sqlite:///{folder}/bench.sqlite3"
         from generation.backends.base import BackendError
-        from generation.backends.torch_support import library
+        from generation.backends.torch_support import import_library
 
         try:
-            torch = library("torch")
+            torch = import_library("torch")
         except BackendError as error:
             sys.exit(f"NO MODELS: nothing was measured. {error}")
         import django
@@ -299,7 +299,7 @@ def main() -> None:
             if gpu
             else "no GPU: plumbing only, with tiny models; ViT-B-32 in its published size",
             "rates": "a second" if gpu else "a second of this process's processor time",
-            "libraries": {name: library(name).__version__ for name in ("torch", "diffusers", "open_clip")},
+            "libraries": {name: import_library(name).__version__ for name in ("torch", "diffusers", "open_clip")},
         }
         print(json.dumps(figures, indent=2), flush=True)
         for kind in options.only:

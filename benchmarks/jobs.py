@@ -94,7 +94,7 @@ def draw_and_keep(seed: int, number: int, size: int) -> None:
     """What a worker does with so many pictures, without a row: in batches, files in threads."""
     from annotation.images import files as image_files
     from generation.backends import load
-    from generation.backends.base import Wanted
+    from generation.backends.base import ImageRequest
     from generation.jobs import png
     from generation.recipes.recipes import ImageRecipe
 
@@ -103,7 +103,7 @@ def draw_and_keep(seed: int, number: int, size: int) -> None:
     with ThreadPoolExecutor((os.cpu_count() or 1) + 2) as threads:
         for first in range(seed, seed + number, model.batch):
             last = min(first + model.batch, seed + number)
-            pictures = model.generate([Wanted("a person", one) for one in range(first, last)])
+            pictures = model.generate([ImageRequest("a person", one) for one in range(first, last)])
             list(threads.map(lambda one: image_files.keep(png.encode(one.pixels, origin)), pictures))
 
 

@@ -11,14 +11,14 @@ from annotation import policies
 from annotation.models import Image, ImageSet
 
 
-def sets_seen(request: HttpRequest | Request) -> QuerySet[ImageSet]:
+def visible_image_sets(request: HttpRequest | Request) -> QuerySet[ImageSet]:
     """The image sets that the account may see: all, for who makes images; else what their studies show."""
     if policies.may_make_images(request.user):
         return ImageSet.objects.all()
     return ImageSet.objects.filter(task__study__in=policies.studies_led_by(request.user)).distinct()
 
 
-def seen_set(request: HttpRequest | Request, name: str) -> ImageSet:
+def get_visible_image_set(request: HttpRequest | Request, name: str) -> ImageSet:
     """The set `name`, if the account may see how its images were made and judged; Http404 otherwise."""
     found = get_object_or_404(ImageSet, name=name)
     if not policies.may_see_set(request.user, found):
@@ -26,7 +26,7 @@ def seen_set(request: HttpRequest | Request, name: str) -> ImageSet:
     return found
 
 
-def seen_image(request: HttpRequest | Request, number: int) -> Image:
+def get_visible_image(request: HttpRequest | Request, number: int) -> Image:
     """The image, if the account may see its set; Http404 otherwise."""
     found = get_object_or_404(
         Image.objects.select_related("image_set", "group", "provenance__attribute"), pk=number
@@ -36,4 +36,4 @@ def seen_image(request: HttpRequest | Request, number: int) -> Image:
     return found
 
 
-__all__ = ["seen_image", "seen_set", "sets_seen"]
+__all__ = ["get_visible_image", "get_visible_image_set", "visible_image_sets"]

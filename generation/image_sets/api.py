@@ -19,7 +19,7 @@ from annotation.api.pages import listing, page, page_of
 from annotation.api.resource import FileResource, Resource, file_of
 from annotation.images.files import CONTENT_TYPES
 from annotation.models import Image, ImageSet
-from generation.image_sets.access import seen_image, seen_set, sets_seen
+from generation.image_sets.access import get_visible_image, get_visible_image_set, visible_image_sets
 from generation.image_sets.queries import sets
 from generation.image_sets.serializers import CaptionSerializer, ImageSerializer, ImageSetSerializer
 from generation.models import Caption
@@ -63,10 +63,10 @@ class ImageSets(Resource):
         query = self.query(SetsQuery)
 
         def counted(found: Sequence[ImageSet]) -> list[sets.SetRow]:
-            return sets.counted_sets(found, user=request.user)
+            return sets.image_set_rows(found, user=request.user)
 
         return page(
-            request, sets_seen(request), query=query, kind=SetsQuery, row=ImageSetSerializer, shown=counted
+            request, visible_image_sets(request), query=query, kind=SetsQuery, row=ImageSetSerializer, shown=counted
         )
 
 
@@ -75,7 +75,7 @@ class OneImageSet(Resource):
 
     @extend_schema(operation_id="image_sets_read", responses=ImageSetSerializer, tags=TAGS)
     def get(self, request: Request, name: str) -> Response:
-        (row,) = sets.counted_sets([seen_set(request, name)], user=request.user)
+        (row,) = sets.image_set_rows([get_visible_image_set(request, name)], user=request.user)
         return Response(ImageSetSerializer(row).data)
 
 
@@ -86,7 +86,7 @@ class Images(Resource):
         operation_id="images_list", parameters=[ImagesQuery], responses=page_of(ImageSerializer), tags=TAGS
     )
     def get(self, request: Request, name: str) -> Response:
-        image_set = seen_set(request, name)
+        image_set = get_visible_image_set(request, name)
         query = self.query(ImagesQuery)
         rows = image_set.images.select_related("image_set", "group", "provenance__attribute")
         if "group" in query:
@@ -101,7 +101,7 @@ class OneImage(Resource):
 
     @extend_schema(operation_id="images_read", responses=ImageSerializer, tags=TAGS)
     def get(self, request: Request, number: int) -> Response:
-        return Response(ImageSerializer(seen_image(request, number)).data)
+        return Response(ImageSerializer(get_visible_image(request, number)).data)
 
 
 class Captions(Resource):
@@ -114,7 +114,7 @@ class Captions(Resource):
         tags=TAGS,
     )
     def get(self, request: Request, number: int) -> Response:
-        image: Image = seen_image(request, number)
+        image: Image = get_visible_image(request, number)
         query = self.query(CaptionsQuery)
         rows = Caption.objects.filter(image=image)
         if "run" in query:

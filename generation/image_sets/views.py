@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from annotation import policies
 from annotation.core.requests import LoggedIn
-from generation.image_sets.access import seen_image, seen_set
+from generation.image_sets.access import get_visible_image, get_visible_image_set
 from generation.image_sets.queries import sets
 from generation.image_sets.queries.history import history
 from generation.models.runs import PROMPT_SET_CHOICES
@@ -31,7 +31,7 @@ def set_list(request: LoggedIn) -> HttpResponse:
 @login_required
 @require_safe
 def image_set(request: LoggedIn, name: str) -> HttpResponse:
-    found = seen_set(request, name)
+    found = get_visible_image_set(request, name)
     group, prompt_set = request.GET.get("group", ""), request.GET.get("prompts", "")
     shown = sets.gallery(found, group=group, prompt_set=prompt_set, page=request.GET.get("page"))
     return render(
@@ -57,7 +57,7 @@ def image_set(request: LoggedIn, name: str) -> HttpResponse:
 @login_required
 @require_safe
 def image_history(request: LoggedIn, pk: int) -> HttpResponse:
-    image = seen_image(request, pk)
+    image = get_visible_image(request, pk)
     known = history(image, user=request.user)
     run = known.origin.run if known.origin is not None else None
     return render(

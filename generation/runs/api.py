@@ -160,7 +160,7 @@ class RunAction(Resource):
         with refusals(runs.RunRefused):
             ACTS[action](run=run, by=request.user)
         run.refresh_from_db()
-        tasks.ring(run)
+        tasks.enqueue(run)
         return Response(_standing(run))
 
 

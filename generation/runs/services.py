@@ -22,7 +22,7 @@ from annotation.models import Attribute, AuditEvent, Image, ImageSet, Study
 from annotation.studies.services import studies
 from generation.models import Job, JobState, Run, RunState
 from generation.plans.queries.image_sets import check_set, model_name
-from generation.plans.services import Missing, Plan, WantedPrompt, missing
+from generation.plans.services import Missing, Plan, PlannedPrompt, missing
 from generation.recipes.recipes import FAKE, ImageRecipe, as_json, picture_seed
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def ensure(*, plan: Plan, by: User | None) -> Ensured:
     with transaction.atomic():
         run, created = _opened(plan, by)
     added = 0
-    for part in plan.parts(at_least=_AT_ONCE):
+    for part in plan.split(min_jobs=_AT_ONCE):
         with transaction.atomic():
             _image_set(plan)
             # A worker that finds nothing left locks this row before it says done (jobs/services/claims.py).
@@ -228,7 +228,7 @@ def _jobs(run: Run, plan: Plan, wanted: Missing) -> Iterator[Job]:
         )
 
 
-def _attributes(wanted: Sequence[WantedPrompt]) -> dict[str, int]:
+def _attributes(wanted: Sequence[PlannedPrompt]) -> dict[str, int]:
     texts = {each.prompt.attribute for each in wanted if each.prompt.attribute}
     if not texts:
         return {}

@@ -23,7 +23,7 @@ from annotation.imports.readers.oddities import FileRefused
 from annotation.models import Axis
 from generation.uploads import bundles
 from generation.uploads.services import uploads
-from generation.uploads.tables import read_finished
+from generation.uploads.tables import read_table
 
 _IN_MEMORY = 1_000_000
 
@@ -115,15 +115,15 @@ class Bundle(Resource):
         sent = request.data
         if not hasattr(sent, "read"):
             raise Refused("The body is empty. Send a ZIP.")
-        into = uploads.Into(name=name, title=asked.get("title", ""), licence=asked.get("licence", ""))
+        into = uploads.TargetSet(name=name, title=asked.get("title", ""), licence=asked.get("licence", ""))
         with (
             sent,
             refusals(FileRefused, uploads.UploadRefused, status=422),
-            bundles.opened(sent, name="the ZIP") as bundle,
+            bundles.open_bundle(sent, name="the ZIP") as bundle,
         ):
-            imported = uploads.import_finished(
+            imported = uploads.import_images(
                 bundle=bundle,
-                finished=read_finished(bundle),
+                finished=read_table(bundle),
                 into=into,
                 by=request.user,
                 axis=asked["axis"],

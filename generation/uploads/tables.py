@@ -67,7 +67,7 @@ class Finished:
     ignored: tuple[str, ...]
 
 
-def read_finished(bundle: Bundle, *, table: Path | None = None) -> Finished:
+def read_table(bundle: Bundle, *, table: Path | None = None) -> Finished:
     """The rows of `table`, or of the one CSV file in `bundle`, with the files of the bundle they name.
 
     Files are named as they stand in the bundle, or beside the table in it. Raises FileRefused naming the
@@ -213,4 +213,4 @@ def _row(
     )
 
 
-__all__ = ["COLUMNS", "Finished", "Row", "read_finished"]
+__all__ = ["COLUMNS", "Finished", "Row", "read_table"]

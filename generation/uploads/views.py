@@ -13,11 +13,11 @@ from django.views.decorators.http import require_http_methods
 from annotation import policies
 from annotation.core.requests import LoggedIn, takes_files
 from annotation.imports.readers.oddities import FileRefused
-from generation.core.access import for_makers
+from generation.core.access import image_makers_only
 from generation.uploads import bundles
 from generation.uploads.forms import UploadForm
 from generation.uploads.services import uploads
-from generation.uploads.tables import COLUMNS, read_finished
+from generation.uploads.tables import COLUMNS, read_table
 
 
 def _most_bytes(user: User | AnonymousUser) -> int:
@@ -25,7 +25,7 @@ def _most_bytes(user: User | AnonymousUser) -> int:
 
 
 @takes_files(_most_bytes)
-@for_makers
+@image_makers_only
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: LoggedIn) -> HttpResponse:
@@ -55,11 +55,11 @@ def _brought(request: LoggedIn, form: UploadForm) -> uploads.Imported | None:
     """What came of it; None, and the form says why, if nothing did."""
     said = form.cleaned_data
     try:
-        with bundles.opened(said["file"].file, name=said["file"].name) as bundle:
-            return uploads.import_finished(
+        with bundles.open_bundle(said["file"].file, name=said["file"].name) as bundle:
+            return uploads.import_images(
                 bundle=bundle,
-                finished=read_finished(bundle),
-                into=uploads.Into(name=said["name"], title=said["title"], licence=said["licence"]),
+                finished=read_table(bundle),
+                into=uploads.TargetSet(name=said["name"], title=said["title"], licence=said["licence"]),
                 by=request.user,
                 axis=said["axis"],
                 new_groups=said["new_groups"],

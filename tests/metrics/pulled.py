@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.models import AuditEvent, Image, Study, TaskKind
 from generation.core import vectors
 from generation.models import Embedding, Provenance, Run, RunKind, RunState
-from generation.recipes.prompts import PromptSet, default, described
+from generation.recipes.prompts import PromptSet, default_prompts, described_prompts
 from generation.recipes.recipes import EmbeddingRecipe, as_json
 from tests import factories
 

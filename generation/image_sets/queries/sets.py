@@ -51,10 +51,10 @@ def set_rows(*, user: User, page: str | int | None) -> tuple[Page[ImageSet], lis
         led = policies.studies_led_by(user)
         sets = sets.filter(pk__in=Task.objects.filter(study__in=led).values("image_set"))
     found = page_of(sets, page, each=SETS_A_PAGE)
-    return found, counted_sets(list(found), user=user)
+    return found, image_set_rows(list(found), user=user)
 
 
-def counted_sets(found: Sequence[ImageSet], *, user: User) -> list[SetRow]:
+def image_set_rows(found: Sequence[ImageSet], *, user: User) -> list[SetRow]:
     """Image sets with their images counted, in the same order. Two queries."""
     led = policies.studies_led_by(user)
     rows = {each.pk: SetRow(each) for each in found}
@@ -123,7 +123,7 @@ def studies_showing(image_set: ImageSet, *, user: User) -> QuerySet[Study]:
 __all__ = [
     "Gallery",
     "SetRow",
-    "counted_sets",
+    "image_set_rows",
     "gallery",
     "neighbours",
     "set_rows",

@@ -22,7 +22,7 @@ from annotation.studies.units.planned import StudyRefused
 from generation.core.durations import duration
 from generation.jobs import tasks
 from generation.jobs.services import claims, work
-from generation.management.commands._targets import cure, plan_summary, study_or_set
+from generation.management.commands._targets import cure, plan_summary, find_study_or_image_set
 from generation.models import Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
@@ -39,10 +39,10 @@ def add_run_options(parser: ArgumentParser) -> None:
     """The options of whether and where the jobs are done."""
     parser.add_argument("--preview", action="store_true", help="say what would be made, and write nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask before starting")
-    add_where(parser)
+    add_worker_options(parser)
 
 
-def add_where(parser: ArgumentParser) -> None:
+def add_worker_options(parser: ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--now",
@@ -73,30 +73,30 @@ def carry_out(command: BaseCommand, plan: Plan, options: Mapping[str, Any]) -> N
         raise CommandError(f"{error}{cure(run)}") from error
     if not started and run.state == RunState.DONE:
         command.stdout.write(f"Nothing to do: run {run.pk} has made all of it.")
-        see_off(command, run)
+        report_result(command, run)
         return
     command.stdout.write(f"Run {run.pk}: {ensured.added:,} jobs added, {ensured.total:,} in all.")
-    see_through(command, run, now=options["now"], later=options["later"])
+    finish_run(command, run, now=options["now"], later=options["later"])
 
 
-def carry_out_reading(
+def carry_out_on_images(
     command: BaseCommand, recipe: CaptionRecipe | EmbeddingRecipe, options: Mapping[str, Any]
 ) -> None:
     """The same for a recipe that reads the images of `options["target"]`, a set or a study that shows one."""
-    target = study_or_set(options["target"])
+    target = find_study_or_image_set(options["target"])
     try:
         if isinstance(target, Study):
-            plan = plans.plan_reading(recipe=recipe, image_set=image_sets.images_of(target), study=target)
+            plan = plans.plan_captions_or_embeddings(recipe=recipe, image_set=image_sets.image_set_of(target), study=target)
         else:
-            plan = plans.plan_reading(recipe=recipe, image_set=cast("ImageSet", target))
+            plan = plans.plan_captions_or_embeddings(recipe=recipe, image_set=cast("ImageSet", target))
     except PlanRefused as error:
         raise CommandError(str(error)) from error
     carry_out(command, plan, options)
 
 
-def see_through(command: BaseCommand, run: Run, *, now: bool, later: bool) -> None:
+def finish_run(command: BaseCommand, run: Run, *, now: bool, later: bool) -> None:
     """Do a running run's jobs, or wait for those who do. Raises CommandError if it did not end well."""
-    tasks.ring(run)
+    tasks.enqueue(run)
     if later:
         command.stdout.write(f"Left to the workers. See how it stands with: manage.py runs show {run.pk}")
         return
@@ -112,7 +112,7 @@ def see_through(command: BaseCommand, run: Run, *, now: bool, later: bool) -> No
             f"Interrupted at {stands.done:,} of {stands.total:,}. Run {run.pk} goes on with the same "
             f"command, or with workers; stop it with: manage.py runs pause {run.pk}"
         ) from error
-    see_off(command, run)
+    report_result(command, run)
 
 
 def watch(run: Run) -> None:
@@ -122,7 +122,7 @@ def watch(run: Run) -> None:
             time.sleep(_LOOK_EVERY)
 
 
-def see_off(command: BaseCommand, run: Run) -> None:
+def report_result(command: BaseCommand, run: Run) -> None:
     """Say how it ended. Raises CommandError if jobs failed, or if it paused by itself."""
     stands = progress(run)
     if stands.error:
@@ -148,7 +148,7 @@ def _work(run: Run) -> None:
     """Until the run stops running: what rests, or is in another's hands, is waited for."""
     while progress(run).state == RunState.RUNNING:
         work.work(run_id=run.pk)
-        if not claims.claimable().filter(run=run).exists() and progress(run).state == RunState.RUNNING:
+        if not claims.claimable_jobs().filter(run=run).exists() and progress(run).state == RunState.RUNNING:
             time.sleep(_LOOK_EVERY)
 
 

@@ -23,7 +23,7 @@ from generation.recipes.recipes import FAKE, Recipe, RecipeRefused
 R = TypeVar("R", bound=Recipe)
 
 
-def study_or_set(name: str, *, new_set: bool = False) -> Study | ImageSet | None:
+def find_study_or_image_set(name: str, *, new_set: bool = False) -> Study | ImageSet | None:
     """What `name` names, also as study:NAME or set:NAME; None if nothing, and a new set may be made.
 
     Raises CommandError for what is not there, or is both.
@@ -61,12 +61,12 @@ def cure(run: Run) -> str:
     return f" ({command})" if command else ""
 
 
-def set_named(name: str) -> str:
+def image_set_name(name: str) -> str:
     """The name of a set that may be new, without the set: in front."""
     return _split(name)[1]
 
 
-def run_numbered(number: int) -> Run:
+def get_run(number: int) -> Run:
     run = Run.objects.select_related("image_set").filter(pk=number).first()
     if run is None:
         known = [str(pk) for pk in Run.objects.order_by("-pk").values_list("pk", flat=True)[:10]]
@@ -100,7 +100,7 @@ class _KeepsLines(DjangoHelpFormatter):
         return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
-def tell_backends(parser: ArgumentParser, kind: str) -> None:
+def list_backends_in_help(parser: ArgumentParser, kind: str) -> None:
     """Put the backends there are below the options of --help, a line each."""
     parser.formatter_class = _KeepsLines
     lines = [f"  {name:<12}{told}" for name, told in backends.names(kind).items()]

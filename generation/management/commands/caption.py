@@ -9,8 +9,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from generation.management.commands._execution import add_run_options, carry_out_reading
-from generation.management.commands._targets import recipe_of, tell_backends
+from generation.management.commands._execution import add_run_options, carry_out_on_images
+from generation.management.commands._targets import recipe_of, list_backends_in_help
 from generation.recipes.recipes import CaptionRecipe
 
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        tell_backends(parser, CaptionRecipe.kind)
+        list_backends_in_help(parser, CaptionRecipe.kind)
         parser.add_argument("target", metavar="STUDY|SET")
         parser.add_argument("--count", type=int, metavar="N", help="captions an image (default: 50)")
         parser.add_argument("--seed", type=int, metavar="N", help="default: 0")
@@ -41,7 +41,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         given = {**options, "options": _options(options["option"]) or None}
-        carry_out_reading(self, recipe_of(CaptionRecipe, given), options)
+        carry_out_on_images(self, recipe_of(CaptionRecipe, given), options)
 
 
 def _options(given: Sequence[str]) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from generation.management.commands._execution import add_run_options, carry_out_reading
-from generation.management.commands._targets import recipe_of, tell_backends
+from generation.management.commands._execution import add_run_options, carry_out_on_images
+from generation.management.commands._targets import recipe_of, list_backends_in_help
 from generation.recipes.recipes import EmbeddingRecipe
 
 
@@ -19,7 +19,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        tell_backends(parser, EmbeddingRecipe.kind)
+        list_backends_in_help(parser, EmbeddingRecipe.kind)
         parser.add_argument("target", metavar="STUDY|SET")
         model = parser.add_argument_group("the model")
         model.add_argument("--backend", metavar="NAME", help="default: open_clip; see below")
@@ -33,4 +33,4 @@ class Command(BaseCommand):
         add_run_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        carry_out_reading(self, recipe_of(EmbeddingRecipe, options), options)
+        carry_out_on_images(self, recipe_of(EmbeddingRecipe, options), options)

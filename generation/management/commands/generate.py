@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import ImageSet, Study
 from generation.management.commands._execution import add_run_options, carry_out
-from generation.management.commands._targets import recipe_of, set_named, study_or_set, tell_backends
+from generation.management.commands._targets import recipe_of, image_set_name, find_study_or_image_set, list_backends_in_help
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.plans.queries import identity_groups, image_sets
@@ -31,7 +31,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        tell_backends(parser, ImageRecipe.kind)
+        list_backends_in_help(parser, ImageRecipe.kind)
         parser.add_argument(
             "target", metavar="STUDY|SET", help="a study, or an image set (with --groups: a new one too)"
         )
@@ -77,23 +77,23 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         names = [*(options["groups"] or []), *_lines(options["groups_from"])]
-        target = study_or_set(options["target"], new_set=bool(names))
+        target = find_study_or_image_set(options["target"], new_set=bool(names))
         study = target if isinstance(target, Study) else None
         if study is None and options["set"]:
             raise CommandError(f"--set goes with a study; '{options['target']}' is an image set itself.")
         if study is None:
-            name = set_named(options["target"])
+            name = image_set_name(options["target"])
         else:
-            name = options["set"] or (image_sets.set_shown_by(study) if _for_detection(options) else "")
+            name = options["set"] or (image_sets.image_set_shown_by(study) if _for_detection(options) else "")
         try:
             if names:
-                groups = identity_groups.groups_named(names)
+                groups = identity_groups.groups_by_name(names)
             elif study is not None:
-                groups = identity_groups.groups_of(study)
+                groups = identity_groups.groups_of_study(study)
             else:
-                groups = identity_groups.groups_of_set(cast("ImageSet", target))
-            recipe = _recipe(options, like=image_sets.recipe_of_set(name) if name else None)
-            plan = plans.plan_pictures(recipe=recipe, groups=groups, image_set=name, study=study)
+                groups = identity_groups.groups_of_image_set(cast("ImageSet", target))
+            recipe = _recipe(options, like=image_sets.recipe_of_image_set(name) if name else None)
+            plan = plans.plan_images(recipe=recipe, groups=groups, image_set=name, study=study)
         except PlanRefused as error:
             raise CommandError(str(error)) from error
         carry_out(self, plan, options)

@@ -12,7 +12,7 @@ from annotation.management.commands import _importing
 from annotation.models import Axis
 from generation.uploads import bundles
 from generation.uploads.services import uploads
-from generation.uploads.tables import COLUMNS, read_finished
+from generation.uploads.tables import COLUMNS, read_table
 
 
 class Command(BaseCommand):
@@ -34,12 +34,12 @@ class Command(BaseCommand):
         parser.add_argument("--new-groups", action="store_true", help="make groups that are not known yet")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        into = uploads.Into(name=options["set"], title=options["title"], licence=options["licence"])
+        into = uploads.TargetSet(name=options["set"], title=options["title"], licence=options["licence"])
         try:
-            with bundles.opened(options["source"]) as bundle, _importing.progress_bar() as progress:
-                imported = uploads.import_finished(
+            with bundles.open_bundle(options["source"]) as bundle, _importing.progress_bar() as progress:
+                imported = uploads.import_images(
                     bundle=bundle,
-                    finished=read_finished(bundle, table=options["csv"]),
+                    finished=read_table(bundle, table=options["csv"]),
                     into=into,
                     by=None,
                     axis=options["axis"],

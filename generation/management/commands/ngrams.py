@@ -65,7 +65,7 @@ class Command(BaseCommand):
                     max_n=options["max_n"],
                     min_count=options["min_count"],
                     limit=options["limit"],
-                    told=progress,
+                    progress=progress,
                 )
         except (BackendError, ngrams_build.TextRefused) as error:
             raise CommandError(str(error)) from error

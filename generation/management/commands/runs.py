@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from generation.core.durations import duration
-from generation.management.commands._execution import add_where, see_through, watch
-from generation.management.commands._targets import cure, run_numbered
+from generation.management.commands._execution import add_worker_options, finish_run, watch
+from generation.management.commands._targets import cure, get_run
 from generation.models import Run, RunKind, RunState
 from generation.runs import queries
 from generation.runs import services as runs
@@ -39,13 +39,13 @@ class Command(BaseCommand):
             verb = verbs.add_parser(name, help=told)
             verb.add_argument("run", type=int, metavar="NUMBER")
             if name in _GO_ON:
-                add_where(verb)
+                add_worker_options(verb)
 
     def handle(self, *args: Any, verb: str | None, **options: Any) -> None:
         if verb in (None, "list"):
             self._list()
             return
-        run = run_numbered(options["run"])
+        run = get_run(options["run"])
         if verb == "show":
             if options["watch"]:
                 watch(run)
@@ -59,7 +59,7 @@ class Command(BaseCommand):
         run.refresh_from_db()
         self._tell(run, verb or "", moved)
         if verb in _GO_ON and run.state == RunState.RUNNING:
-            see_through(self, run, now=options["now"], later=options["later"])
+            finish_run(self, run, now=options["now"], later=options["later"])
 
     def _tell(self, run: Run, verb: str, moved: object) -> None:
         if verb == "retry":

@@ -14,8 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from annotation.models import Image, ImageSet
 from generation.image_sets import services as verify
 from generation.image_sets.services import Told, Verified
-from generation.management.commands._execution import add_where, see_through
-from generation.management.commands._targets import study_or_set
+from generation.management.commands._execution import add_worker_options, finish_run
+from generation.management.commands._targets import find_study_or_image_set
 from generation.models import JobState
 
 _SHOWN = 20
@@ -32,10 +32,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--remake", action="store_true", help="make lost pictures again from their recipe"
         )
-        add_where(parser)
+        add_worker_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        image_set = study_or_set(options["set"])
+        image_set = find_study_or_image_set(options["set"])
         if not isinstance(image_set, ImageSet):
             raise CommandError(f"'{options['set']}' is a study. Name the image set that it shows.")
         found = self._verified(image_set)
@@ -50,7 +50,7 @@ class Command(BaseCommand):
                 waiting = run.jobs.filter(state=JobState.PENDING, image=None).count()
                 also = f", and {waiting:,} that were waiting" if waiting else ""
                 self.stdout.write(f"Run {run.pk} makes what was lost of it{also}.")
-                see_through(self, run, now=options["now"], later=options["later"])
+                finish_run(self, run, now=options["now"], later=options["later"])
             if options["later"]:
                 return
             found = self._verified(image_set)

@@ -18,7 +18,7 @@ from annotation import policies
 from annotation.models import ImageSet, Study
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
-from generation.plans.prompt_choices import PROMPTS
+from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.plans.queries import identity_groups
 from generation.plans.services import Plan
 from generation.recipes.recipes import FAKE, CaptionRecipe, EmbeddingRecipe, ImageRecipe, Recipe
@@ -48,7 +48,7 @@ class ImagesForm(RunForm):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text=_("One a line. Empty: all that the study is about."),
     )
-    prompts = forms.ChoiceField(label=_("Prompts"), choices=[(key, one[0]) for key, one in PROMPTS.items()])
+    prompts = forms.ChoiceField(label=_("Prompts"), choices=[(key, one[0]) for key, one in PROMPT_CHOICES.items()])
     images_per_prompt = forms.IntegerField(
         label=_("Pictures a prompt"),
         required=False,
@@ -110,7 +110,7 @@ class ImagesForm(RunForm):
 
     def recipe(self) -> ImageRecipe:
         said = self.cleaned_data
-        prompt_sets, per_prompt = PROMPTS[said["prompts"]][1:]
+        prompt_sets, per_prompt = PROMPT_CHOICES[said["prompts"]][1:]
         return ImageRecipe(
             **{name: said[name] for name in _PLAIN},
             # drawings are of no model, whatever the field still says
@@ -126,14 +126,14 @@ class ImagesForm(RunForm):
         study: Study | None = self._studies.get(said["study"])
         names = [name.strip() for name in re.split(r"[\n,;]", said["groups"]) if name.strip()]
         if names:
-            groups = identity_groups.groups_named(names)
+            groups = identity_groups.groups_by_name(names)
         elif study is not None:
-            groups = identity_groups.groups_of(study)
+            groups = identity_groups.groups_of_study(study)
         elif found := ImageSet.objects.filter(name=said["image_set"]).first():
-            groups = identity_groups.groups_of_set(found)
+            groups = identity_groups.groups_of_image_set(found)
         else:
             raise PlanRefused(gettext("Choose a study, or name identity groups."))
-        return plans.plan_pictures(recipe=recipe, groups=groups, image_set=said["image_set"], study=study)
+        return plans.plan_images(recipe=recipe, groups=groups, image_set=said["image_set"], study=study)
 
 
 class ReadingForm(RunForm):
@@ -149,7 +149,7 @@ class ReadingForm(RunForm):
 
     def planned(self, recipe: Recipe) -> Plan:
         assert isinstance(recipe, CaptionRecipe | EmbeddingRecipe)
-        return plans.plan_reading(recipe=recipe, image_set=self._sets[self.cleaned_data["image_set"]])
+        return plans.plan_captions_or_embeddings(recipe=recipe, image_set=self._sets[self.cleaned_data["image_set"]])
 
 
 class CaptionsForm(ReadingForm):
@@ -231,11 +231,11 @@ class EmbeddingsForm(ReadingForm):
 FORMS: dict[str, type[RunForm]] = {form.KIND: form for form in (ImagesForm, CaptionsForm, EmbeddingsForm)}
 
 
-def initial_like(recipe: Recipe) -> dict[str, Any]:
+def initial_from_recipe(recipe: Recipe) -> dict[str, Any]:
     """What a form says to plan more of a recipe."""
     said = asdict(recipe)
     if isinstance(recipe, ImageRecipe):
-        by_sets = {frozenset(one[1]): key for key, one in PROMPTS.items()}
+        by_sets = {frozenset(one[1]): key for key, one in PROMPT_CHOICES.items()}
         said["prompts"] = by_sets.get(frozenset(recipe.prompt_sets), "detection")
     if isinstance(recipe, CaptionRecipe):
         said["options"] = "\n".join(
@@ -245,4 +245,4 @@ def initial_like(recipe: Recipe) -> dict[str, Any]:
     return said
 
 
-__all__ = ["FORMS", "CaptionsForm", "EmbeddingsForm", "ImagesForm", "initial_like"]
+__all__ = ["FORMS", "CaptionsForm", "EmbeddingsForm", "ImagesForm", "initial_from_recipe"]

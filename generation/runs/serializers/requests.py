@@ -11,7 +11,7 @@ from rest_framework import serializers
 from annotation.api.pages import listing
 from annotation.api.resource import Body, Query
 from generation.models import RunKind, RunState
-from generation.plans.prompt_choices import PROMPTS
+from generation.plans.prompt_choices import PROMPT_CHOICES
 
 DTYPES = ("float32", "float16", "bfloat16")
 LARGEST_SEED = 2**63 - 1
@@ -69,7 +69,7 @@ class ImagesRunBody(RunBody):
         max_length=2000,
         help_text="Names of identity groups; left out: all that the study is about.",
     )
-    prompts = serializers.ChoiceField(list(PROMPTS), required=False, help_text="Usual: detection.")
+    prompts = serializers.ChoiceField(list(PROMPT_CHOICES), required=False, help_text="Usual: detection.")
     images_per_prompt = serializers.IntegerField(
         required=False, min_value=1, max_value=1000, help_text="Usual: 5 for detection, 15 for the others."
     )

@@ -42,7 +42,7 @@ class FailureSerializer(serializers.Serializer[Any]):
     example = serializers.CharField()
 
 
-class StandingSerializer(JobCountsSerializer):
+class ProgressSerializer(JobCountsSerializer):
     pending = serializers.IntegerField()
     claimed = serializers.IntegerField()
     rate = serializers.FloatField(allow_null=True, help_text="Jobs a second, over the last two minutes.")
@@ -65,7 +65,7 @@ class OneRunSerializer(RunSerializer):
     made_with = MadeWithSerializer(
         many=True, source="run.made_with", help_text="Each way of making once, the first first."
     )
-    jobs = StandingSerializer(source="stands")
+    jobs = ProgressSerializer(source="stands")
     actions = serializers.ListField(
         child=serializers.ChoiceField(ACTIONS), help_text="What can be done to it as it stands."
     )

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.core.requests import LoggedIn
 from annotation.studies.units.planned import StudyRefused
-from generation.core.access import for_makers
+from generation.core.access import image_makers_only
 from generation.core.durations import duration
 from generation.jobs import tasks
 from generation.models import Run, RunState
@@ -27,7 +27,7 @@ from generation.plans.queries import estimates
 from generation.plans.services import Plan, Preview
 from generation.recipes import recipes
 from generation.runs import services as runs
-from generation.runs.forms.kinds import FORMS, RunForm, initial_like
+from generation.runs.forms.kinds import FORMS, RunForm, initial_from_recipe
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Foreseen:
         return [each.prompt.text for each in self.plan.prompts if each.group_id == first]
 
 
-@for_makers
+@image_makers_only
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_run(request: LoggedIn, kind: str) -> HttpResponse:
@@ -120,7 +120,7 @@ def _start(request: LoggedIn, form: RunForm, plan: Plan) -> Run | None:
         form.add_error(None, str(refused))
         return None
     run.refresh_from_db()
-    tasks.ring(run)
+    tasks.enqueue(run)
     if ensured.added:
         said = ngettext("%(number)s job is planned.", "%(number)s jobs are planned.", ensured.added)
         messages.success(request, said % {"number": intcomma(ensured.added)})
@@ -137,7 +137,7 @@ def _initial(request: LoggedIn, kind: str) -> dict[str, Any]:
     if like.isascii() and like.isdigit() and len(like) < 19:
         run = Run.objects.select_related("image_set").filter(pk=int(like), kind=kind).first()
     if run is not None:
-        initial = {**initial_like(recipes.from_json(run.recipe)), "image_set": run.image_set.name}
+        initial = {**initial_from_recipe(recipes.from_json(run.recipe)), "image_set": run.image_set.name}
     for name, field in (("set", "image_set"), ("study", "study")):
         if name in request.GET:
             initial[field] = request.GET[name]

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.core.requests import LoggedIn
-from generation.core.access import for_makers
+from generation.core.access import image_makers_only
 from generation.core.durations import duration
 from generation.jobs import tasks
 from generation.models import Run, RunState
@@ -42,14 +42,14 @@ _OFFERED: dict[str, tuple[str, ...]] = {
 LABELS = {"start": _("Start"), "pause": _("Pause"), "resume": _("Resume")}
 
 
-@for_makers
+@image_makers_only
 @require_safe
 def run_list(request: LoggedIn) -> HttpResponse:
     page, rows = queries.run_rows(page=request.GET.get("page"))
     return render(request, "generation/runs/runs.html", {"page": page, "rows": rows, "here": "runs"})
 
 
-@for_makers
+@image_makers_only
 @never_cache
 @require_safe
 def run(request: LoggedIn, pk: int) -> HttpResponse:
@@ -74,7 +74,7 @@ def run(request: LoggedIn, pk: int) -> HttpResponse:
     )
 
 
-@for_makers
+@image_makers_only
 @never_cache
 @require_safe
 def run_progress(request: LoggedIn, pk: int) -> JsonResponse:
@@ -89,7 +89,7 @@ def run_progress(request: LoggedIn, pk: int) -> JsonResponse:
     )
 
 
-@for_makers
+@image_makers_only
 @require_POST
 def run_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
     if action not in ACTIONS:
@@ -103,7 +103,7 @@ def run_action(request: LoggedIn, pk: int, action: str) -> HttpResponse:
     else:
         found.refresh_from_db()
         if found.state == RunState.RUNNING:
-            tasks.ring(found)
+            tasks.enqueue(found)
         messages.success(
             request, str(said) if changed else gettext("Nothing was changed: that is how it stands.")
         )

@@ -55,9 +55,9 @@ def look(bundle: Bundle, finished: Finished, row: Row, group: IdentityGroup) -> 
     )
 
 
-def _clean(finished: Finished, row: Row, data: bytes) -> decoding.Clean:
+def _clean(finished: Finished, row: Row, data: bytes) -> decoding.CleanImage:
     try:
-        return decoding.clean(data)
+        return decoding.clean_image(data)
     except decoding.PictureRefused as refused:
         raise FileRefused(
             finished.table, f"'{row.file}':", str(refused), row=row.number, column="file"

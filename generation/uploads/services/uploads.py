@@ -83,7 +83,7 @@ class Imported:
         return [done % words, *told, *self.notes]
 
 
-def import_finished(
+def import_images(
     *,
     bundle: Bundle,
     finished: Finished,
@@ -258,4 +258,4 @@ def _notes(finished: Finished) -> list[str]:
     return notes
 
 
-__all__ = ["IMPORTED", "Imported", "Into", "UploadRefused", "import_finished"]
+__all__ = ["IMPORTED", "Imported", "Into", "UploadRefused", "import_images"]

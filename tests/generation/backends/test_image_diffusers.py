@@ -7,15 +7,15 @@ import pytest
 from PIL import ImageChops
 
 from generation import backends
-from generation.backends.base import BackendError, OutOfMemory, Wanted
-from generation.backends.torch_support import library
+from generation.backends.base import BackendError, OutOfMemory, ImageRequest
+from generation.backends.torch_support import import_library
 from generation.recipes.recipes import ImageRecipe
 from tests.generation.backends.test_images import pngs
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:::(diffusers|transformers|torch|huggingface_hub)"),
 ]
-WANTED = [Wanted("a photo of an Indian person", seed) for seed in range(5)]
+WANTED = [ImageRequest("a photo of an Indian person", seed) for seed in range(5)]
 
 
 def recipe(folder, **changed):
@@ -34,7 +34,7 @@ def refusal(folder, **changed):
 
 
 def test_a_picture_is_the_one_that_diffusers_makes_by_itself(tiny_models):
-    diffusers, torch = library("diffusers"), library("torch")
+    diffusers, torch = import_library("diffusers"), import_library("torch")
     own = diffusers.StableDiffusionPipeline.from_pretrained(tiny_models.stable_diffusion)
     own.set_progress_bar_config(disable=True)
     seed = torch.Generator("cpu").manual_seed(WANTED[3].seed)
@@ -59,7 +59,7 @@ def test_guidance_is_refused_where_it_would_be_ignored(tiny_models):
 
 def test_on_a_gpu_convolutions_are_laid_out_for_its_tensor_cores(tiny_models):
     """As far as a machine without one can tell: what is put where, and that no part is in its way."""
-    module, torch = importlib.import_module("generation.backends.image_diffusers"), library("torch")
+    module, torch = importlib.import_module("generation.backends.image_diffusers"), import_library("torch")
 
     class Parts:
         unet, vae = torch.nn.Conv2d(4, 8, 3), torch.nn.Conv3d(4, 8, 3)
@@ -80,9 +80,9 @@ def test_on_a_gpu_convolutions_are_laid_out_for_its_tensor_cores(tiny_models):
 
 def test_the_global_random_state_does_not_reach_a_picture(tiny_models):
     model = loaded(tiny_models.stable_diffusion, scheduler="EulerAncestralDiscreteScheduler")
-    library("torch").manual_seed(1)
+    import_library("torch").manual_seed(1)
     first = pngs(model, WANTED)
-    library("torch").manual_seed(2)
+    import_library("torch").manual_seed(2)
     assert pngs(model, WANTED[::-1]) == first[::-1]
 
 
@@ -137,7 +137,7 @@ def test_memory_that_runs_out_halves_the_batch_down_to_one_and_says_so(tiny_mode
 
     def full(unet, given):
         if len(given[0]) > 2:
-            raise library("torch").OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+            raise import_library("torch").OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
 
     hook = model._pipeline.unet.register_forward_pre_hook(full)
     for left in (2, 1):
@@ -184,7 +184,7 @@ def test_the_verdict_is_each_pictures_own(tiny_models):
     model = loaded(tiny_models.flagging_none, safety="record")
     model.batch = 4
     features = model._pipeline.feature_extractor
-    library_torch = library("torch")
+    library_torch = import_library("torch")
 
     class Bright:
         def parameters(self):

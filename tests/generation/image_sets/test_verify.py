@@ -31,7 +31,7 @@ def _without_pauses(settings) -> None:
 def made() -> ImageSet:
     """Six pictures of one group, by the backend that draws."""
     recipe = ImageRecipe(backend="fake", model="fake", width=64, height=64, images_per_prompt=2)
-    plan = plans.plan_pictures(recipe=recipe, groups=[factories.group()], image_set="drawn")
+    plan = plans.plan_images(recipe=recipe, groups=[factories.group()], image_set="drawn")
     run = runs.ensure(plan=plan, by=None).run
     runs.start(run=run, by=None)
     assert work.work(run_id=run.pk) == 6
@@ -79,7 +79,7 @@ def test_lost_pictures_are_made_again_byte_for_byte(made):
     assert {image.pk: path(image).read_bytes() for image in images} == before
     assert Image.objects.count() == 6
     assert Run.objects.get().state == RunState.DONE
-    assert png.origin_of(before[images[0].pk]).prompt == images[0].prompt
+    assert png.read_origin(before[images[0].pk]).prompt == images[0].prompt
 
 
 def test_a_picture_that_would_come_out_differently_is_not_put_in_its_place(made):
@@ -123,7 +123,7 @@ def test_what_was_given_up_is_not_made_along_with_what_was_lost(made):
 def test_what_waits_in_the_run_is_told_before_it_is_made_as_well(made):
     recipe = ImageRecipe(backend="fake", model="fake", width=64, height=64, images_per_prompt=2)
     groups = [*IdentityGroup.objects.all(), factories.group("Indian")]
-    runs.ensure(plan=plans.plan_pictures(recipe=recipe, groups=groups, image_set="drawn"), by=None)
+    runs.ensure(plan=plans.plan_images(recipe=recipe, groups=groups, image_set="drawn"), by=None)
     path(made.images.order_by("index").first()).unlink()
     out, _ = run_command("drawn", "--remake", "--now")
     assert "makes what was lost of it, and 6 that were waiting." in out

@@ -20,7 +20,7 @@ from tests.waiting import wait_for
 def test_who_overslept_keeps_nothing(model, monkeypatch):
     """The lease is over and the job another's by the time that the picture is made."""
     run = run_of_pictures(4)
-    complete = claims.Claimed.rows
+    complete = claims.Claim.rows
     took = []
 
     def oversleep(claimed, ids=None):
@@ -29,7 +29,7 @@ def test_who_overslept_keeps_nothing(model, monkeypatch):
             took.append(claims.claim(run_id=run.pk, limit=1, worker="other", now=late))
         return complete(claimed, ids)
 
-    monkeypatch.setattr(claims.Claimed, "rows", oversleep)
+    monkeypatch.setattr(claims.Claim, "rows", oversleep)
     assert work.work(run_id=run.pk) == 3
     [theirs] = took[0].jobs
     job = Job.objects.get(pk=theirs.pk)

@@ -111,16 +111,16 @@ def test_an_image_that_cannot_be_read_stops_only_its_own_job(model, monkeypatch,
 
 def test_the_run_that_was_started_first_is_finished_first(model):
     first, second = run_of_pictures(10), run_of_pictures(10)
-    assert work.runs_to_ring() == [first.pk, second.pk]
+    assert work.runs_needing_work() == [first.pk, second.pk]
     assert work.work_pending(batches=1) == 8
     assert (counted(first), counted(second)) == ({"done": 8, "pending": 2}, {"pending": 10})
     assert [work.work_pending() for _ in range(3)] == [2, 10, 0]
-    assert work.runs_to_ring() == []
+    assert work.runs_needing_work() == []
 
 
 def test_a_run_whose_worker_died_before_saying_done_is_closed_by_the_next():
     run = run_of_pictures(0)
-    assert work.runs_to_ring() == [run.pk]
+    assert work.runs_needing_work() == [run.pk]
     assert work.work_pending() == 0
     assert state(run) == (RunState.DONE, "")
 

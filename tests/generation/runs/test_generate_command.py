@@ -166,7 +166,7 @@ class TestGenerate:
 
         from generation.backends import image_fake
 
-        monkeypatch.setattr(image_fake.Drawings, "generate", broken)
+        monkeypatch.setattr(image_fake.FakeTextToImage, "generate", broken)
         why = refused("generate", "trial", "--groups", "Indian", *FAKE)
         assert "6 failed" in why
         assert "a poisoned model" in why

@@ -16,8 +16,8 @@ from annotation.models import AuditEvent, Axis, Image, ImageSet
 from generation.models import Provenance, Run, RunKind, RunState
 from generation.uploads import bundles
 from generation.uploads.services import pictures, uploads
-from generation.uploads.services.uploads import Into, UploadRefused, import_finished
-from generation.uploads.tables import read_finished
+from generation.uploads.services.uploads import Into, UploadRefused, import_images
+from generation.uploads.tables import read_table
 from tests import factories
 from tests.generation.uploads.bundles import encoded, folder, pixels, table, zipped
 
@@ -32,9 +32,9 @@ FILES = {"a/1.png": TEAL, "2.png": RED, "images.csv": table(*ROWS)}
 
 
 def bring(source, *, name="brought", csv=None, **options):
-    with bundles.opened(source, name="pack.zip") as bundle:
-        finished = read_finished(bundle, table=csv)
-        return import_finished(bundle=bundle, finished=finished, into=Into(name=name), by=None, **options)
+    with bundles.open_bundle(source, name="pack.zip") as bundle:
+        finished = read_table(bundle, table=csv)
+        return import_images(bundle=bundle, finished=finished, into=Into(name=name), by=None, **options)
 
 
 def stored(image: Image) -> bytes:
@@ -266,7 +266,7 @@ def test_a_member_that_unpacks_to_gigabytes_is_read_no_further_than_a_picture_ma
 def test_no_more_of_a_file_is_read_than_was_asked_for(tmp_path):
     source = folder(tmp_path / "pics", {"1.png": bytes(5000)})
     for each in (source, zipped({"1.png": bytes(5000)})):
-        with bundles.opened(each, name="pack.zip") as bundle:
+        with bundles.open_bundle(each, name="pack.zip") as bundle:
             assert len(bundle.read("1.png", most=100)) == 101
 
 

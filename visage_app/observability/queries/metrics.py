@@ -58,7 +58,7 @@ class Watched:
 def watched(*, now: datetime | None = None) -> Watched:
     """What there is to watch now. Raises DatabaseError if the database is away."""
     now = now or timezone.now()
-    heard = list(Worker.objects.filter(seen_at__gte=now - workers.SILENT).order_by("seen_at", "pk"))
+    heard = list(Worker.objects.filter(seen_at__gte=now - workers.SILENT_AFTER).order_by("seen_at", "pk"))
     count: dict[str, int] = {}
     for worker in heard:
         count[worker.queue] = count.get(worker.queue, 0) + 1

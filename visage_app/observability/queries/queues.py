@@ -68,7 +68,7 @@ def loads(now: datetime) -> dict[str, Load]:
         "scores": (ScoreRun, score_runs.waiting),
         "exports": (ExportJob, export_jobs.waiting),
         "deliveries": (Delivery, deliveries.waiting),
-        "generation": (Job, claims.claimable),
+        "generation": (Job, claims.claimable_jobs),
     }
     found = {}
     for kind, (model, waiting) in asked.items():
@@ -105,7 +105,7 @@ def _runs_untouched_since(now: datetime) -> datetime | None:
     """Since when nobody has worked on a run though there is something to do; None while somebody works."""
     job = Job.objects.filter(run=OuterRef("pk"))
     held = Exists(job.filter(state=JobState.CLAIMED, lease_expires_at__gte=now))
-    ready = Exists(claims.claimable(now).filter(run=OuterRef("pk")))
+    ready = Exists(claims.claimable_jobs(now).filter(run=OuterRef("pk")))
     running = list(
         Run.objects.filter(state=RunState.RUNNING)
         .annotate(held=held, ready=ready)

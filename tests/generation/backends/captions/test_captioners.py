@@ -17,7 +17,7 @@ class TestVisage:
     def test_bart_reads_the_nearest_ngrams(self, load, folders, ngrams, images):
         captioner = load("visage", top_ngrams=3, separator=" ; ")
         writer = captioner._model
-        seen = writer.look(images, batch=1)
+        seen = writer.encode(images, batch=1)
         clip = backends.load(
             EmbeddingRecipe(model=f"local-dir:{folders['clip']}", pretrained=""), device="cpu"
         )

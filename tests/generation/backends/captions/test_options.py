@@ -101,7 +101,7 @@ def test_a_plan_that_could_not_run_is_refused(settings, tmp_path):
     factories.image(image_set=shown)
     asked = CaptionRecipe(backend="blip", options={"beams": 3})
     with pytest.raises(PlanRefused, match="there is no 'beams'"):
-        plans.plan_reading(recipe=asked, image_set=shown)
+        plans.plan_captions_or_embeddings(recipe=asked, image_set=shown)
 
 
 def test_the_fake_one_takes_any():
