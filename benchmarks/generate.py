@@ -299,7 +299,9 @@ def main() -> None:
             if gpu
             else "no GPU: plumbing only, with tiny models; ViT-B-32 in its published size",
             "rates": "a second" if gpu else "a second of this process's processor time",
-            "libraries": {name: import_library(name).__version__ for name in ("torch", "diffusers", "open_clip")},
+            "libraries": {
+                name: import_library(name).__version__ for name in ("torch", "diffusers", "open_clip")
+            },
         }
         print(json.dumps(figures, indent=2), flush=True)
         for kind in options.only:

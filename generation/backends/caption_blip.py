@@ -1,7 +1,8 @@
 """BLIP (Li et al. 2022): captions drawn from BlipForConditionalGeneration, by hub id or local folder.
 
-Captions are ranked by the mean log-probability of their tokens. `model` is Salesforce/blip-image-captioning-base
-if the recipe names none. Option `prompt`: the start of every caption, for example "a photo of".
+Captions are ranked by the mean log-probability of their tokens. `model` is
+Salesforce/blip-image-captioning-base if the recipe names none. Option `prompt`: the start of every caption,
+for example "a photo of".
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class BlipOptions(Sampling):
 
 
 class Blip:
-    """BLIP's image encoder and decoder, called separately: generate() of the whole model would encode the image
-    again for each batch of captions."""
+    """BLIP's image encoder and decoder, called separately: generate() of the whole model would encode the
+    image again for each batch of captions."""
 
     def __init__(self, model: Any, processor: Any, *, prompt: str) -> None:
         self._model, self._processor = model, processor
@@ -94,4 +95,6 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     )
     versions = torch_support.versions("torch", "transformers", "numpy", "pillow")
     about = About(name, revision, torch_support.device_name(torch_device), versions)
-    return SamplingCaptioner(Blip(model, processor, prompt=options.prompt), options, about=about, count=recipe.count)
+    return SamplingCaptioner(
+        Blip(model, processor, prompt=options.prompt), options, about=about, count=recipe.count
+    )

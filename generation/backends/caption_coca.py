@@ -39,7 +39,9 @@ class Coca:
         self._dtype = torch_support.dtype(dtype)
         norm = torch_support.import_library("torch").nn.LayerNorm  # open_clip keeps these in float32
         for module in model.modules():
-            if not isinstance(module, norm):  # open_clip leaves some in float32 and then fails to multiply them
+            if not isinstance(
+                module, norm
+            ):  # open_clip leaves some in float32 and then fails to multiply them
                 for parameter in module.parameters(recurse=False):
                     parameter.data = parameter.data.to(self._dtype)
         self.device = device
@@ -76,9 +78,7 @@ class Coca:
 def check(recipe: CaptionRecipe) -> CocaOptions:
     """The recipe's options. Raises BackendError for what no weights could do."""
     if recipe.revision:
-        raise BackendError(
-            "recipe: revision: leave it empty; options.pretrained names the weights of CoCa."
-        )
+        raise BackendError("recipe: revision: leave it empty; options.pretrained names the weights of CoCa.")
     return parse_options(recipe, CocaOptions)
 
 

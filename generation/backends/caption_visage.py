@@ -47,7 +47,9 @@ class VisageOptions(Sampling):
 
     def check(self, count: int) -> None:
         super().check(count)
-        require(bool(self.ngrams), "ngrams", "name the folder of an n-gram cache (manage.py ngrams makes one)")
+        require(
+            bool(self.ngrams), "ngrams", "name the folder of an n-gram cache (manage.py ngrams makes one)"
+        )
         require(1 <= self.top_ngrams <= 100, "top_ngrams", "choose 1 to 100")
         require(bool(self.separator), "separator", "give the text between two n-grams")
 
@@ -127,8 +129,8 @@ def check(recipe: CaptionRecipe) -> VisageOptions:
 
 
 def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
-    """Raises BackendError as `check`, if the libraries, the weights, the n-grams or the device are missing, or
-    if the n-grams were made with a CLIP other than the recipe's."""
+    """Raises BackendError as `check`, if the libraries, the weights, the n-grams or the device are missing,
+    or if the n-grams were made with a CLIP other than the recipe's."""
     options = check(recipe)
     ngrams = Ngrams(Path(options.ngrams).expanduser())
     clip = EmbeddingRecipe(model=options.clip, pretrained=options.pretrained, dtype=recipe.dtype)

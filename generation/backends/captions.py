@@ -1,8 +1,8 @@
 """Shared by the captioners: sample candidates for each image in rounds, then rank the distinct ones.
 
 **An image's captions do not depend on its batch.** Each image has its own random generator, seeded with the
-recipe's seed and the image's pixels. As in image_diffusers.py all batches on the device have the same size, the
-last one padded with repeats, because the order of summation in a kernel depends on the batch size.
+recipe's seed and the image's pixels. As in image_diffusers.py all batches on the device have the same size,
+the last one padded with repeats, because the order of summation in a kernel depends on the batch size.
 """
 
 from __future__ import annotations
@@ -127,7 +127,8 @@ class Candidates:
         return len(self.likelihoods)
 
     def add(self, text: str, likelihood: float) -> None:
-        """Empty captions are ignored; captions that differ only in case count as one, in the first spelling."""
+        """Empty captions are ignored; captions that differ only in case count as one, in the first
+        spelling."""
         if text:
             text = self._first_spelling.setdefault(text.casefold(), text)
             self.likelihoods[text] = max(likelihood, self.likelihoods.get(text, -math.inf))
@@ -151,8 +152,8 @@ def apply_in_batches(
 
 
 def initial_batch(device: torch.device, per_image: int) -> int:
-    """How many images should fit on the device with `per_image` captions of each in one batch; 1 if its memory
-    is unknown."""
+    """How many images should fit on the device with `per_image` captions of each in one batch; 1 if its
+    memory is unknown."""
     memory = torch_support.device_gib(device)
     if memory is None:
         return 1

@@ -24,7 +24,8 @@ MAX_IN_MEMORY = 1_000_000
 _BLOCK_BYTES = 1 << 20
 _MAX_OPEN_FILES = 64  # while merging: well below the limit of an operating system
 _LONGEST_WORD = 40  # longer ones are links, hashes or encoded files
-# Parts of words that Python's \w excludes: vowel signs and other marks (Hindi, Thai, Hebrew ...), and joiners.
+# Parts of words that Python's \w excludes: vowel signs and other marks (Hindi, Thai, Hebrew ...), and
+# joiners.
 _MARKS = "".join(
     letter for letter in map(chr, range(0x300, 0xFFFF)) if unicodedata.category(letter)[0] == "M"
 )
@@ -87,8 +88,8 @@ def read_counts(path: Path) -> Generator[tuple[str, int]]:
 
 
 def most_frequent(path: Path, *, min_count: int, limit: int | None) -> Iterator[tuple[str, int]]:
-    """At most `limit` n-grams with at least `min_count` occurrences, in alphabetical order: the most frequent,
-    and of those with equal counts the alphabetically first."""
+    """At most `limit` n-grams with at least `min_count` occurrences, in alphabetical order: the most
+    frequent, and of those with equal counts the alphabetically first."""
     how_many = Counter(number for _, number in read_counts(path) if number >= min_count)
     left = sum(how_many.values()) if limit is None else limit
     # Count -> how many n-grams with that count to keep. There are few distinct counts in any text.

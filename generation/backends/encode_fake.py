@@ -21,8 +21,8 @@ _SIDE = 4
 
 
 class FakeEncoder:
-    """An Encoder without a model. One component is never zero, so that neither a black image nor an empty text
-    has length 0."""
+    """An Encoder without a model. One component is never zero, so that neither a black image nor an empty
+    text has length 0."""
 
     about = About("fake", "1", "cpu", {"pillow": PIL.__version__, "numpy": np.__version__})
     batch = 64
@@ -41,7 +41,9 @@ class FakeEncoder:
         for row, text in enumerate(texts):
             for word in text.lower().split():
                 hashed = hashlib.sha256(word.encode()).digest()
-                vectors[row, 1 + int.from_bytes(hashed[:4], "big") % (self.dim - 1)] += 1 if hashed[4] % 2 else -1
+                vectors[row, 1 + int.from_bytes(hashed[:4], "big") % (self.dim - 1)] += (
+                    1 if hashed[4] % 2 else -1
+                )
         return _unit(vectors)
 
 

@@ -1,10 +1,10 @@
 """diffusers: Stable Diffusion 1.x, 2.x, XL and 3, Flux and other pipelines, by hub id or local folder.
 
-**An image does not depend on its batch.** Each image has its own CPU generator with its own seed, so its noise
-does not depend on the others. But the order of summation in a kernel depends on the batch size, and the last
-bits then differ. So the device always gets exactly `batch` images, a power of two; the last batch is padded
-with repeats. On a CPU, where batches gain nothing, `batch` is 1. `About.device` names the batch size, because
-a repetition needs it.
+**An image does not depend on its batch.** Each image has its own CPU generator with its own seed, so its
+noise does not depend on the others. But the order of summation in a kernel depends on the batch size, and the
+last bits then differ. So the device always gets exactly `batch` images, a power of two; the last batch is
+padded with repeats. On a CPU, where batches gain nothing, `batch` is 1. `About.device` names the batch size,
+because a repetition needs it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,14 @@ import numpy.typing as npt
 from PIL import Image
 
 from generation.backends import pipelines, torch_support
-from generation.backends.base import About, BackendError, OutOfMemory, GeneratedImage, TextToImage, ImageRequest
+from generation.backends.base import (
+    About,
+    BackendError,
+    GeneratedImage,
+    ImageRequest,
+    OutOfMemory,
+    TextToImage,
+)
 from generation.recipes.recipes import ImageRecipe
 
 _GIB_PER_IMAGE = 2.0  # at 512x512 in half precision, with room for the weights of the smaller models
@@ -104,7 +111,8 @@ class Pipeline:
         torch = torch_support.import_library("torch")
         features = self._pipeline.feature_extractor(list(pixels), return_tensors="pt").pixel_values
         clip_input = features.to(self._pipeline.device, next(self._checker.parameters()).dtype)
-        # The checker blackens the images it is given, so it gets placeholders: the recipe decides what happens.
+        # The checker blackens the images it is given, so it gets placeholders: the recipe decides what
+        # happens.
         _, flagged = self._checker(images=torch.zeros(len(pixels), 1), clip_input=clip_input)
         return [bool(one) for one in flagged]
 
@@ -122,7 +130,8 @@ def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
             _place(pipeline, torch_device, checker)
     except OutOfMemory as error:
         raise BackendError(
-            f"'{recipe.model}' in {recipe.dtype} does not fit into {torch_support.device_name(torch_device)}: "
+            f"'{recipe.model}' in {recipe.dtype} does not fit into "
+            f"{torch_support.device_name(torch_device)}: "
             f"{error}"
         ) from error
     denoiser = _denoiser(pipeline)
@@ -142,7 +151,9 @@ def _place(pipeline: Any, device: Any, checker: Any) -> None:
     pipeline.to(device)
     if checker is not None:
         checker.to(device)
-    if device.type == "cuda":  # lets convolutions in half precision run on the tensor cores without reordering
+    if (
+        device.type == "cuda"
+    ):  # lets convolutions in half precision run on the tensor cores without reordering
         last = torch_support.import_library("torch").channels_last
         for part in (_denoiser(pipeline), getattr(pipeline, "vae", None)):
             # Three-dimensional convolutions (of video models) do not support this layout.

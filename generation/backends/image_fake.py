@@ -1,7 +1,7 @@
 """Fake pictures: small drawings made from the prompt and the seed, on any machine, in milliseconds.
 
-For laptops, the demo and tests: a run with this backend takes the same steps as a real one. A drawing shows no
-group and no attribute; a hash decides its colours and shapes.
+For laptops, the demo and tests: a run with this backend takes the same steps as a real one. A drawing shows
+no group and no attribute; a hash decides its colours and shapes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from random import Random
 import PIL
 from PIL import Image, ImageDraw
 
-from generation.backends.base import About, GeneratedImage, TextToImage, ImageRequest
+from generation.backends.base import About, GeneratedImage, ImageRequest, TextToImage
 from generation.recipes.recipes import ImageRecipe
 
 _SHAPES = 7
@@ -21,7 +21,8 @@ _FLAGGED_OF_256 = 5  # about one drawing in fifty, so that verdicts can be seen 
 
 
 class FakeTextToImage:
-    """A TextToImage without a model. The same hash decides `flagged`; safety "block" makes flagged images black."""
+    """A TextToImage without a model. The same hash decides `flagged`; safety "block" makes flagged images
+    black."""
 
     batch = 64
 

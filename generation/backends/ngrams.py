@@ -104,8 +104,8 @@ class Ngrams:
         """For each image, given as a unit vector, the `top` n-grams with the highest cosine, best first.
 
         The result for an image does not depend on the others: the last digits of the products depend on the
-        number of images, so they select twice as many rows as needed, and those are scored again one by one in
-        float64. Equal scores are sorted alphabetically.
+        number of images, so they select twice as many rows as needed, and those are scored again one by one
+        in float64. Equal scores are sorted alphabetically.
         """
         number = min(top, len(self))
         spare = min(2 * number + 16, len(self))

@@ -41,8 +41,8 @@ def build(
 ) -> Manifest:
     """Count the n-grams of `files`, encode them, and write the cache to `out`: all of it or nothing.
 
-    Memory does not grow with the files. `progress` gets (step, done, total). Raises TextRefused for files that
-    are not text or have too few n-grams, BackendError if `out` exists or cannot be written.
+    Memory does not grow with the files. `progress` gets (step, done, total). Raises TextRefused for files
+    that are not text or have too few n-grams, BackendError if `out` exists or cannot be written.
     """
     for name, value in (("--max-n", max_n), ("--min-count", min_count), ("--limit", limit)):
         if value is not None and value < 1:

@@ -60,7 +60,9 @@ def _find(open_clip: Any, model: str, pretrained: str) -> tuple[str, str, Path |
         raise BackendError(f"open_clip has no model '{model}'. It has: {known}.")
     tags = open_clip.list_pretrained_tags_by_model(name)
     if pretrained in tags:
-        cure = "It is downloaded at the first use if there is a network; or give the path of its weights file."
+        cure = (
+            "It is downloaded at the first use if there is a network; or give the path of its weights file."
+        )
         return name, pretrained, None, cure
     file = Path(pretrained).expanduser()
     if not pretrained or not file.is_file():

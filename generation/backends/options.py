@@ -16,8 +16,8 @@ METHODS = ("greedy", "top_k", "top_p")
 class Sampling:
     """How the tokens of a caption are chosen. `method`: greedy takes the likeliest token; top_k samples from
     the `top_k` likeliest, top_p from the fewest that together reach `top_p` (Holtzman et al. 2020).
-    `temperature` flattens (> 1) or sharpens (< 1) the distribution. `max_tokens`: maximum length of a caption.
-    `candidates`: sampled per image before the best are kept; 0 means four per requested caption.
+    `temperature` flattens (> 1) or sharpens (< 1) the distribution. `max_tokens`: maximum length of a
+    caption. `candidates`: sampled per image before the best are kept; 0 means four per requested caption.
     """
 
     method: str = "top_p"

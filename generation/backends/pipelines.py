@@ -22,9 +22,7 @@ def load_pipeline(recipe: ImageRecipe) -> tuple[Any, str]:
     with weights.loading(recipe.model, recipe.revision):
         folder = weights.folder_of(recipe.model)
         if folder is None:
-            downloaded = diffusers.DiffusionPipeline.download(
-                recipe.model, revision=recipe.revision or None
-            )
+            downloaded = diffusers.DiffusionPipeline.download(recipe.model, revision=recipe.revision or None)
             folder = Path(downloaded)
         _check_parts(folder)
         pipeline = _text_to_image(diffusers, folder, torch_support.dtype(recipe.dtype))
@@ -78,7 +76,8 @@ def _check_supported(recipe: ImageRecipe, pipeline: Any) -> None:
     distilled = getattr(getattr(pipeline, "transformer", None), "config", {}).get("guidance_embeds") is False
     if recipe.guidance is not None and (distilled or "guidance_scale" not in known):
         raise BackendError(
-            f"'{recipe.model}', a {name}, does not support guidance. Leave guidance to the model (--guidance own)."
+            f"'{recipe.model}', a {name}, does not support guidance. Leave guidance to the model (--guidance "
+            "own)."
         )
     # Flux and similar models accept the argument but ignore it without a second guidance.
     if recipe.negative_prompt and ("negative_prompt" not in known or "true_cfg_scale" in known):

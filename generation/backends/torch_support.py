@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     import torch
 
 _EXTRA = "Install the models' libraries on this machine: pip install '.[models]' in the program's folder."
-_MEMORY_ERRORS = ("DefaultCPUAllocator", "can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
+_MEMORY_ERRORS = (
+    "DefaultCPUAllocator",
+    "can't allocate memory",
+    "out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+)
 
 
 def import_library(name: str) -> Any:
@@ -50,9 +55,7 @@ def choose_device(name: str) -> torch.device:
     available += ["mps"] * torch.backends.mps.is_available() + ["cpu"]
     chosen = name or available[0]
     if chosen not in available and f"{chosen}:0" not in available:
-        raise BackendError(
-            f"There is no device '{name}' on this machine. There is: {', '.join(available)}."
-        )
+        raise BackendError(f"There is no device '{name}' on this machine. There is: {', '.join(available)}.")
     device: torch.device = torch.device(chosen)
     return device
 

@@ -1,9 +1,9 @@
 """Make `import torchvision` work with a torch that its compiled part was not built for.
 
 The ordinary torchvision wheel with a CPU build of torch fails at import ("operator torchvision::nms does not
-exist"): its compiled operators cannot be loaded, and two schemas are missing. No backend calls those operators,
-but diffusers, transformers and open_clip import torchvision and fail with it. So the two schemas are declared
-and torchvision is imported again. If torchvision imports without this, nothing is done.
+exist"): its compiled operators cannot be loaded, and two schemas are missing. No backend calls those
+operators, but diffusers, transformers and open_clip import torchvision and fail with it. So the two schemas
+are declared and torchvision is imported again. If torchvision imports without this, nothing is done.
 """
 
 from __future__ import annotations

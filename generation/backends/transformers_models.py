@@ -30,7 +30,9 @@ def load_model(
         if not set(tokenizer("a photo of a person").input_ids) - set(tokenizer.all_special_ids):
             raise ValueError("its tokenizer has lost its vocabulary")
         weights = model_class.from_pretrained(path, dtype=torch_support.dtype(dtype), **source).eval()
-    loaded_revision = weight_files.revision_of(folder or weight_files.cached_folder(model, "config.json", revision))
+    loaded_revision = weight_files.revision_of(
+        folder or weight_files.cached_folder(model, "config.json", revision)
+    )
     try:
         with torch_support.memory_errors_translated():
             weights.to(device)

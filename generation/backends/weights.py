@@ -65,7 +65,8 @@ def cached_folder(model: str, file: str, revision: str = "") -> Path:
 def download_hint(model: str) -> str:
     """How to get the weights of a hub id."""
     return (
-        f"On a machine with a network, run 'hf download {model} --local-dir FOLDER' (after 'hf auth login' if "
+        f"On a machine with a network, run 'hf download {model} --local-dir FOLDER' (after 'hf auth login' "
+        "if "
         "the model asks for it) and name that folder as the model."
     )
 
@@ -81,7 +82,8 @@ def loading(model: str, revision: str = "") -> contextlib.AbstractContextManager
 
 @contextlib.contextmanager
 def require_complete(what: str, *, cure: str) -> Iterator[None]:
-    """Raise BackendError with the `cure` if a library fails to load `what`, or logs that weights are missing."""
+    """Raise BackendError with the `cure` if a library fails to load `what`, or logs that weights are
+    missing."""
     handler = _MissingWeights()
     loggers = [logging.getLogger(name) for name in _LIBRARIES]
     levels = [logger.level for logger in loggers]
@@ -92,7 +94,9 @@ def require_complete(what: str, *, cure: str) -> Iterator[None]:
         yield
     except (BackendError, OutOfMemory):
         raise
-    except Exception as error:  # each library raises its own: SafetensorError, OSError, KeyError, RuntimeError ...
+    except (
+        Exception
+    ) as error:  # each library raises its own: SafetensorError, OSError, KeyError, RuntimeError ...
         cause = " ".join(f"{type(error).__name__}: {error}".split())[:600]
         raise BackendError(f"{what} cannot be loaded ({cause}). {cure}") from error
     finally:

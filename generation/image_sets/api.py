@@ -1,8 +1,8 @@
-"""Image sets, their images with how they came to be, and the captions of an image."""
+"""Image sets, their images with provenance, and the captions of an image."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from annotation.api.errors import Unreachable
 from annotation.api.pages import listing, page, page_of
 from annotation.api.resource import FileResource, Resource, file_of
 from annotation.images.files import CONTENT_TYPES
-from annotation.models import Image, ImageSet
+from annotation.models import Image
 from generation.image_sets.access import get_visible_image, get_visible_image_set, visible_image_sets
 from generation.image_sets.queries import sets
 from generation.image_sets.serializers import CaptionSerializer, ImageSerializer, ImageSetSerializer
@@ -37,7 +37,7 @@ ImagesQuery = listing(
         required=False, min_value=1, max_value=LARGEST, help_text="Images of this identity group, by number."
     ),
     prompt_set=serializers.ChoiceField(
-        PROMPT_SET_CHOICES, required=False, help_text="Images made of these prompts."
+        PROMPT_SET_CHOICES, required=False, help_text="Images from these prompts."
     ),
 )
 CaptionsQuery = listing(
@@ -45,7 +45,7 @@ CaptionsQuery = listing(
     orders={"rank": "rank"},
     default="rank",
     run=serializers.IntegerField(
-        required=False, min_value=1, max_value=LARGEST, help_text="Captions that this run wrote."
+        required=False, min_value=1, max_value=LARGEST, help_text="Captions from this run."
     ),
 )
 
@@ -61,12 +61,13 @@ class ImageSets(Resource):
     )
     def get(self, request: Request) -> Response:
         query = self.query(SetsQuery)
-
-        def counted(found: Sequence[ImageSet]) -> list[sets.SetRow]:
-            return sets.image_set_rows(found, user=request.user)
-
         return page(
-            request, visible_image_sets(request), query=query, kind=SetsQuery, row=ImageSetSerializer, shown=counted
+            request,
+            visible_image_sets(request),
+            query=query,
+            kind=SetsQuery,
+            row=ImageSetSerializer,
+            shown=partial(sets.image_set_rows, user=request.user),
         )
 
 
@@ -97,7 +98,7 @@ class Images(Resource):
 
 
 class OneImage(Resource):
-    """An image, and how it came to be."""
+    """An image and its provenance."""
 
     @extend_schema(operation_id="images_read", responses=ImageSerializer, tags=TAGS)
     def get(self, request: Request, number: int) -> Response:
@@ -105,7 +106,7 @@ class OneImage(Resource):
 
 
 class Captions(Resource):
-    """What captioners wrote of an image."""
+    """The captions of an image."""
 
     @extend_schema(
         operation_id="captions_list",
@@ -114,7 +115,7 @@ class Captions(Resource):
         tags=TAGS,
     )
     def get(self, request: Request, number: int) -> Response:
-        image: Image = get_visible_image(request, number)
+        image = get_visible_image(request, number)
         query = self.query(CaptionsQuery)
         rows = Caption.objects.filter(image=image)
         if "run" in query:
@@ -123,8 +124,8 @@ class Captions(Resource):
 
 
 class ImageFile(FileResource):
-    """The picture, for whoever may see it: who makes images, leads a study that shows it, or takes part in
-    one. Any token does."""
+    """The image file, for accounts that may generate images, lead a study that shows it or take part in one.
+    Needs no particular token scope."""
 
     scopes: ClassVar = {"GET": None}
 
@@ -132,7 +133,7 @@ class ImageFile(FileResource):
         operation_id="images_file",
         responses={
             **file_of(*sorted(set(CONTENT_TYPES.values()))),
-            503: OpenApiResponse(description="Where images are kept does not answer."),
+            503: OpenApiResponse(description="The image storage does not answer."),
         },
         tags=TAGS,
     )

@@ -45,8 +45,8 @@ class PlannedPrompt:
 
 @dataclass(frozen=True)
 class Plan:
-    """A recipe, the image set it fills or reads (by name: it may not exist yet), and its `prompts` for images,
-    or the `images` (ids) to read. `attach_to`: a draft study that will show the set."""
+    """A recipe, the image set it fills or reads (by name: it may not exist yet), and its `prompts` for
+    images, or the `images` (ids) to read. `attach_to`: a draft study that will show the set."""
 
     recipe: Recipe
     image_set: str
@@ -113,7 +113,8 @@ def plan_images(
     image_set: str = "",
     study: Study | None = None,
 ) -> Plan:
-    """Plan images of `groups`; the attributes of stereotypical and non-stereotypical prompts come from `study`.
+    """Plan images of `groups`; the attributes of stereotypical and non-stereotypical prompts come from
+    `study`.
 
     `image_set` "": the study's set, if it was generated here, else a name from the model and the prompts.
     Raises PlanRefused with the cure; writes nothing.
@@ -133,7 +134,8 @@ def plan_images(
     if {PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL} & set(recipe.prompt_sets):
         if study is None:
             raise PlanRefused(
-                "The stereotypical and non-stereotypical prompts need the attributes of a study. Name a study, "
+                "The stereotypical and non-stereotypical prompts need the attributes of a study. Name a "
+                "study, "
                 "or choose the default or detection prompts."
             )
         attributes = attributes_by_group(study, groups)
@@ -152,9 +154,7 @@ def plan_images(
         for group in groups
         for prompt in _prompts(group, recipe, attributes.get(group.pk))
     )
-    attach_to = (
-        study_without_images(study) if study is not None and purpose == PromptSet.DETECTION else None
-    )
+    attach_to = study_without_images(study) if study is not None and purpose == PromptSet.DETECTION else None
     return Plan(
         recipe=recipe,
         image_set=name,
@@ -256,7 +256,8 @@ def _check_lengths(recipe: ImageRecipe) -> None:
     for name, value, most in (("model", recipe.model, 200), ("revision", recipe.revision, 80)):
         if len(value) > most:
             raise PlanRefused(
-                f"{name}: '{value[:40]}...' has {len(value)} characters; the record of each image holds at most "
+                f"{name}: '{value[:40]}...' has {len(value)} characters; the record of each image holds at "
+                "most "
                 f"{most}. Give a folder a shorter path, for example with a link."
             )
 

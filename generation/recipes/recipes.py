@@ -1,8 +1,8 @@
 """Recipes: everything that determines a run's results, and their hash. Pure: no Django.
 
 A recipe does not list its jobs: adding a group to a run changes neither its recipe, its hash nor its finished
-images. An image's seed depends only on the recipe's seed, the prompt and the image's number, not on the batch,
-the group's position in a list, the model or the machine.
+images. An image's seed depends only on the recipe's seed, the prompt and the image's number, not on the
+batch, the group's position in a list, the model or the machine.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ class RecipeRefused(ValueError):
 @dataclass(frozen=True, kw_only=True)
 class ImageRecipe:
     """Images. `model`: hub id or local folder. `scheduler`: a diffusers class name; "" means the model's own.
-    `dtype`: float32, float16 or bfloat16. `safety`: "off" does not run the checker, "record" stores its verdict
-    with the image, "block" also makes flagged images black. `steps` and `guidance` None: the model's own.
-    `compiled`: compile the model first, which takes minutes, is faster on a GPU and changes the last bits.
+    `dtype`: float32, float16 or bfloat16. `safety`: "off" does not run the checker, "record" stores its
+    verdict with the image, "block" also makes flagged images black. `steps` and `guidance` None: the model's
+    own. `compiled`: compile the model first, which takes minutes, is faster on a GPU and changes the last
+    bits.
     """
 
     kind: ClassVar[str] = "images"
@@ -104,7 +105,9 @@ class EmbeddingRecipe:
 
 
 Recipe = ImageRecipe | CaptionRecipe | EmbeddingRecipe
-_KINDS: dict[str, type[Recipe]] = {recipe.kind: recipe for recipe in (ImageRecipe, CaptionRecipe, EmbeddingRecipe)}
+_KINDS: dict[str, type[Recipe]] = {
+    recipe.kind: recipe for recipe in (ImageRecipe, CaptionRecipe, EmbeddingRecipe)
+}
 
 
 def as_json(recipe: Recipe) -> dict[str, Any]:

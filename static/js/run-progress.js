@@ -1,56 +1,56 @@
-// While a run is at work, asks for its numbers every two seconds. Where more of the page has changed (it
-// paused, something failed, pictures were made), that part of the page is fetched and swapped in.
+// While a run is running, fetch its progress every two seconds. If more of the page has changed (the run was
+// paused, a job failed, images were made), fetch that part of the page and replace it.
 const EVERY = 2000;
-const PICTURES_EVERY = 10_000;
+const IMAGES_EVERY = 10_000;
 const live = () => document.getElementById("live");
-let swapped = Date.now();
+let replaced = Date.now();
 let shown = "";
 
-const swap = async () => {
-  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-  if (!answer.ok || answer.redirected) return;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+const replacePage = async () => {
+  const response = await fetch(location.href, { headers: { Accept: "text/html" } });
+  if (!response.ok || response.redirected) return;
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const fresh = page.getElementById("live");
-  // Not under the hands of somebody who is in it: the next time will do.
+  // Not while somebody uses this part of the page; the next time will do.
   if (!fresh || live().contains(document.activeElement) || live().querySelector("details[open]")) return;
   live().replaceWith(document.adoptNode(fresh));
-  swapped = Date.now();
-  say();
+  replaced = Date.now();
+  showNote();
 };
 
-const write = (told) => {
-  for (const place of live().querySelectorAll("[data-told]")) {
-    const text = told[place.dataset.told];
-    if (text !== undefined && place.textContent !== text) place.textContent = text;
+const update = (progress) => {
+  for (const element of live().querySelectorAll("[data-value]")) {
+    const text = progress[element.dataset.value];
+    if (text !== undefined && element.textContent !== text) element.textContent = text;
   }
-  const bar = live().querySelector("[data-share]");
-  bar.max = told.share.max || 1;
-  bar.value = told.share.value;
+  const bar = live().querySelector("[data-bar]");
+  bar.max = progress.bar.max || 1;
+  bar.value = progress.bar.value;
 };
 
-const look = async () => {
-  const address = live()?.dataset.progress;
-  if (!address) return;
+const poll = async () => {
+  const url = live()?.dataset.progress;
+  if (!url) return;
   if (document.visibilityState === "visible") {
     try {
-      const answer = await fetch(address, { headers: { Accept: "application/json" } });
-      if (answer.ok && !answer.redirected) {
-        const told = await answer.json();
-        write(told);
-        const pictures = told.done !== shown && Date.now() - swapped > PICTURES_EVERY;
-        if (told.mark !== live().dataset.mark || pictures) await swap();
-        shown = told.done;
+      const response = await fetch(url, { headers: { Accept: "application/json" } });
+      if (response.ok && !response.redirected) {
+        const progress = await response.json();
+        update(progress);
+        const newImages = progress.done !== shown && Date.now() - replaced > IMAGES_EVERY;
+        if (progress.version !== live().dataset.version || newImages) await replacePage();
+        shown = progress.done;
       }
     } catch {
       // The network may be back in two seconds.
     }
   }
-  setTimeout(look, EVERY);
+  setTimeout(poll, EVERY);
 };
 
-const say = () => {
-  live()?.querySelector("[data-follows]")?.removeAttribute("hidden");
+const showNote = () => {
+  live()?.querySelector("[data-auto-update]")?.removeAttribute("hidden");
 };
 
-say();
-if (live()?.dataset.progress) setTimeout(look, EVERY);
+showNote();
+if (live()?.dataset.progress) setTimeout(poll, EVERY);

@@ -14,8 +14,8 @@ from typing import Any
 from generation.backends.base import BackendError, OutOfMemory
 from generation.jobs.services import loaded_model
 from generation.jobs.services.claims import Claim
-from generation.jobs.services.loaded_model import Model
 from generation.jobs.services.handlers import JobHandler, JobRefused, JobResult
+from generation.jobs.services.loaded_model import Model
 from generation.models import Job
 
 log = logging.getLogger(__name__)

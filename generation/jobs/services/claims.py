@@ -41,8 +41,8 @@ class Claim:
 def claim(*, run_id: int, limit: int, worker: str, now: datetime | None = None) -> Claim | None:
     """Lease up to `limit` jobs of a running run to `worker`; None if nothing can be claimed now.
 
-    The attempt is counted before it begins. A job that was tried before is claimed last and alone: if it kills
-    its worker, no other job is lost with it.
+    The attempt is counted before it begins. A job that was tried before is claimed last and alone: if it
+    kills its worker, no other job is lost with it.
     """
     now = now or timezone.now()
     with transaction.atomic():

@@ -69,7 +69,8 @@ class JobHandler(Protocol):
         """One output for each input, in order. Raises OutOfMemory, BackendError."""
 
     def store(self, job: Job, output: Any) -> Any:
-        """Store the output's file, if it has one; returns what `complete` needs. Raises JobRefused, OSError."""
+        """Store the output's file, if it has one; returns what `complete` needs. Raises JobRefused,
+        OSError."""
 
     def complete(self, claim: Claim, results: Sequence[JobResult]) -> int:
         """Write the rows and mark the jobs as done; returns how many the claim still held."""
@@ -119,7 +120,8 @@ class ImageHandler:
         data = png.encode(pixels, self._origin(job, output.about))
         if job.image is not None and job.image.sha256 and image_files.digest(data) != job.image.sha256:
             raise JobRefused(
-                "The image differs from the one that was judged, so nothing was replaced. Make it again on the "
+                "The image differs from the one that was judged, so nothing was replaced. Make it again on "
+                "the "
                 "device and with the library versions named in its history."
             )
         name, sha256 = image_files.keep(data)

@@ -18,7 +18,9 @@ class Heartbeat:
 
     def __init__(self) -> None:
         self._claims: dict[UUID, Claim] = {}
-        self._pulse = Pulse(self._renew, every=lambda: claims.lease_length().total_seconds() / 3, name="heartbeat")
+        self._pulse = Pulse(
+            self._renew, every=lambda: claims.lease_length().total_seconds() / 3, name="heartbeat"
+        )
 
     def __enter__(self) -> Heartbeat:
         self._pulse.__enter__()

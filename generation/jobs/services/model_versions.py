@@ -59,9 +59,12 @@ def record(run: Run, about: About) -> None:
         first = _first_version(locked)
         if first is not None and first["revision"] != about.revision:
             raise BackendError(
-                f"The weights of '{about.model}' are {about.revision} here, but the existing results were made "
-                f"with {first['revision']}, and one set must come from one model. Put those weights back on this "
-                "machine, or plan a new run for the other weights: images into another image set, captions and "
+                f"The weights of '{about.model}' are {about.revision} here, but the existing results were "
+                "made "
+                f"with {first['revision']}, and one set must come from one model. Put those weights back on "
+                "this "
+                "machine, or plan a new run for the other weights: images into another image set, captions "
+                "and "
                 "embeddings with another model name, folder or revision."
             )
         if not _is_recorded(locked, version):

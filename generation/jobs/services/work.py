@@ -1,8 +1,8 @@
 """The worker's loop: claim, run, store, complete, while the next batch is on the device.
 
-The calling thread does all database work except renewing leases (heartbeat.py). A worker that is killed leaves
-claimed jobs, which others claim when the lease expires, and at worst a file without a row: the job that is
-done again writes the same bytes to the same name.
+The calling thread does all database work except renewing leases (heartbeat.py). A worker that is killed
+leaves claimed jobs, which others claim when the lease expires, and at worst a file without a row: the job
+that is done again writes the same bytes to the same name.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def work(
     """Do the pending jobs of a running run; returns how many were finished.
 
     Ends when nothing is left to claim, after `seconds` or `batches` (a started batch is finished), when
-    `stopping()` or when the run is paused or cancelled. Errors of a job or a model are stored in the rows, not
-    raised. Raises OperationalError if the database stays unreachable.
+    `stopping()` or when the run is paused or cancelled. Errors of a job or a model are stored in the rows,
+    not raised. Raises OperationalError if the database stays unreachable.
     """
     running = Run.objects.select_related("image_set").filter(pk=run_id, state=RunState.RUNNING)
     run = _with_retries(running.first)

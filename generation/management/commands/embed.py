@@ -8,14 +8,14 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from generation.management.commands._execution import add_run_options, carry_out_on_images
-from generation.management.commands._targets import recipe_of, list_backends_in_help
+from generation.management.commands._targets import list_backends_in_help, recipe_of
 from generation.recipes.recipes import EmbeddingRecipe
 
 
 class Command(BaseCommand):
     help = (
-        "Embed the images of a set, or those that a study shows, as unit vectors. The same recipe is the "
-        "same run: images that were added since are embedded, and no other again."
+        "Embed the images of a set or study as unit vectors. The same recipe gives the same run: only images "
+        "added since then are embedded."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

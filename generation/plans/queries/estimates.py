@@ -22,8 +22,8 @@ _SIMILAR = {
 }
 """The recipe fields that determine how long a job takes."""
 
-# Assumptions until similar jobs were done here. Images: Stable Diffusion 1.x in half precision on a GPU that is a
-# few years old; 512x512 pixels in 50 steps.
+# Assumptions until similar jobs were done here. Images: Stable Diffusion 1.x in half precision on a GPU that
+# is a few years old; 512x512 pixels in 50 steps.
 _SECONDS = {"images": 4.0, "captions": 1.0, "embeddings": 0.05}
 _REFERENCE_STEPS, _REFERENCE_PIXELS = 50, 512 * 512
 _FULL_PRECISION = 2.0
@@ -51,7 +51,10 @@ def estimate(recipe: Recipe, *, jobs: int) -> Estimate:
     size = _measured_bytes(recipe, similar) or _assumed_bytes(recipe)
     if each is not None:
         device = (
-            Provenance.objects.filter(run__in=similar).exclude(device="").order_by("-pk").values_list("device")
+            Provenance.objects.filter(run__in=similar)
+            .exclude(device="")
+            .order_by("-pk")
+            .values_list("device")
         ).first()
         words = {"seconds": f"{each:.2g}", "number": intcomma(sampled), "device": device and device[0]}
         basis = (

@@ -1,4 +1,5 @@
-"""The identity groups of a study or image set, and the attributes that pull describes them with (PROTOCOL §9)."""
+"""The identity groups of a study or image set, and the attributes that pull describes them with (PROTOCOL
+§9)."""
 
 from __future__ import annotations
 
@@ -105,7 +106,8 @@ def attributes_by_group(study: Study, groups: Sequence[IdentityGroup]) -> dict[i
         if shown:
             return {group.pk: shown[group.pk] for group in groups if group.pk in shown}
         raise PlanRefused(
-            f"The study '{study.name}' has neither attribute pages nor a source of stereotypes, so there are no "
+            f"The study '{study.name}' has neither attribute pages nor a source of stereotypes, so there are "
+            "no "
             "attributes for the prompts. Give it a source, or plan the default prompts only."
         )
     resources = _resources(study)
@@ -178,8 +180,8 @@ def _resources(study: Study) -> dict[int, Resource]:
 
 
 def _visual_attributes(study: Study) -> set[str]:
-    """The attributes that the study found visual; if it did not ask, those its file names, else all attributes
-    of its source."""
+    """The attributes that the study found visual; if it did not ask, those its file names, else all
+    attributes of its source."""
     asked = Response.objects.filter(
         unit__task__study=study, unit__task__kind=TaskKind.VISUAL_NATURE, current=True
     ).exists()

@@ -105,7 +105,8 @@ def check_set(name: str, recipe: ImageRecipe) -> None:
             )
     if not runs.exists() and Image.objects.filter(image_set__name=name).exists():
         raise PlanRefused(
-            f"The image set '{name}' holds uploaded images, not generated ones. Choose another name with --set."
+            f"The image set '{name}' holds uploaded images, not generated ones. Choose another name with "
+            "--set."
         )
 
 
@@ -120,12 +121,14 @@ def _generator(recipe: Mapping[str, object]) -> dict[str, object]:
 
 
 def study_without_images(study: Study) -> Study | None:
-    """The study, if its depiction task has no image set yet. Raises PlanRefused if it is no longer a draft."""
+    """The study, if its depiction task has no image set yet. Raises PlanRefused if it is no longer a
+    draft."""
     if not study.tasks.filter(kind=TaskKind.DEPICTION, image_set=None).exists():
         return None
     if study.status != StudyStatus.DRAFT:
         raise PlanRefused(
-            f"The study '{study.name}' has a depiction task without an image set and is {study.status}, so its "
+            f"The study '{study.name}' has a depiction task without an image set and is {study.status}, so "
+            "its "
             "questions cannot change. Plan the images for a draft study, or name groups and a set: "
             "manage.py generate SET --groups ..."
         )

@@ -45,8 +45,8 @@ def test_files_of_images_say_nothing_but_their_pixels(tmp_path):
     with bundles.open_bundle(zipped({**files, "t.csv": listed}), name="t.zip") as bundle:
         uploads.import_images(
             bundle=bundle,
-            finished=read_table(bundle),
-            into=uploads.TargetSet(name="brought", title="Brought"),
+            table=read_table(bundle),
+            target=uploads.TargetSet(name="brought", title="Brought"),
             by=None,
         )
     images = list(Image.objects.all())

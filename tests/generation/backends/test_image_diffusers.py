@@ -7,7 +7,7 @@ import pytest
 from PIL import ImageChops
 
 from generation import backends
-from generation.backends.base import BackendError, OutOfMemory, ImageRequest
+from generation.backends.base import BackendError, ImageRequest, OutOfMemory
 from generation.backends.torch_support import import_library
 from generation.recipes.recipes import ImageRecipe
 from tests.generation.backends.test_images import pngs

@@ -64,7 +64,7 @@ def test_a_lost_picture_is_made_again_by_the_model_byte_for_byte(tiny_models):
     default_storage.delete(image.file.name)
     found = verify.verify(image_set=run.image_set)
     assert found.missing == (image,)
-    verify.remake(lost=found.lost, by=None)
+    verify.regenerate(lost=found.lost, by=None)
     loaded_model._kept.clear()  # another process, another day
     assert work.work(run_id=run.pk) == 1
     assert image_files.holds(image.file.name, sha256=image.sha256)

@@ -98,7 +98,7 @@ def test_what_was_brought_finished_cannot_be_made(made):
     Image.objects.filter(pk=brought.pk).update(file=name, sha256="0" * 64, reference="")
     with pytest.raises(CommandError, match="1 files are missing"):
         run_command("drawn", "--remake", "--now")
-    [only] = verify.remake(lost=[Image.objects.get(pk=brought.pk)], by=None).brought
+    [only] = verify.regenerate(lost=[Image.objects.get(pk=brought.pk)], by=None).brought
     assert only.pk == brought.pk
 
 

@@ -22,7 +22,9 @@ def pictures(*groups: str, recipe: ImageRecipe = FAKE, image_set: str = "drawn",
 
 def read(run: Run, recipe: CaptionRecipe | EmbeddingRecipe) -> Run:
     """A planned run over the images of another."""
-    return runs.ensure(plan=plans.plan_captions_or_embeddings(recipe=recipe, image_set=run.image_set), by=None).run
+    return runs.ensure(
+        plan=plans.plan_captions_or_embeddings(recipe=recipe, image_set=run.image_set), by=None
+    ).run
 
 
 def made(run: Run) -> Run:

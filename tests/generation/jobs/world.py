@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.images import files as image_files
 from annotation.models import Image
-from generation.backends.base import OutOfMemory, GeneratedImage, ImageRequest
+from generation.backends.base import GeneratedImage, ImageRequest, OutOfMemory
 from generation.backends.image_fake import FakeTextToImage
 from generation.jobs import png
 from generation.jobs.services import work

@@ -51,7 +51,9 @@ class TestPull:
         unit = factories.page_unit(task, picture=factories.image(), texts=("hat", "kind"))
         Option.objects.filter(unit=unit, attribute__text="hat").update(role=OptionRole.STEREOTYPICAL)
         Option.objects.filter(unit=unit, attribute__text="kind").update(role=OptionRole.RANDOM)
-        found = identity_groups.attributes_by_group(study, [factories.group("Mexican"), factories.group("Indian")])
+        found = identity_groups.attributes_by_group(
+            study, [factories.group("Mexican"), factories.group("Indian")]
+        )
         of_mexican = found[factories.group("Mexican").pk]
         assert (of_mexican.stereotypical, of_mexican.random) == (("hat",), ("kind",))
         # the pages show no Indian: drawn by the study's rule
@@ -79,7 +81,9 @@ class TestPull:
         task = factories.task(study, strata=("any",))
         for text, value in (("sombrero", 5), ("spicy food", 1), ("kind", 4), ("poor", 4)):
             factories.response(factories.attribute_unit(task, text), values=[value])
-        found = identity_groups.attributes_by_group(study, [factories.group("Mexican"), factories.group("Indian")])
+        found = identity_groups.attributes_by_group(
+            study, [factories.group("Mexican"), factories.group("Indian")]
+        )
         (of_mexican,) = found.values()
         assert of_mexican.stereotypical == ("sombrero",)
         assert set(of_mexican.random) <= {"kind", "poor"}
@@ -116,9 +120,7 @@ class TestPull:
 
     def test_described_prompts_need_a_study(self):
         with pytest.raises(PlanRefused, match="Name a study"):
-            plans.plan_images(
-                recipe=world.recipe(prompt_sets=world.PULL), groups=[factories.group("Indian")]
-            )
+            plans.plan_images(recipe=world.recipe(prompt_sets=world.PULL), groups=[factories.group("Indian")])
 
     def test_a_study_that_knows_no_attributes_is_refused(self):
         with pytest.raises(PlanRefused, match="neither pages of attributes nor a source"):
@@ -182,7 +184,10 @@ class TestGroups:
     def test_a_set_is_about_its_images_and_those_that_are_planned(self):
         run = world.planned("Indian").run
         factories.image(group_name="Mexican", image_set=run.image_set)
-        assert [group.name for group in identity_groups.groups_of_image_set(run.image_set)] == ["Indian", "Mexican"]
+        assert [group.name for group in identity_groups.groups_of_image_set(run.image_set)] == [
+            "Indian",
+            "Mexican",
+        ]
 
     def test_an_empty_set_is_about_nobody(self):
         with pytest.raises(PlanRefused, match="--groups"):

@@ -85,13 +85,13 @@ class TestEnsure:
         assert world.planned("Indian").run.state == RunState.DONE
 
     def test_a_plan_larger_than_a_part_is_whole(self, monkeypatch):
-        monkeypatch.setattr(runs, "_AT_ONCE", 7)
+        monkeypatch.setattr(runs, "_JOBS_PER_TRANSACTION", 7)
         names = ["Indian", "Mexican", "French", "Nepali", "Welsh"]
         assert world.planned(*names).added == 30
         assert world.planned(*names).added == 0
 
     def test_what_was_interrupted_is_completed(self, monkeypatch):
-        monkeypatch.setattr(runs, "_AT_ONCE", 6)
+        monkeypatch.setattr(runs, "_JOBS_PER_TRANSACTION", 6)
         create, calls = Job.objects.bulk_create, []
 
         def third_fails(jobs, **options):
@@ -110,7 +110,7 @@ class TestEnsure:
         assert (again.added, again.total) == (6, 18)
 
     def test_a_run_that_is_cancelled_meanwhile_gets_no_more_jobs(self, monkeypatch):
-        monkeypatch.setattr(runs, "_AT_ONCE", 6)
+        monkeypatch.setattr(runs, "_JOBS_PER_TRANSACTION", 6)
         find = runs.missing
 
         def find_and_cancel(plan):
@@ -161,11 +161,15 @@ class TestReading:
     def test_a_set_of_references_alone_is_refused(self):
         factories.image()
         with pytest.raises(PlanRefused, match=r"1 references.*Import the files"):
-            plans.plan_captions_or_embeddings(recipe=CaptionRecipe(backend="fake"), image_set=factories.image_set())
+            plans.plan_captions_or_embeddings(
+                recipe=CaptionRecipe(backend="fake"), image_set=factories.image_set()
+            )
 
     def test_an_empty_set_is_refused(self):
         with pytest.raises(PlanRefused, match="no image yet"):
-            plans.plan_captions_or_embeddings(recipe=CaptionRecipe(backend="fake"), image_set=factories.image_set())
+            plans.plan_captions_or_embeddings(
+                recipe=CaptionRecipe(backend="fake"), image_set=factories.image_set()
+            )
 
     def test_an_unknown_backend_names_those_there_are(self, shown):
         with pytest.raises(PlanRefused, match=r"'gpt' for captions.*fake"):

@@ -15,8 +15,8 @@ from annotation.imports.readers.oddities import FileRefused
 from annotation.models import AuditEvent, Axis, Image, ImageSet
 from generation.models import Provenance, Run, RunKind, RunState
 from generation.uploads import bundles
-from generation.uploads.services import pictures, uploads
-from generation.uploads.services.uploads import Into, UploadRefused, import_images
+from generation.uploads.services import images, uploads
+from generation.uploads.services.uploads import TargetSet, UploadRefused, import_images
 from generation.uploads.tables import read_table
 from tests import factories
 from tests.generation.uploads.bundles import encoded, folder, pixels, table, zipped
@@ -34,7 +34,7 @@ FILES = {"a/1.png": TEAL, "2.png": RED, "images.csv": table(*ROWS)}
 def bring(source, *, name="brought", csv=None, **options):
     with bundles.open_bundle(source, name="pack.zip") as bundle:
         finished = read_table(bundle, table=csv)
-        return import_images(bundle=bundle, finished=finished, into=Into(name=name), by=None, **options)
+        return import_images(bundle=bundle, table=finished, target=TargetSet(name=name), by=None, **options)
 
 
 def stored(image: Image) -> bytes:
@@ -243,11 +243,11 @@ def test_a_zip_that_is_not_what_it_should_be_is_refused(made, said):
 
 
 def test_a_zip_that_unpacks_to_too_much_is_refused(monkeypatch):
-    monkeypatch.setattr(bundles, "MOST_BYTES", 300)
+    monkeypatch.setattr(bundles, "MAX_BYTES", 300)
     with pytest.raises(FileRefused, match="unpacks to more than"):
         bring(zipped(FILES))
-    monkeypatch.setattr(bundles, "MOST_BYTES", 10**9)
-    monkeypatch.setattr(bundles, "MOST_FILES", 2)
+    monkeypatch.setattr(bundles, "MAX_BYTES", 10**9)
+    monkeypatch.setattr(bundles, "MAX_FILES", 2)
     with pytest.raises(FileRefused, match="it has 3 files; 2 is the most"):
         bring(zipped(FILES))
 
@@ -274,7 +274,7 @@ def test_a_full_disk_is_said_and_adds_no_image(monkeypatch):
     def full(data, *, suffix):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(pictures.image_files, "keep", full)
+    monkeypatch.setattr(images.image_files, "keep", full)
     with pytest.raises(UploadRefused, match=r"'a/1\.png' cannot be stored \(No space left on device\)"):
         bring(zipped(FILES))
     assert not Image.objects.exists()

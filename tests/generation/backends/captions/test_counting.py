@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from generation.backends import counting
-from generation.backends.counting import TextRefused, most_frequent, count_ngrams, read_counts
+from generation.backends.counting import TextRefused, count_ngrams, most_frequent, read_counts
 
 
 def counts(tmp_path, *texts, max_n=3, max_in_memory=counting.MAX_IN_MEMORY, **chosen_by):
@@ -83,7 +83,9 @@ def test_memory_does_not_grow_with_the_text(tmp_path, monkeypatch):
         text = "\n".join(f"w{number} x{number * 7}" for number in range(lines))
         (tmp_path / "text").write_text(text)
         tracemalloc.start()
-        count_ngrams([tmp_path / "text"], into=tmp_path / "counted", folder=tmp_path, max_n=3, max_in_memory=500)
+        count_ngrams(
+            [tmp_path / "text"], into=tmp_path / "counted", folder=tmp_path, max_n=3, max_in_memory=500
+        )
         found = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return found
