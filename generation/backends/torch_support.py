@@ -50,13 +50,13 @@ def import_library(name: str) -> Any:
 
 def choose_device(name: str) -> torch.device:
     """The device `name`; "" is the first GPU, else the CPU. Raises BackendError if it does not exist."""
-    torch = import_library("torch")
-    available = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
-    available += ["mps"] * torch.backends.mps.is_available() + ["cpu"]
+    lib = import_library("torch")
+    available = [f"cuda:{number}" for number in range(lib.cuda.device_count())]
+    available += ["mps"] * lib.backends.mps.is_available() + ["cpu"]
     chosen = name or available[0]
     if chosen not in available and f"{chosen}:0" not in available:
         raise BackendError(f"There is no device '{name}' on this machine. There is: {', '.join(available)}.")
-    device: torch.device = torch.device(chosen)
+    device: torch.device = lib.device(chosen)
     return device
 
 

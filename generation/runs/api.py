@@ -68,9 +68,8 @@ class Runs(Resource):
 
     @extend_schema(
         operation_id="runs_plan",
-        description=("Plan a run. It does not start by itself. The same plan again gives the same run, and "
-        "adds ")
-        "missing jobs. With `dry_run=true` nothing is written.",
+        description="Plan a run. It does not start by itself. The same plan again gives the same run, and "
+        "adds missing jobs. With `dry_run=true` nothing is written.",
         parameters=[PlanQuery],
         request=_BODY,
         responses={

@@ -23,6 +23,7 @@ from annotation.imports.readers.oddities import FileRefused
 from annotation.models import Axis
 from generation.uploads import bundles
 from generation.uploads.services import uploads
+from generation.uploads.services.images import UploadRefused
 from generation.uploads.tables import read_table
 
 _IN_MEMORY = 1_000_000
@@ -120,7 +121,7 @@ class Bundle(Resource):
         )
         with (
             file,
-            refusals(FileRefused, uploads.UploadRefused, status=422),
+            refusals(FileRefused, UploadRefused, status=422),
             bundles.open_bundle(file, name="the ZIP") as bundle,
         ):
             imported = uploads.import_images(

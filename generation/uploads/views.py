@@ -17,6 +17,7 @@ from generation.core.access import image_makers_only
 from generation.uploads import bundles
 from generation.uploads.forms import UploadForm
 from generation.uploads.services import uploads
+from generation.uploads.services.images import UploadRefused
 from generation.uploads.tables import COLUMNS, read_table
 
 
@@ -66,6 +67,6 @@ def _import(request: LoggedIn, form: UploadForm) -> uploads.Imported | None:
             )
     except FileRefused as refused:
         form.add_error("file", str(refused))
-    except uploads.UploadRefused as refused:
+    except UploadRefused as refused:
         form.add_error(None, str(refused))
     return None

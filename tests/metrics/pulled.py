@@ -74,9 +74,9 @@ def group_images(
     index = Image.objects.filter(image_set=run.image_set, group=group).count()
     for prompt_set in sets:
         if prompt_set == PromptSet.DEFAULT:
-            prompts = default(name)
+            prompts = default_prompts(name)
         else:
-            prompts = described(name, words[prompt_set], prompt_set)
+            prompts = described_prompts(name, words[prompt_set], prompt_set)
         made = []
         for prompt in prompts:
             for _ in range(default_each if prompt_set == PromptSet.DEFAULT else each):

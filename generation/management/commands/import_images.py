@@ -12,6 +12,7 @@ from annotation.management.commands import _importing
 from annotation.models import Axis
 from generation.uploads import bundles
 from generation.uploads.services import uploads
+from generation.uploads.services.images import UploadRefused
 from generation.uploads.tables import COLUMNS, read_table
 
 
@@ -47,7 +48,7 @@ class Command(BaseCommand):
                     new_groups=options["new_groups"],
                     progress=progress,
                 )
-        except (FileRefused, uploads.UploadRefused) as refused:
+        except (FileRefused, UploadRefused) as refused:
             raise CommandError(str(refused)) from refused
         for line in imported.summary():
             self.stdout.write(line)

@@ -13,6 +13,7 @@ from generation import backends
 from generation.backends import ngrams_build
 from generation.backends.base import BackendError
 from generation.backends.caption_visage import VisageOptions
+from generation.backends.counting import TextRefused
 from generation.management.commands._targets import recipe_of
 from generation.recipes.recipes import EmbeddingRecipe
 
@@ -67,7 +68,7 @@ class Command(BaseCommand):
                     limit=options["limit"],
                     progress=progress,
                 )
-        except (BackendError, ngrams_build.TextRefused) as error:
+        except (BackendError, TextRefused) as error:
             raise CommandError(str(error)) from error
         words = sum(source["words"] for source in made.sources)
         kinds = ", ".join(f"{count:,} of {n}" for n, count in made.per_n.items())
