@@ -1,4 +1,4 @@
-"""Models of the published sizes with random weights, for benchmarks: the same arithmetic as the real ones."""
+"""Models of the published sizes with random weights, for benchmarks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.generation.backends import tiny
 
 
 def stable_diffusion_14(folder: Path) -> Path:
-    """Stable Diffusion 1.4 without its safety checker: 860 million numbers in the UNet."""
+    """Stable Diffusion 1.4 without its safety checker: 860 million parameters in the UNet."""
     diffusers, transformers = import_library("diffusers"), import_library("transformers")
     import_library("torch").manual_seed(0)
     blocks: dict[str, Any] = {
@@ -62,7 +62,7 @@ def open_clip_model(folder: Path, name: str) -> Path:
 
 
 def blip(folder: Path) -> Path:
-    """BLIP for captions in its base size; its few words are those of the tests."""
+    """BLIP for captions in its base size, with the small vocabulary of the tests."""
     from tests.generation.backends import tiny_captions
 
     transformers = import_library("transformers")
