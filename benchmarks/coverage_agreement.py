@@ -1,4 +1,5 @@
-"""How often the 95 % intervals of agreement contain the true value, in simulated studies of a five-point scale.
+"""How often the 95 % intervals of agreement contain the true value, in simulated studies of a five-point
+scale.
 
     python -m benchmarks.coverage_agreement [--studies 400] [--resamples 300]
 

@@ -3,18 +3,19 @@
     python -m benchmarks.generate [--only images embeddings captions] [--images N] [--price PRICE] ...
 
 All weights are random, which does not change the arithmetic. On a GPU the models have their published sizes:
-Stable Diffusion 1.4 at 512x512 pixels in 50 steps, open_clip ViT-B/32 and ViT-L/14, BLIP. Without a GPU, images
-and captions come from tiny models, which measure only the overhead; of the encoders, ViT-B/32 has its published
-size. Then one thread computes, and "a second" is a second of this process's CPU time, on both sides of each
-ratio: other work on the machine counts little, but waiting does not count either.
+Stable Diffusion 1.4 at 512x512 pixels in 50 steps, open_clip ViT-B/32 and ViT-L/14, BLIP. Without a GPU,
+images and captions come from tiny models, which measure only the overhead; of the encoders, ViT-B/32 has its
+published size. Then one thread computes, and "a second" is a second of this process's CPU time, on both sides
+of each ratio: other work on the machine counts little, but waiting does not count either.
 
-The worker is generation/jobs/services/work.py on a temporary SQLite database: claim, read and decode or generate,
-encode as PNG, hash, store, complete. It is warm: an earlier run loaded and compiled the model. It is compared, for
-images, with diffusers' documented loop of one prompt at a time (single precision, saved as PNG), and with the best
-batch of a process that stores nothing (half precision on a GPU, channels last, compiled); for the others, with the
-model alone at its best batch, on inputs that are on the device. On a GPU it also reports how busy the GPU was, and
-the hours for ViSAGe's images, with --price (per hour of the machine, in any currency) also their cost.
-Prints the figures and writes them to benchmarks/results/ under the device's name.
+The worker is generation/jobs/services/work.py on a temporary SQLite database: claim, read and decode or
+generate, encode as PNG, hash, store, complete. It is warm: an earlier run loaded and compiled the model. It
+is compared, for images, with diffusers' documented loop of one prompt at a time (single precision, saved as
+PNG), and with the best batch of a process that stores nothing (half precision on a GPU, channels last,
+compiled); for the others, with the model alone at its best batch, on inputs that are on the device. On a GPU
+it also reports how busy the GPU was, and the hours for ViSAGe's images, with --price (per hour of the
+machine, in any currency) also their cost. Prints the figures and writes them to benchmarks/results/ under the
+device's name.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python benchmarks/jobs.py [--jobs 20000] [--workers 2] [--size 64] [--seconds 60]
 
-On a temporary database (SQLite, or a new one on the server of DATABASE_URL), two embedded workers
-(`manage.py worker --queue gpu`) make fake images: claim, draw, encode, hash, write and sync the file, complete.
-First undisturbed; then, for a minute, workers are killed with -9 again and again and replaced. Afterwards
+On a temporary database (SQLite, or a new one on the server of DATABASE_URL), two embedded workers (`manage.py
+worker --queue gpu`) make fake images: claim, draw, encode, hash, write and sync the file, complete. First
+undisturbed; then, for a minute, workers are killed with -9 again and again and replaced. Afterwards
 everything is counted and every file is hashed again.
 
 The bare rate, for comparison, is that of the same number of processes that draw, encode and write such images
@@ -135,7 +135,8 @@ def undisturbed(run_id: int, number: int, workers: int) -> float:
 
 
 def with_kills(run_id: int, workers: int, seconds: float) -> tuple[int, int]:
-    """Kill workers at random for `seconds`, then let them finish; returns (kills, kills before the run ended)."""
+    """Kill workers at random for `seconds`, then let them finish; returns (kills, kills before the run
+    ended)."""
     dice = random.Random(1)
     crew = [begin() for _ in range(workers)]
     start(run_id)
