@@ -146,7 +146,7 @@ def test_numbers_that_overflow_are_an_error(folder):
     ("given", "told"),
     [
         ({"model": "local-dir:/nowhere"}, "no folder /nowhere"),
-        ({"model": "ViT-B-33"}, "knows no model 'ViT-B-33'. It knows: .*ViT-B-32"),
+        ({"model": "ViT-B-33"}, "has no model 'ViT-B-33'. It has: .*ViT-B-32"),
         ({"pretrained": "a-tag"}, "neither a file of weights on this machine nor a tag of ViT-B-32.*openai"),
         ({"pretrained": ""}, "neither a file of weights"),
         ({"pretrained": "/nowhere.pt"}, "'/nowhere.pt' is neither"),

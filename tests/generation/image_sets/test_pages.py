@@ -184,11 +184,11 @@ def test_what_is_not_known_of_an_image_is_said(client):
     admin = factories.user("boss", admin=True)
     released = factories.image(prompt="a photo of a Mexican person")
     text = shown(client, admin, "image_history", released.pk).text
-    assert "Nothing is known of how it was made" in text
+    assert "It is not known how this image was made" in text
     assert "a photo of a Mexican person" in text
     assert "not in this installation" in text
     brought = factories.image(index=2, reference="b.png")
     Provenance.objects.create(image=brought, model="an-api", note="<i>second</i>\ntry")
     text = shown(client, admin, "image_history", brought.pk).text
-    assert "it was brought here finished" in text
+    assert "the image was uploaded" in text
     assert "&lt;i&gt;second&lt;/i&gt;<br>try" in text

@@ -50,7 +50,7 @@ def run_command(*arguments: str) -> tuple[str, str]:
 
 def test_whole_files_are_said_to_be_whole(made):
     out, err = run_command("drawn")
-    assert "drawn: 6 files are as they were made." in out
+    assert "drawn: 6 files are intact." in out
     assert err == ""
 
 
@@ -74,7 +74,7 @@ def test_lost_pictures_are_made_again_byte_for_byte(made):
     path(images[0]).unlink()
     path(images[3]).write_bytes(b"not a picture")
     out, err = run_command("drawn", "--remake", "--now")
-    assert "drawn: 6 files are as they were made." in out
+    assert "drawn: 6 files are intact." in out
     assert "missing: images/" in err
     assert {image.pk: path(image).read_bytes() for image in images} == before
     assert Image.objects.count() == 6
@@ -86,7 +86,7 @@ def test_a_picture_that_would_come_out_differently_is_not_put_in_its_place(made)
     image = made.images.order_by("index").first()
     path(image).unlink()
     Job.objects.filter(image=image).update(seed=1)  # as if another library drew it
-    with pytest.raises(CommandError, match="came out differently"):
+    with pytest.raises(CommandError, match="differs from the one that was judged"):
         run_command("drawn", "--remake", "--now")
     assert not path(image).exists()
     assert Image.objects.get(pk=image.pk).sha256 == image.sha256
@@ -126,8 +126,8 @@ def test_what_waits_in_the_run_is_told_before_it_is_made_as_well(made):
     runs.ensure(plan=plans.plan_images(recipe=recipe, groups=groups, image_set="drawn"), by=None)
     path(made.images.order_by("index").first()).unlink()
     out, _ = run_command("drawn", "--remake", "--now")
-    assert "makes what was lost of it, and 6 that were waiting." in out
-    assert "drawn: 12 files are as they were made." in out
+    assert "generates its lost images again, and 6 pending ones." in out
+    assert "drawn: 12 files are intact." in out
 
 
 def test_a_study_is_not_a_set(made):

@@ -67,7 +67,7 @@ def test_a_job_whose_workers_never_came_back_is_parked_after_the_third(run):
     assert claim(run, now=NOW + timedelta(days=3)) is None
     job = run.jobs.get()
     assert (job.state, job.claim, job.finished_at) == (JobState.FAILED, None, NOW + timedelta(days=3))
-    assert "3 workers took it and none came back" in job.error
+    assert "3 workers claimed it and none finished" in job.error
 
 
 def test_a_failed_try_is_made_again_after_a_pause_that_doubles_and_parked_after_the_third(run, settings):

@@ -79,7 +79,7 @@ def test_a_device_that_holds_not_even_one_pauses_the_run_and_uses_up_no_try(mode
     run = run_of_pictures(3)
     assert work.work(run_id=run.pk) == 0
     assert state(run)[0] == RunState.PAUSED
-    assert "not hold even one" in run.error
+    assert "too small even for one" in run.error
     assert set(run.jobs.values_list("attempts", "state")) == {(0, JobState.PENDING)}
 
 
@@ -98,7 +98,7 @@ def test_what_a_person_has_to_mend_pauses_the_run_and_uses_up_no_try(model, monk
     [
         (BackendError("No weights at /models. Fetch them."), "No weights at /models. Fetch them."),
         (OSError("config.json is no JSON"), "could not be loaded: OSError: config.json is no JSON"),
-        (MemoryError("9 GB"), "memory does not hold the model"),
+        (MemoryError("9 GB"), "does not fit into memory"),
     ],
 )
 def test_a_model_that_cannot_be_loaded_pauses_the_run_with_the_reason(monkeypatch, error, told):
@@ -172,7 +172,7 @@ def test_a_picture_whose_place_is_taken_is_refused_and_the_others_are_kept(model
     for _ in range(5):
         again(run)
     assert counted(run) == {"done": 2, "failed": 1}
-    assert "something has its place already" in run.jobs.get(number=2).error
+    assert "its place is already taken" in run.jobs.get(number=2).error
 
 
 @pytest.fixture

@@ -111,7 +111,7 @@ class TestPull:
         assert any("'Togolese'" in note for note in plan.notes)
 
     def test_no_group_with_a_stereotype_is_refused(self):
-        with pytest.raises(PlanRefused, match="no visual stereotype of any of 1 groups"):
+        with pytest.raises(PlanRefused, match="no visual stereotype for any of 1 groups"):
             plans.plan_images(
                 recipe=world.recipe(prompt_sets=world.PULL),
                 groups=[factories.group("Togolese")],
@@ -123,7 +123,7 @@ class TestPull:
             plans.plan_images(recipe=world.recipe(prompt_sets=world.PULL), groups=[factories.group("Indian")])
 
     def test_a_study_that_knows_no_attributes_is_refused(self):
-        with pytest.raises(PlanRefused, match="neither pages of attributes nor a source"):
+        with pytest.raises(PlanRefused, match="neither attribute pages nor a source"):
             plans.plan_images(
                 recipe=world.recipe(prompt_sets=world.PULL),
                 groups=[factories.group("Indian")],

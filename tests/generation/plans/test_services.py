@@ -122,7 +122,7 @@ class TestSets:
 
     def test_a_set_of_brought_images_is_refused(self):
         factories.image(image_set=factories.image_set("visage"))
-        with pytest.raises(PlanRefused, match="brought here"):
+        with pytest.raises(PlanRefused, match="uploaded images"):
             world.planned("Indian", image_set="visage")
 
     def test_an_empty_set_may_be_filled(self):
@@ -175,7 +175,7 @@ class TestStudies:
     def test_a_study_that_is_no_draft_is_refused(self):
         study = world.knowing_study(status=StudyStatus.OPEN)
         factories.task(study, kind=TaskKind.DEPICTION)
-        with pytest.raises(PlanRefused, match=r"is open: what people are asked cannot change.*--groups"):
+        with pytest.raises(PlanRefused, match=r"is open, so its questions cannot change.*--groups"):
             plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")], study=study)
 
     def test_a_study_that_was_opened_meanwhile_leaves_nothing_half_written(self):
@@ -185,7 +185,7 @@ class TestStudies:
         type(study).objects.filter(pk=study.pk).update(
             status=StudyStatus.OPEN, opened_at="2026-01-01T00:00:00Z"
         )
-        with pytest.raises(ValueError, match="what people are asked cannot change"):
+        with pytest.raises(ValueError, match="its questions cannot change"):
             runs.ensure(plan=plan, by=None)
         assert not Run.objects.exists()
         assert not ImageSet.objects.exists()
@@ -205,7 +205,7 @@ def test_an_unknown_backend_names_those_there_are():
 
 
 def test_no_group_is_refused():
-    with pytest.raises(PlanRefused, match="nothing to make"):
+    with pytest.raises(PlanRefused, match="No identity group is selected"):
         plans.plan_images(recipe=world.recipe(), groups=[])
 
 

@@ -36,7 +36,7 @@ class TestGenerate:
         factories.group("Indian")
         command("generate", "trial", "--groups", "Indian", *FAKE)
         told = command("generate", "trial", "--groups", "Indian", *FAKE)
-        assert "To make     0 of 6 pictures; 6 are planned or made already" in told
+        assert "To make     0 of 6 images; 6 are already planned or made" in told
         assert "Nothing to do" in told
         assert Job.objects.count() == 6
 
@@ -126,7 +126,7 @@ class TestGenerate:
             (("knowin", *FAKE), "Did you mean 'knowing'?"),
             (("study:nowhere", "--groups", "Indian", *FAKE), "no study or image set 'nowhere'"),
             (("trial", "--groups", "Indan", *FAKE), "no identity group 'Indan'"),
-            (("trial", "--groups", "Indian", "--set", "x", *FAKE), "--set goes with a study"),
+            (("trial", "--groups", "Indian", "--set", "x", *FAKE), "--set needs a study"),
             (("knowing", "--backend", "dall-e", "--model", "x"), "no backend 'dall-e'"),
             (("knowing", "--backend", "dall-e"), "recipe: model: give a hub id or a local folder"),
             (("knowing", *FAKE, "--steps", "0"), "recipe: steps: choose 1 to 1000"),
@@ -148,7 +148,7 @@ class TestGenerate:
 
     def test_an_empty_file_of_groups(self, tmp_path):
         (tmp_path / "none.txt").write_text("\n")
-        assert "names no group" in refused("generate", "t", "--groups-from", str(tmp_path / "none.txt"))
+        assert "the file is empty" in refused("generate", "t", "--groups-from", str(tmp_path / "none.txt"))
 
     def test_a_study_and_a_set_of_one_name_have_to_be_told_apart(self):
         world.knowing_study("same")

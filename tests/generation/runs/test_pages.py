@@ -58,7 +58,7 @@ def test_a_preview_says_what_how_many_how_long_and_how_large_and_writes_nothing(
     shown = preview(page)
     assert shown.status_code == 200
     assert "a photo of an Indian person" in shown.text or "a photo of a Mexican person" in shown.text
-    for said in ("Start: 30 pictures", "Time is a guess.", "Disk", "fake-detection", "Identity groups"):
+    for said in ("Start: 30 pictures", "The time is an assumption.", "Disk", "fake-detection", "Identity groups"):
         assert said in shown.text
     assert shown.context["run_preview"].preview.added == 30
     for kind in (Run, Job, ImageSet, AuditEvent):
@@ -81,11 +81,11 @@ def test_a_start_of_something_else_than_was_seen_shows_it_first(page):
     url = reverse("new_run", args=["images"])
     for changed in ({"seed": "1"}, {"groups": "Mexican"}, {"steps": "20"}):
         shown = page.post(url, {**WANTED, **changed, "fingerprint": seen, "start": "1"})
-        assert "This is not what you saw before" in shown.text
+        assert "The preview has changed since you last saw it" in shown.text
     five = replace(world.FAKE, images_per_prompt=5)
     world.made(world.pictures("Mexican", image_set="fake-detection", recipe=five))
     shown = page.post(url, {**WANTED, "fingerprint": seen, "start": "1"})
-    assert "This is not what you saw before" in shown.text
+    assert "The preview has changed since you last saw it" in shown.text
     assert "Start: 15 pictures" in shown.text
     assert not Run.objects.exclude(state=RunState.DONE).exists()
 
@@ -93,7 +93,7 @@ def test_a_start_of_something_else_than_was_seen_shows_it_first(page):
 def test_the_same_again_is_the_same_run_and_a_group_more_adds_its_pictures(page):
     start(page, groups="Mexican")
     run = Run.objects.get()
-    assert "All of it is planned or made already" in preview(page, groups="Mexican").text
+    assert "Everything is already planned or made" in preview(page, groups="Mexican").text
     more = preview(page)
     assert (more.context["run_preview"].preview.added, more.context["run_preview"].existing) == (15, 15)
     start(page)
@@ -210,7 +210,7 @@ def test_a_run_that_stopped_by_itself_says_why(page):
     assert "There is no folder /m. Copy it there." in shown.text
     assert "Resume" in shown.text
     assert "data-progress" not in shown.text
-    assert "stopped by itself" in page.get(reverse("runs")).text
+    assert "paused by an error" in page.get(reverse("runs")).text
 
 
 def act(page, run, action):
@@ -231,7 +231,7 @@ def test_a_run_is_paused_resumed_cancelled_and_retried_and_the_audit_says_by_who
     Job.objects.filter(pk=run.jobs.first().pk).update(state=JobState.FAILED, error="x", attempts=3)
     act(page, run, "retry")
     assert run.jobs.filter(state=JobState.PENDING, attempts=0).count() == 6
-    assert "Nothing was changed" in act(page, run, "retry").text
+    assert "Nothing to change" in act(page, run, "retry").text
     act(page, run, "cancel")
     assert (run.state, run.jobs.count()) == (RunState.CANCELLED, 0)
     assert set(AuditEvent.objects.filter(by=maker).values_list("what", flat=True)) == {

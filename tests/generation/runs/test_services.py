@@ -156,7 +156,7 @@ class TestReading:
         factories.image(index=9, image_set=shown)
         plan = plans.plan_captions_or_embeddings(recipe=CaptionRecipe(backend="fake"), image_set=shown)
         assert plan.total == 3
-        assert "1 image is a reference" in plan.notes[0]
+        assert "1 image has no file" in plan.notes[0]
 
     def test_a_set_of_references_alone_is_refused(self):
         factories.image()
