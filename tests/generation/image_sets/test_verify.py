@@ -61,7 +61,7 @@ def test_a_missing_and_a_damaged_file_are_named_and_nothing_is_changed(made):
     found = verify.verify(image_set=made)
     assert [image.pk for image in found.missing] == [gone.pk]
     assert [image.pk for image in found.damaged] == [hurt.pk]
-    assert found.whole == 4
+    assert found.intact == 4
     with pytest.raises(CommandError, match=r"1 files are missing, 1 are damaged.*--remake"):
         run_command("drawn")
     assert not path(gone).exists()
@@ -98,7 +98,7 @@ def test_what_was_brought_finished_cannot_be_made(made):
     Image.objects.filter(pk=brought.pk).update(file=name, sha256="0" * 64, reference="")
     with pytest.raises(CommandError, match="1 files are missing"):
         run_command("drawn", "--remake", "--now")
-    [only] = verify.regenerate(lost=[Image.objects.get(pk=brought.pk)], by=None).brought
+    [only] = verify.regenerate(lost=[Image.objects.get(pk=brought.pk)], by=None).uploaded
     assert only.pk == brought.pk
 
 

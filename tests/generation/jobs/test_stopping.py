@@ -147,8 +147,8 @@ def test_the_leases_of_a_long_batch_are_renewed_by_a_thread_that_closes_its_own_
     mine = claims.claim(run_id=run.pk, limit=8, worker="me")
     ends = mine.jobs[0].lease_expires_at
     with heartbeat.Heartbeat() as beat:
-        beat.hold(mine)
+        beat.add(mine)
         wait_for(lambda: len(closed) > 2, "the heart does not beat")
-        beat.release(mine)
+        beat.remove(mine)
     assert set(closed) == {"heartbeat"}
     assert run.jobs.first().lease_expires_at > ends

@@ -105,7 +105,11 @@ def test_an_image_that_cannot_be_read_stops_only_its_own_job(model, monkeypatch,
     run = run_over(images, CaptionRecipe(backend="fake", count=1))
     again(run)
     assert counted(run) == {"done": 2, "failed": 1} or counted(run) == {"done": 2, "pending": 1}
-    told = {"missing": "is missing", "not a readable image": "not a readable image", "outside": "only a reference"}[damage]
+    told = {
+        "missing": "is missing",
+        "not a readable image": "not a readable image",
+        "outside": "only a reference",
+    }[damage]
     assert told in run.jobs.exclude(state=JobState.DONE).get().error
 
 

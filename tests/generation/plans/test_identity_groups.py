@@ -131,7 +131,7 @@ class TestPull:
             )
 
     def test_pull_and_detection_do_not_go_together(self):
-        with pytest.raises(PlanRefused, match="one after the other"):
+        with pytest.raises(PlanRefused, match="plan them separately"):
             plans.plan_images(
                 recipe=world.recipe(prompt_sets=("detection", "default")), groups=[factories.group("Indian")]
             )

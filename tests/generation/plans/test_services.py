@@ -185,7 +185,7 @@ class TestStudies:
         type(study).objects.filter(pk=study.pk).update(
             status=StudyStatus.OPEN, opened_at="2026-01-01T00:00:00Z"
         )
-        with pytest.raises(ValueError, match="its questions cannot change"):
+        with pytest.raises(ValueError, match="what people are asked cannot change"):
             runs.ensure(plan=plan, by=None)
         assert not Run.objects.exists()
         assert not ImageSet.objects.exists()

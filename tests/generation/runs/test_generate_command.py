@@ -27,7 +27,7 @@ class TestGenerate:
         factories.group("Indian"), factories.group("Mexican")
         told = command("generate", "trial", "--groups", "Indian", "mexican", *FAKE)
         assert "12 pictures from detection prompts" in told
-        assert "To make     12 of 12 pictures" in told
+        assert "To make     12 of 12 images" in told
         assert "assumed" in told
         assert "Run 1 is done: 12 of 12." in told.replace(f"Run {Run.objects.get().pk}", "Run 1")
         assert Image.objects.filter(image_set__name="trial", provenance__prompt_set="detection").count() == 12
@@ -134,7 +134,7 @@ class TestGenerate:
             (("knowing", *FAKE, "--size", "big"), "--size 'big': write width and height"),
             (("knowing", *FAKE, "--size", "100x100"), "recipe: width: choose a multiple of 8"),
             (("knowing", *FAKE, "--prompts", "portraits"), "--prompts 'portraits': there are detection"),
-            (("knowing", *FAKE, "--prompts", "detection", "pull"), "one after the other"),
+            (("knowing", *FAKE, "--prompts", "detection", "pull"), "plan them separately"),
             (("knowing", *FAKE, "--groups-from", "/nowhere.txt"), "--groups-from /nowhere.txt"),
             (("knowing", *FAKE, "--steps", "many"), "invalid int or 'own' value: 'many'"),
             (("knowing", *FAKE, "--now", "--later"), "not allowed with"),
@@ -182,7 +182,7 @@ class TestGenerate:
         factories.group("Indian")
         why = refused("generate", "trial", "--groups", "Indian", *FAKE)
         run = Run.objects.get()
-        assert f"Run {run.pk} paused at 0 of 6: There are no weights. Fetch them." in why
+        assert f"Run {run.pk} was paused at 0 of 6: There are no weights. Fetch them." in why
         assert f"manage.py runs resume {run.pk}" in why
         assert run.jobs.filter(attempts__gt=0).count() == 0
         # the same command does not begin where a person has to mend something

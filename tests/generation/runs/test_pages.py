@@ -58,7 +58,13 @@ def test_a_preview_says_what_how_many_how_long_and_how_large_and_writes_nothing(
     shown = preview(page)
     assert shown.status_code == 200
     assert "a photo of an Indian person" in shown.text or "a photo of a Mexican person" in shown.text
-    for said in ("Start: 30 pictures", "The time is an assumption.", "Disk", "fake-detection", "Identity groups"):
+    for said in (
+        "Start: 30 images",
+        "The time is an assumption.",
+        "Disk",
+        "fake-detection",
+        "Identity groups",
+    ):
         assert said in shown.text
     assert shown.context["run_preview"].preview.added == 30
     for kind in (Run, Job, ImageSet, AuditEvent):
@@ -67,7 +73,7 @@ def test_a_preview_says_what_how_many_how_long_and_how_large_and_writes_nothing(
 
 def test_starting_makes_what_was_shown_and_nothing_else(page, maker, monkeypatch):
     rung = []
-    monkeypatch.setattr(tasks, "ring", rung.append)
+    monkeypatch.setattr(tasks, "enqueue", rung.append)
     answer = start(page)
     run = Run.objects.get()
     assert answer.url == reverse("run", args=[run.pk])
@@ -86,7 +92,7 @@ def test_a_start_of_something_else_than_was_seen_shows_it_first(page):
     world.made(world.pictures("Mexican", image_set="fake-detection", recipe=five))
     shown = page.post(url, {**WANTED, "fingerprint": seen, "start": "1"})
     assert "The preview has changed since you last saw it" in shown.text
-    assert "Start: 15 pictures" in shown.text
+    assert "Start: 15 images" in shown.text
     assert not Run.objects.exclude(state=RunState.DONE).exists()
 
 
@@ -221,7 +227,7 @@ def act(page, run, action):
 
 def test_a_run_is_paused_resumed_cancelled_and_retried_and_the_audit_says_by_whom(page, maker, monkeypatch):
     rung = []
-    monkeypatch.setattr(tasks, "ring", lambda run: rung.append(run.state))
+    monkeypatch.setattr(tasks, "enqueue", lambda run: rung.append(run.state))
     run = world.pictures()
     act(page, run, "start")
     act(page, run, "pause")

@@ -111,14 +111,14 @@ class TestEnsure:
 
     def test_a_run_that_is_cancelled_meanwhile_gets_no_more_jobs(self, monkeypatch):
         monkeypatch.setattr(runs, "_JOBS_PER_TRANSACTION", 6)
-        find = runs.missing
+        find = runs.missing_jobs
 
         def find_and_cancel(plan):
             found = find(plan)
             runs.cancel(run=Run.objects.get(), by=None)
             return found
 
-        monkeypatch.setattr(runs, "missing", find_and_cancel)
+        monkeypatch.setattr(runs, "missing_jobs", find_and_cancel)
         ensured = world.planned("Indian", "Mexican", "French")
         assert (ensured.run.state, ensured.added) == (RunState.CANCELLED, 6)
         with pytest.raises(RunRefused, match="Plan it again"):

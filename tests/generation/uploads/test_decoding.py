@@ -130,14 +130,14 @@ def test_cmyk_is_stored_as_rgb():
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "no PNG, JPEG or WebP"),
-        (b"GIF89a" + b"\0" * 40, "no PNG, JPEG or WebP"),
-        (b'<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>', "no PNG, JPEG or WebP"),
+        (b"", "not a PNG, JPEG or WebP"),
+        (b"GIF89a" + b"\0" * 40, "not a PNG, JPEG or WebP"),
+        (b'<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>', "not a PNG, JPEG or WebP"),
         (encoded()[:40], "cut short or damaged"),
         (encoded(gradient())[:-20], "cut short"),
         (encoded(gradient(), "JPEG")[:-60], "cut short"),
         (encoded(gradient(), "WEBP")[:-20], "cut short"),
-        (encoded(gradient("I;16")), "kind 'I;16'"),
+        (encoded(gradient("I;16")), "format is 'I;16'"),
         (encoded(pixels(), save_all=True, append_images=[pixels("red")]), "animation"),
         (encoded(pixels(), "WEBP", save_all=True, append_images=[pixels("red")]), "animation"),
     ],

@@ -61,7 +61,7 @@ def test_each_row_becomes_an_image_with_its_origin(tmp_path, pack):
     else:
         source = zipped({f"pics/{name}": data for name, data in FILES.items()})
     done = bring(source, csv=csv)
-    assert (done.created, done.filled, done.unchanged, done.stored_anew, done.notes) == (2, 0, 0, 0, ())
+    assert (done.created, done.filled, done.unchanged, done.reencoded, done.notes) == (2, 0, 0, 0, ())
     first, second = Image.objects.order_by("-group__name")
     assert (first.group.name, first.index, first.prompt) == ("Mexican", 1, "a Mexican person")
     assert (first.reference, first.width, first.sha256) == ("a/1.png", 8, hashlib.sha256(TEAL).hexdigest())
@@ -93,7 +93,7 @@ def test_a_picture_that_is_known_is_not_told_otherwise(changed):
     bring(zipped(FILES))
     rows = ({**ROWS[0], **changed}, ROWS[1])
     before = list(Provenance.objects.order_by("pk").values())
-    with pytest.raises(FileRefused, match=r"images\.csv, row 2: the set holds 'a/1\.png' of Mexican already"):
+    with pytest.raises(FileRefused, match=r"images\.csv, row 2: the set already has 'a/1\.png' of Mexican"):
         bring(zipped({**FILES, "images.csv": table(*rows)}))
     assert list(Provenance.objects.order_by("pk").values()) == before
 
@@ -125,7 +125,7 @@ def test_what_files_say_besides_pixels_is_told_of_and_the_original_stays_traceab
     data = encoded(exif=exif)
     row = {"file": "1.png", "group": "Mexican", "note": "mine"}
     done = bring(zipped({"1.png": data, "t.csv": table(row)}))
-    assert done.stored_anew == 1
+    assert done.reencoded == 1
     assert "1 file with metadata" in done.summary()[1]
     image = Image.objects.get()
     assert b"Ada" not in stored(image)
@@ -258,7 +258,7 @@ def test_a_member_that_unpacks_to_gigabytes_is_read_no_further_than_a_picture_ma
         archive.writestr("1.png", TEAL + bytes(60_000_000))
         archive.writestr("t.csv", table({"file": "1.png", "group": "Mexican"}))
     assert len(stored.getvalue()) < 100_000
-    with pytest.raises(FileRefused, match="more than 50 MB"):
+    with pytest.raises(FileRefused, match="larger than 50 MB"):
         bring(stored)
     assert nothing_there()
 
@@ -267,7 +267,7 @@ def test_no_more_of_a_file_is_read_than_was_asked_for(tmp_path):
     source = folder(tmp_path / "pics", {"1.png": bytes(5000)})
     for each in (source, zipped({"1.png": bytes(5000)})):
         with bundles.open_bundle(each, name="pack.zip") as bundle:
-            assert len(bundle.read("1.png", most=100)) == 101
+            assert len(bundle.read("1.png", limit=100)) == 101
 
 
 def test_a_full_disk_is_said_and_adds_no_image(monkeypatch):
