@@ -1,4 +1,4 @@
-"""All benchmarks, one after the other: `make bench`. Those that need the released files say so and go on."""
+"""Run all benchmarks one after the other: `make bench`. Those without their released files say so."""
 
 import subprocess
 import sys

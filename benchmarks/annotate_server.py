@@ -234,7 +234,7 @@ class Person(threading.Thread):
 
 
 def work(served: Served, people: list[dict[str, str]], *, kind: str, seconds: float) -> Times:
-    """Let `people` work for some seconds. Raises what any of them ran into."""
+    """Let `people` work for some seconds. Raises the first error of any of them."""
     workers = [Person(served.port, cookies, kind=kind) for cookies in people]
     if kind == "both":
         with ThreadPoolExecutor(len(workers)) as threads:

@@ -27,7 +27,7 @@ RELEASED = Path(os.environ.get("VISAGE_DATA", ROOT.parent / "shared" / "data")) 
 
 
 def measured(*arguments: str, env: dict[str, str]) -> dict[str, float]:
-    """`manage.py ARGUMENTS` as a process: seconds (by the clock and of the processor), peak memory."""
+    """Run `manage.py ARGUMENTS`; returns seconds (wall clock and CPU) and peak memory."""
     started = time.perf_counter()
     pid = os.posix_spawn(
         sys.executable, [sys.executable, str(ROOT / "manage.py"), *arguments], {**os.environ, **env}
@@ -45,7 +45,7 @@ def measured(*arguments: str, env: dict[str, str]) -> dict[str, float]:
 
 @contextmanager
 def on_postgresql() -> Iterator[str | None]:
-    """The address of an empty database on the server of DATABASE_URL, if that is PostgreSQL."""
+    """The URL of an empty database on the server of DATABASE_URL, if that is PostgreSQL."""
     server = os.environ.get("DATABASE_URL", "")
     if not server.startswith("postgres"):
         yield None

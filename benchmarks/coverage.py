@@ -1,4 +1,4 @@
-"""How often the 95 % intervals hold the truth, in simulated studies whose truth is known.
+"""How often the 95 % intervals contain the true value, in simulated studies.
 
     python -m benchmarks.coverage [--studies 400] [--resamples 400]
 
@@ -61,7 +61,7 @@ DESIGNS = {
 
 
 def truth(design: Design, logits: Floats = LOGITS) -> dict[str, float]:
-    """What an endless study of `design` would find."""
+    """The true values under `design`."""
     nodes, mass = np.polynomial.hermite_e.hermegauss(41)
     mass = mass / mass.sum()
     # given the image, over people; then over images
@@ -173,7 +173,7 @@ def pairs(
 
 
 def coverage(design: Design, *, studies: int, resamples: int, seed: int = 0) -> dict[str, float]:
-    """The share of simulated studies whose interval holds the truth, of each score."""
+    """Score -> share of simulated studies whose interval contains the true value."""
     true, other = truth(design), truth(design, LOGITS - SHIFT * STEREO)
     for name in ("l_stereo", "l_random"):
         true[f"difference of {name}"] = true[name] - other[name]

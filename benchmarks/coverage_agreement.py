@@ -1,4 +1,5 @@
-"""How often the 95 % intervals of agreement hold the truth, in simulated studies of a five-point scale.
+"""How often the 95 % intervals of agreement contain the true value, in simulated studies of a five-point
+scale.
 
     python -m benchmarks.coverage_agreement [--studies 400] [--resamples 300]
 
@@ -56,7 +57,7 @@ def labelled(items: Floats, spread: float) -> Floats:
 
 
 def truth(design: Design) -> dict[str, float]:
-    """What an endless study of `design` would find."""
+    """The true values under `design`."""
     nodes, mass = np.polynomial.hermite_e.hermegauss(101)
     mass = mass / mass.sum()
     spread = sqrt(design.of_people**2 + 1)

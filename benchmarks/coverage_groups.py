@@ -1,4 +1,5 @@
-"""How often the 95 % intervals of contrasts and of means over groups hold the truth, in simulated studies.
+"""How often the 95 % intervals of contrasts and of means over groups contain the true value, in simulated
+studies.
 
     python -m benchmarks.coverage_groups [--studies 400] [--resamples 300]
 

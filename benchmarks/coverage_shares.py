@@ -1,4 +1,4 @@
-"""How often the 95 % intervals of shares and means of ratings hold the truth, in simulated studies.
+"""How often the 95 % intervals of shares and means of ratings contain the true value, in simulated studies.
 
     python -m benchmarks.coverage_shares [--studies 400] [--resamples 300]
 
@@ -54,7 +54,7 @@ DESIGNS = {
 
 
 def truth(design: Design) -> dict[str, float]:
-    """What an endless study of `design` would find."""
+    """The true values under `design`."""
     nodes, mass = np.polynomial.hermite_e.hermegauss(61)
     mass = mass / mass.sum()
     logit = MIDDLE + design.of_items * nodes[:, None] + design.of_people * nodes
@@ -171,7 +171,7 @@ def _in_both(table: Ints) -> tuple[Bools, Bools]:
 
 
 def coverage(design: Design, *, studies: int, resamples: int, seed: int = 0) -> dict[str, float]:
-    """The share of simulated studies whose interval holds the truth, of each score."""
+    """Score -> share of simulated studies whose interval contains the true value."""
     true = truth(design)
     held = dict.fromkeys(true, 0)
     for rng in np.random.default_rng([seed, design.items, design.people]).spawn(studies):

@@ -46,7 +46,7 @@ TARGET = 8
 COMPARED = ("next", "submit")
 REDIS = ("redis", "cache")
 OURS = ("web", "worker", "beat")
-"""Those that need the database, which has to be there, and Redis."""
+"""The processes that need the database and Redis."""
 
 
 class Served:

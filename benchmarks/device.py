@@ -1,4 +1,4 @@
-"""The device that models run on: its name, its clock, how busy it is; and what is measured with it."""
+"""Measure on the device that models run on: its name, clock and utilisation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def rate(number: int, do: Callable[[], object]) -> float:
-    """How many a second: the median of three."""
+    """Items per second: the median of three runs."""
     taken = []
     for _ in range(3):
         began = clock()
@@ -27,17 +27,17 @@ def rate(number: int, do: Callable[[], object]) -> float:
 
 
 def best_by_batch(sizes: Iterable[int], measure: Callable[[int], float]) -> dict[int, float]:
-    """Batch -> how many a second, from the smallest on, for as long as the memory holds a batch of the size.
+    """Batch size -> items per second, from the smallest on until memory runs out.
 
-    Raises OutOfMemory if it does not hold the smallest.
+    Raises OutOfMemory if even the smallest does not fit.
     """
     from generation.backends.base import OutOfMemory
-    from generation.backends.torch_support import memory_watched
+    from generation.backends.torch_support import memory_errors_translated
 
     found: dict[int, float] = {}
     for size in sizes:
         try:
-            with memory_watched():
+            with memory_errors_translated():
                 found[size] = measure(size)
         except OutOfMemory:
             if not found:
@@ -47,7 +47,7 @@ def best_by_batch(sizes: Iterable[int], measure: Callable[[int], float]) -> dict
 
 
 def percent_busy(seen: list[float]) -> float | None:
-    """The mean without its first and last moments, in which the work begins and ends; None if not told."""
+    """The mean without the first and last samples, when work starts and ends; None without samples."""
     return statistics.mean(seen[2:-2] or seen) if seen else None
 
 
@@ -66,15 +66,15 @@ def synchronize() -> None:
 
 @contextmanager
 def busy() -> Iterator[list[float]]:
-    """Fills the list with how busy this process's GPU is, in percent, five times a second; with nothing
-    where there is none, or no nvidia-smi."""
+    """Fill the list with this process's GPU utilisation in percent, five times a second; it stays empty
+    without a GPU or nvidia-smi."""
     seen: list[float] = []
     import torch
 
     if not torch.cuda.is_available() or shutil.which("nvidia-smi") is None:
         yield seen
         return
-    # nvidia-smi tells of all cards, also of those that this process may not use
+    # nvidia-smi reports all GPUs, also those that this process may not use.
     card = torch.cuda.get_device_properties(torch.cuda.current_device()).uuid
     command = ["nvidia-smi", f"--id=GPU-{card}", "--query-gpu=utilization.gpu"]
     command += ["--format=csv,noheader,nounits", "-lms", "200"]

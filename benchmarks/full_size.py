@@ -1,4 +1,4 @@
-"""Models of the published sizes with random weights, for benchmarks: the same arithmetic as the real ones."""
+"""Models of the published sizes with random weights, for benchmarks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from generation.backends.torch_support import library
+from generation.backends.torch_support import import_library
 from tests.generation.backends import tiny
 
 
 def stable_diffusion_14(folder: Path) -> Path:
-    """Stable Diffusion 1.4 without its safety checker: 860 million numbers in the UNet."""
-    diffusers, transformers = library("diffusers"), library("transformers")
-    library("torch").manual_seed(0)
+    """Stable Diffusion 1.4 without its safety checker: 860 million parameters in the UNet."""
+    diffusers, transformers = import_library("diffusers"), import_library("transformers")
+    import_library("torch").manual_seed(0)
     blocks: dict[str, Any] = {
         "down_block_types": ("DownEncoderBlock2D",) * 4,
         "up_block_types": ("UpDecoderBlock2D",) * 4,
@@ -51,26 +51,26 @@ def stable_diffusion_14(folder: Path) -> Path:
 
 def open_clip_model(folder: Path, name: str) -> Path:
     """A CLIP of open_clip by its name (ViT-B-32, ViT-L-14), as a folder."""
-    open_clip = library("open_clip")
-    library("torch").manual_seed(0)
+    open_clip = import_library("open_clip")
+    import_library("torch").manual_seed(0)
     folder.mkdir(parents=True)
     stored = {"model_cfg": open_clip.get_model_config(name), "preprocess_cfg": {}}
     (folder / "open_clip_config.json").write_text(json.dumps(stored))
     model = open_clip.create_model(name)
-    library("safetensors.torch").save_file(model.state_dict(), folder / "open_clip_model.safetensors")
+    import_library("safetensors.torch").save_file(model.state_dict(), folder / "open_clip_model.safetensors")
     return folder
 
 
 def blip(folder: Path) -> Path:
-    """BLIP for captions in its base size; its few words are those of the tests."""
+    """BLIP for captions in its base size, with the small vocabulary of the tests."""
     from tests.generation.backends import tiny_captions
 
-    transformers = library("transformers")
+    transformers = import_library("transformers")
     tiny_captions.blip(folder)
     small = transformers.BlipConfig.from_pretrained(folder)
     kept = ("vocab_size", "bos_token_id", "sep_token_id", "eos_token_id", "pad_token_id")
     text = {name: getattr(small.text_config, name) for name in kept} | {"encoder_hidden_size": 768}
-    library("torch").manual_seed(0)
+    import_library("torch").manual_seed(0)
     config = transformers.BlipConfig(text_config=text, vision_config={"image_size": 384})
     transformers.BlipForConditionalGeneration(config).save_pretrained(folder)
     size = {"height": 384, "width": 384}

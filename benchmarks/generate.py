@@ -1,22 +1,21 @@
-"""What a worker adds to its models: pictures, embeddings and captions a second, against the models alone.
+"""Measure a worker against the bare models: images, embeddings and captions per second.
 
     python -m benchmarks.generate [--only images embeddings captions] [--images N] [--price PRICE] ...
 
-All weights are random, which changes no arithmetic. On a GPU the models have their published sizes: Stable
-Diffusion 1.4 at 512x512 pixels in 50 steps, open_clip ViT-B/32 and ViT-L/14, BLIP. Without a GPU the pictures
-and captions are those of tiny models, which measure only that the plumbing works and what it costs; of the
-encoders ViT-B/32 is measured in its published size. There one thread computes and "a second" is one of the
-processor's time for this process, on both sides of each ratio: other work on the machine then counts little,
-but waiting does not count either.
+All weights are random, which does not change the arithmetic. On a GPU the models have their published sizes:
+Stable Diffusion 1.4 at 512x512 pixels in 50 steps, open_clip ViT-B/32 and ViT-L/14, BLIP. Without a GPU,
+images and captions come from tiny models, which measure only the overhead; of the encoders, ViT-B/32 has its
+published size. Then one thread computes, and "a second" is a second of this process's CPU time, on both sides
+of each ratio: other work on the machine counts little, but waiting does not count either.
 
-The worker is generation/jobs/services/work.py on a database made for the occasion (SQLite): claim, read and
-decode or generate, encode as PNG, hash, store, complete. It is warm: an earlier run had it load and compile.
-Against it: for pictures diffusers' own loop of one prompt at a time as its documentation has it (single
-precision, saved as PNG), and the best batch of one process that keeps nothing (half precision on a GPU,
-channels last, compiled); for the others the model alone, at its best batch, on inputs that are on the device.
-On a GPU it also says how busy the worker kept the card, and what ViSAGe's pictures take on it: hours, and
-with --price (of an hour of the machine, in any currency) what they cost.
-Prints the figures and writes them to benchmarks/results/ under the device's name.
+The worker is generation/jobs/services/work.py on a temporary SQLite database: claim, read and decode or
+generate, encode as PNG, hash, store, complete. It is warm: an earlier run loaded and compiled the model. It
+is compared, for images, with diffusers' documented loop of one prompt at a time (single precision, saved as
+PNG), and with the best batch of a process that stores nothing (half precision on a GPU, channels last,
+compiled); for the others, with the model alone at its best batch, on inputs that are on the device. On a GPU
+it also reports how busy the GPU was, and the hours for ViSAGe's images, with --price (per hour of the
+machine, in any currency) also their cost. Prints the figures and writes them to benchmarks/results/ under the
+device's name.
 """
 
 from __future__ import annotations
@@ -47,13 +46,13 @@ from benchmarks.device import (  # noqa: E402
 )
 
 VISAGE = {"detection": 2_025, "pull": 89_055}
-"""Pictures, as docs/generation.md counts them."""
+"""Numbers of images, as in docs/generation.md."""
 
 
 def pictures(root: Path, number: int, gpu: bool) -> dict[str, Any]:
-    """The worker against diffusers' plain loop and against the best batch of one process."""
+    """The worker compared with diffusers' plain loop and with the best batch of one process."""
     from benchmarks import full_size
-    from generation.jobs.services.loaded_model import load, on_device
+    from generation.jobs.services.loaded_model import load, run_on_device
     from generation.recipes.recipes import ImageRecipe
     from tests.generation.backends import tiny
     from tests.generation.jobs.world import run_of_pictures
@@ -71,7 +70,7 @@ def pictures(root: Path, number: int, gpu: bool) -> dict[str, Any]:
     found: dict[str, Any] = {
         "recipe": f"{recipe.width}x{recipe.height}, {recipe.steps} steps, {recipe.dtype}"
     }
-    model = on_device(load, recipe).result()
+    model = run_on_device(load, recipe).result()
     batch = model.batch
     number = max(number // batch, 2) * batch
     finish(run_of_pictures(batch, recipe=recipe))
@@ -91,7 +90,7 @@ def pictures(root: Path, number: int, gpu: bool) -> dict[str, Any]:
 
 
 def finish(run: Any) -> float:
-    """Do a run's jobs as a worker does; jobs a second. Ends the program if one was left undone."""
+    """Do a run's jobs as a worker does; returns jobs per second. Exits if a job was not done."""
     from generation.jobs.services.work import work
 
     began = clock()
@@ -104,14 +103,14 @@ def finish(run: Any) -> float:
 
 
 def same_alone(model: Any, recipe: Any, batch: int) -> str:
-    """How many pictures of two full batches have the same bytes when they are made alone."""
-    from generation.backends.base import Wanted
+    """How many images of two full batches have the same bytes when generated alone."""
+    from generation.backends.base import ImageRequest
 
-    wanted = [Wanted(PROMPT, seed) for seed in range(2 * batch)]
-    together = [one.pixels.tobytes() for one in model.generate(wanted)]
-    looked_at = range(0, 2 * batch, max(1, batch // 4))
-    same = sum(model.generate([wanted[i]])[0].pixels.tobytes() == together[i] for i in looked_at)
-    return f"{same} of {len(looked_at)}"
+    requests = [ImageRequest(PROMPT, seed) for seed in range(2 * batch)]
+    together = [one.pixels.tobytes() for one in model.generate(requests)]
+    sample = range(0, 2 * batch, max(1, batch // 4))
+    same = sum(model.generate([requests[i]])[0].pixels.tobytes() == together[i] for i in sample)
+    return f"{same} of {len(sample)}"
 
 
 def plain_loop(folder: Path, recipe: Any, number: int, root: Path) -> float:
@@ -180,7 +179,7 @@ def stored_images(number: int, name: str) -> list[Any]:
 
 
 def over_images(recipe: Any, number: int, name: str) -> dict[str, Any]:
-    """Jobs a second of a warm worker over stored images, and how busy it kept the GPU."""
+    """Jobs per second of a warm worker on stored images, and how busy the GPU was."""
     from tests.generation.jobs.world import run_over
 
     finish(run_over(stored_images(8, f"{name} warm"), recipe))
@@ -191,9 +190,9 @@ def over_images(recipe: Any, number: int, name: str) -> dict[str, Any]:
 
 
 def embeddings(root: Path, number: int, gpu: bool) -> dict[str, Any]:
-    """The worker, files read and decoded included, against the bare forward pass at its best batch."""
+    """The worker, including reading and decoding files, compared with the forward pass at its best batch."""
     from benchmarks import full_size
-    from generation.jobs.services.loaded_model import load, on_device
+    from generation.jobs.services.loaded_model import load, run_on_device
     from generation.recipes.recipes import EmbeddingRecipe
 
     found: dict[str, Any] = {}
@@ -201,7 +200,7 @@ def embeddings(root: Path, number: int, gpu: bool) -> dict[str, Any]:
         folder = full_size.open_clip_model(root / name, name)
         recipe = EmbeddingRecipe(model=f"local-dir:{folder}", dtype="float16" if gpu else "float32")
         worker = over_images(recipe, number, name)
-        model: Any = on_device(load, recipe).result()
+        model: Any = run_on_device(load, recipe).result()
         sizes = (64, 128, 256, 512, 1024) if gpu else (1, 8, 32, 64)
         alone = best_by_batch(sizes, partial(forward, model._model, gpu))
         found[name] = {
@@ -214,7 +213,7 @@ def embeddings(root: Path, number: int, gpu: bool) -> dict[str, Any]:
 
 
 def forward(model: Any, gpu: bool, size: int) -> float:
-    """Images a second of the bare forward pass, from pixels that are on the device."""
+    """Images per second of the forward pass, from pixels that are on the device."""
     import torch
 
     dtype, device = (torch.float16, "cuda") if gpu else (torch.float32, "cpu")
@@ -225,18 +224,18 @@ def forward(model: Any, gpu: bool, size: int) -> float:
 
 
 def captions(root: Path, number: int, gpu: bool) -> dict[str, Any]:
-    """The worker against the captioner alone, which is given decoded images."""
+    """The worker compared with the captioner alone on decoded images."""
     from PIL import Image as PillowImage
 
     from benchmarks import full_size
-    from generation.jobs.services.loaded_model import load, on_device
+    from generation.jobs.services.loaded_model import load, run_on_device
     from generation.recipes.recipes import CaptionRecipe
     from tests.generation.backends import tiny_captions
 
     folder = full_size.blip(root / "blip") if gpu else tiny_captions.blip(root / "blip")
     recipe = CaptionRecipe(backend="blip", model=str(folder), count=10, dtype="float16" if gpu else "float32")
     worker = over_images(recipe, number, "captions")
-    model: Any = on_device(load, recipe).result()
+    model: Any = run_on_device(load, recipe).result()
     images = [PillowImage.effect_noise((512, 512), 40 + i).convert("RGB") for i in range(model.batch)]
     alone = rate(len(images), lambda: model.caption(images, count=recipe.count, seed=0))
     return {
@@ -249,12 +248,12 @@ def captions(root: Path, number: int, gpu: bool) -> dict[str, Any]:
 
 
 def of_visage(rate: float, price: float | None) -> dict[str, dict[str, float]]:
-    """Hours that ViSAGe's pictures take at so many a second, and what they cost at so much an hour."""
+    """Hours for ViSAGe's images at `rate` per second, and their cost at `price` per hour."""
     hours = {name: number / rate / 3600 for name, number in VISAGE.items()}
-    told = {"hours": hours}
+    estimate = {"hours": hours}
     if price is not None:
-        told["cost"] = {name: taken * price for name, taken in hours.items()}
-    return told
+        estimate["cost"] = {name: taken * price for name, taken in hours.items()}
+    return estimate
 
 
 KINDS: dict[str, tuple[Callable[[Path, int, bool], dict[str, Any]], int, int]] = {
@@ -262,7 +261,7 @@ KINDS: dict[str, tuple[Callable[[Path, int, bool], dict[str, Any]], int, int]] =
     "embeddings": (embeddings, 4096, 128),
     "captions": (captions, 256, 64),
 }
-"""Kind -> what measures it, how many jobs with a GPU, how many without."""
+"""Kind -> benchmark function, number of jobs with a GPU, and without."""
 
 
 def main() -> None:
@@ -278,10 +277,10 @@ def main() -> None:
         os.environ |= {"DJANGO_SETTINGS_MODULE": "visage_app.settings", "LOG_LEVEL": "ERROR"}
         os.environ["DATABASE_URL"] = f"sqlite:///{folder}/bench.sqlite3"
         from generation.backends.base import BackendError
-        from generation.backends.torch_support import library
+        from generation.backends.torch_support import import_library
 
         try:
-            torch = library("torch")
+            torch = import_library("torch")
         except BackendError as error:
             sys.exit(f"NO MODELS: nothing was measured. {error}")
         import django
@@ -292,14 +291,16 @@ def main() -> None:
         call_command("migrate", verbosity=0)
         gpu = torch.cuda.is_available()
         if not gpu:
-            torch.set_num_threads(1)  # several wait for one another as soon as the machine has other work
+            torch.set_num_threads(1)  # several threads wait for each other when the machine has other work
         figures: dict[str, Any] = {
             "device": device_name(),
             "what": "models of published size"
             if gpu
             else "no GPU: plumbing only, with tiny models; ViT-B-32 in its published size",
             "rates": "a second" if gpu else "a second of this process's processor time",
-            "libraries": {name: library(name).__version__ for name in ("torch", "diffusers", "open_clip")},
+            "libraries": {
+                name: import_library(name).__version__ for name in ("torch", "diffusers", "open_clip")
+            },
         }
         print(json.dumps(figures, indent=2), flush=True)
         for kind in options.only:

@@ -1,14 +1,14 @@
-"""What claiming, keeping and completing cost without a model, and whether kills lose or double anything.
+"""Measure the overhead of claiming, storing and completing jobs, and check that kills lose or double nothing.
 
     python benchmarks/jobs.py [--jobs 20000] [--workers 2] [--size 64] [--seconds 60]
 
-On a database made for the occasion (SQLite, or a new one on the server that DATABASE_URL names), two
-embedded workers (`manage.py worker --queue gpu`) make fake pictures: claim, draw, encode, hash, write and
-sync the file, complete. First undisturbed; then for a minute a worker is killed with -9 again and again and
-another takes its place. Afterwards everything is counted and every file is hashed again.
+On a temporary database (SQLite, or a new one on the server of DATABASE_URL), two embedded workers (`manage.py
+worker --queue gpu`) make fake images: claim, draw, encode, hash, write and sync the file, complete. First
+undisturbed; then, for a minute, workers are killed with -9 again and again and replaced. Afterwards
+everything is counted and every file is hashed again.
 
-The bare rate, against which the first is set, is that of as many processes that draw, encode and write
-such pictures in the same way and have neither queue nor database.
+The bare rate, for comparison, is that of the same number of processes that draw, encode and write such images
+without a queue and a database.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WORKER = [sys.executable, "manage.py", "worker", "--queue", "gpu"]
 
 
 def plan(number: int, size: int, name: str) -> int:
-    """A run of `number` fake pictures, not started; its id."""
+    """Create a run of `number` fake images, not started; returns its id."""
     from annotation.models import IdentityGroup, ImageSet
     from generation.models import Job, Run
     from generation.recipes.recipes import ImageRecipe, as_json, digest, picture_seed
@@ -91,10 +91,10 @@ def begin() -> subprocess.Popen[bytes]:
 
 
 def draw_and_keep(seed: int, number: int, size: int) -> None:
-    """What a worker does with so many pictures, without a row: in batches, files in threads."""
+    """What a worker does with `number` images, without the database: in batches, with files in threads."""
     from annotation.images import files as image_files
     from generation.backends import load
-    from generation.backends.base import Wanted
+    from generation.backends.base import ImageRequest
     from generation.jobs import png
     from generation.recipes.recipes import ImageRecipe
 
@@ -103,12 +103,12 @@ def draw_and_keep(seed: int, number: int, size: int) -> None:
     with ThreadPoolExecutor((os.cpu_count() or 1) + 2) as threads:
         for first in range(seed, seed + number, model.batch):
             last = min(first + model.batch, seed + number)
-            pictures = model.generate([Wanted("a person", one) for one in range(first, last)])
-            list(threads.map(lambda one: image_files.store(png.encode(one.pixels, origin)), pictures))
+            pictures = model.generate([ImageRequest("a person", one) for one in range(first, last)])
+            list(threads.map(lambda one: image_files.keep(png.encode(one.pixels, origin)), pictures))
 
 
 def bare(number: int, size: int, workers: int) -> float:
-    """Pictures a second of as many processes that have neither queue nor database."""
+    """Images per second of `workers` processes without queue and database."""
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=django.setup) as processes:
         list(processes.map(draw_and_keep, range(workers), [1] * workers, [size] * workers))
         began = time.perf_counter()
@@ -119,7 +119,7 @@ def bare(number: int, size: int, workers: int) -> float:
 
 
 def undisturbed(run_id: int, number: int, workers: int) -> float:
-    """Jobs a second of `workers` that wait for the run, from its start to the last picture's row."""
+    """Jobs per second of `workers`, from the start of the run to the last image's row."""
     crew = [begin() for _ in range(workers)]
     time.sleep(6)  # they have started, and look into the table every second
     start(run_id)
@@ -135,7 +135,8 @@ def undisturbed(run_id: int, number: int, workers: int) -> float:
 
 
 def with_kills(run_id: int, workers: int, seconds: float) -> tuple[int, int]:
-    """Kill workers at random for so long, then let them finish; (kills, kills while the run went on)."""
+    """Kill workers at random for `seconds`, then let them finish; returns (kills, kills before the run
+    ended)."""
     dice = random.Random(1)
     crew = [begin() for _ in range(workers)]
     start(run_id)
@@ -158,7 +159,7 @@ def with_kills(run_id: int, workers: int, seconds: float) -> tuple[int, int]:
 
 
 def counted(run_id: int) -> str:
-    """What became of a run; ends the program if a job was lost or doubled, or a file is not its row's."""
+    """The result of a run; exits if a job was lost or doubled, or a file does not match its row."""
     from collections import Counter
 
     from annotation.images import files as image_files
@@ -173,15 +174,15 @@ def counted(run_id: int) -> str:
     images = Image.objects.filter(provenance__run_id=run_id)
     provenances = Provenance.objects.filter(run_id=run_id).count()
     linked = jobs.values("image").distinct().count()
-    damaged = sum(not image_files.is_stored(i.file.name, sha256=i.sha256) for i in images.iterator())
-    said = (
+    damaged = sum(not image_files.holds(i.file.name, sha256=i.sha256) for i in images.iterator())
+    summary = (
         f"jobs {dict(states)}, tries {dict(sorted(tries.items()))}, images {images.count()}, "
         f"provenances {provenances}, images of jobs {linked}, files missing or damaged {damaged}"
     )
     number = jobs.count()
     if dict(states) != {"done": number} or {images.count(), provenances, linked} != {number} or damaged:
-        raise SystemExit(f"LOST OR DOUBLED: {said}")
-    return said
+        raise SystemExit(f"LOST OR DOUBLED: {summary}")
+    return summary
 
 
 def main() -> None:
@@ -213,7 +214,7 @@ def main() -> None:
             call_command("migrate", verbosity=0)
             plain = bare(options.jobs // 4, options.size, options.workers)
             print(f"{'PostgreSQL' if url else 'SQLite'}, {os.cpu_count()} processors, {options.size} px")
-            print(f"bare, {options.workers} processes: {plain:.0f} pictures/s")
+            print(f"bare, {options.workers} processes: {plain:.0f} images/s")
             run = plan(options.jobs, options.size, "undisturbed")
             rate = undisturbed(run, options.jobs, options.workers)
             print(f"{options.workers} workers: {rate:.0f} jobs/s, {rate / plain:.2f} of the bare rate")
@@ -224,7 +225,7 @@ def main() -> None:
                 print(f"{kills} kills with -9 in {options.seconds:.0f} s, {early} while the run went on")
                 print(f"  {counted(run)}")
                 if not early:
-                    raise SystemExit("the run was over before the first kill: nothing was tested")
+                    raise SystemExit("the run ended before the first kill: nothing was tested")
         finally:
             from django.db import connections
 

@@ -1,4 +1,4 @@
-"""Runs, as Django's administration shows them; their own pages steer them."""
+"""Runs in the Django admin, read-only; their own pages control them."""
 
 from django.contrib import admin
 

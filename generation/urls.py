@@ -10,8 +10,8 @@ urlpatterns = [
     path("generation/runs/<int:pk>/", runs.run, name="run"),
     path("generation/runs/<int:pk>/progress/", runs.run_progress, name="run_progress"),
     path("generation/runs/<int:pk>/<slug:action>/", runs.run_action, name="run_action"),
-    path("generation/sets/", image_sets.set_list, name="image_sets"),
-    path("generation/sets/<slug:name>/", image_sets.image_set, name="image_set"),
-    path("generation/images/<int:pk>/", image_sets.image_history, name="image_history"),
+    path("generation/sets/", image_sets.image_set_list, name="image_sets"),
+    path("generation/sets/<slug:name>/", image_sets.image_set_gallery, name="image_set"),
+    path("generation/images/<int:pk>/", image_sets.image_page, name="image_history"),
     path("generation/upload/", uploads.upload, name="upload"),
 ]

@@ -1,4 +1,4 @@
-"""Addresses of the API of image sets and runs, below /api/v1/."""
+"""API URLs of image sets and runs, below /api/v1/."""
 
 from django.urls import path
 

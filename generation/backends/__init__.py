@@ -1,4 +1,4 @@
-"""The models that make pictures, captions and embeddings, each behind a small protocol (base.py).
+"""The models that make images, captions and embeddings, each behind a small protocol (base.py).
 
 Only the modules of this package import torch, diffusers, transformers or open_clip.
 """
@@ -21,19 +21,19 @@ def names(kind: str) -> dict[str, str]:
     found = {}
     for module in pkgutil.iter_modules(__path__):
         if module.name.startswith(prefix):
-            told = importlib.import_module(f"{__name__}.{module.name}").__doc__ or ""
-            found[module.name.removeprefix(prefix)] = told.strip().splitlines()[0] if told else ""
+            doc = importlib.import_module(f"{__name__}.{module.name}").__doc__ or ""
+            found[module.name.removeprefix(prefix)] = doc.strip().splitlines()[0] if doc else ""
     return found
 
 
 def check(recipe: Recipe) -> None:
-    """Refuse with BackendError what a backend could not do with any weights: options it does not know, say.
+    """Raise BackendError for what the backend cannot do with any weights, such as an unknown option.
 
-    Needs no libraries. A backend that looks at more than the fields of every recipe has a `check` of its own.
+    Needs no model libraries. A backend with its own options has its own `check`.
     """
-    own = getattr(_module(recipe), "check", None)
-    if own is not None:
-        own(recipe)
+    backend_check = getattr(_module(recipe), "check", None)
+    if backend_check is not None:
+        backend_check(recipe)
 
 
 def load(recipe: Recipe, *, device: str = "") -> TextToImage | Captioner | Encoder:
@@ -51,6 +51,3 @@ def _module(recipe: Recipe) -> Any:
         known = ", ".join(names(kind))
         raise BackendError(f"There is no backend '{recipe.backend}' for {kind}. Choose one of: {known}.")
     return importlib.import_module(f"{__name__}.{_PREFIX[kind]}{recipe.backend}")
-
-
-__all__ = ["check", "load", "names"]

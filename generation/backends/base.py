@@ -1,13 +1,12 @@
-"""What a backend is: three small protocols, and the errors that the workers know (DESIGN §6).
+"""The three protocols of a backend, and the errors that workers handle (DESIGN §6).
 
 A backend is one module of this package, named `<kind>_<name>.py` (`image_diffusers.py`,
 `caption_visage.py`, `encode_open_clip.py`), with a docstring whose first line is shown to people and a
-function `load(recipe, *, device) -> TextToImage | Captioner | Encoder`. Nothing heavier than numpy and
-pillow is imported before `load` is called: torch alone takes 11 s.
+function `load(recipe, *, device) -> TextToImage | Captioner | Encoder`. Import nothing heavier than numpy and
+pillow before `load` is called: importing torch alone takes 11 s.
 
-`batch` is how many pictures, images or texts a model puts on its device at once. It begins with what the
-device should hold; whoever remembers a smaller one (Run.batch_size) sets it. Calls may ask for more, which
-is done in several goes, or for fewer.
+`batch` is how many images or texts a model puts on its device at once. It starts with an estimate of what the
+device can hold; the worker lowers it to Run.batch_size. A call with more items is done in several batches.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from PIL.Image import Image
 
 
 class BackendError(Exception):
-    """What a person has to mend: names what was tried and the cure. Trying again will not help."""
+    """An error that a person has to fix: names what was tried and the cure. Trying again does not help."""
 
 
 class OutOfMemory(Exception):
-    """The device could not hold the batch. The model that raised it has halved its `batch` if it could."""
+    """The batch did not fit on the device. The model that raised it has halved its `batch` if possible."""
 
 
 @dataclass(frozen=True)
 class About:
-    """What a repetition needs to know of a loaded model. `libraries`: name -> version."""
+    """A loaded model, as exactly as needed to repeat its results. `libraries`: name -> version."""
 
     model: str
     revision: str
@@ -40,24 +39,24 @@ class About:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """One picture: its prompt and its seed."""
+class ImageRequest:
+    """One image to generate."""
 
     prompt: str
     seed: int
 
 
 @dataclass(frozen=True)
-class Picture:
-    """`pixels`: RGB. `flagged`: the safety checker's verdict, None if it was not asked."""
+class GeneratedImage:
+    """`pixels`: RGB. `flagged`: the safety checker's verdict, None if it did not run."""
 
     pixels: Image
     flagged: bool | None = None
 
 
 @dataclass(frozen=True)
-class Written:
-    """One caption; `score`: the captioner's own, higher is better, None if it has none."""
+class ScoredCaption:
+    """`score`: the captioner's own, higher is better; None if it has none."""
 
     text: str
     score: float | None = None
@@ -67,8 +66,8 @@ class TextToImage(Protocol):
     about: About
     batch: int
 
-    def generate(self, wanted: Sequence[Wanted]) -> list[Picture]:
-        """One picture for each wanted one, in order, the same alone and in any company (with the same
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        """One image per request, in order. An image does not depend on the other requests (with the same
         dtype, device, libraries and `batch`). Raises OutOfMemory, BackendError."""
 
 
@@ -76,9 +75,9 @@ class Captioner(Protocol):
     about: About
     batch: int
 
-    def caption(self, images: Sequence[Image], *, count: int, seed: int) -> list[list[Written]]:
-        """For each image at most `count` different captions, best first, at least one; the same whatever
-        else is in the batch. Raises OutOfMemory, BackendError."""
+    def caption(self, images: Sequence[Image], *, count: int, seed: int) -> list[list[ScoredCaption]]:
+        """For each image 1 to `count` different captions, best first. They do not depend on the other images
+        of the batch. Raises OutOfMemory, BackendError."""
 
 
 class Encoder(Protocol):
@@ -91,16 +90,3 @@ class Encoder(Protocol):
 
     def encode_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Unit vectors, shape (len(texts), dim). Raises OutOfMemory, BackendError."""
-
-
-__all__ = [
-    "About",
-    "BackendError",
-    "Captioner",
-    "Encoder",
-    "OutOfMemory",
-    "Picture",
-    "TextToImage",
-    "Wanted",
-    "Written",
-]

@@ -1,7 +1,8 @@
 """BLIP (Li et al. 2022): captions drawn from BlipForConditionalGeneration, by hub id or local folder.
 
-Ranked by the mean log-probability of their tokens. `model` is Salesforce/blip-image-captioning-base if the
-recipe names none. Option `prompt`: what every caption begins with, for example "a photo of".
+Captions are ranked by the mean log-probability of their tokens. `model` is
+Salesforce/blip-image-captioning-base if the recipe names none. Option `prompt`: the start of every caption,
+for example "a photo of".
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from PIL.Image import Image
 
 from generation.backends import sampling, torch_support, transformers_models
 from generation.backends.base import About, Captioner
-from generation.backends.captions import Captions, Seen, looked_at
-from generation.backends.options import Sampling, options_of
+from generation.backends.captions import EncodedImages, SamplingCaptioner, apply_in_batches
+from generation.backends.options import Sampling, parse_options
 from generation.recipes.recipes import CaptionRecipe
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class BlipOptions(Sampling):
 
 
 class Blip:
-    """BLIP's image encoder and its decoder, called apart: generate() of the whole would look at the image
-    again for every go of captions."""
+    """BLIP's image encoder and decoder, called separately: generate() of the whole model would encode the
+    image again for each batch of captions."""
 
     def __init__(self, model: Any, processor: Any, *, prompt: str) -> None:
         self._model, self._processor = model, processor
@@ -39,62 +40,61 @@ class Blip:
         text = model.config.text_config
         self.end = int(text.sep_token_id)
         self._pad = int(text.pad_token_id)
-        # As BLIP was trained: the sentence begins with [DEC] in the place of [CLS], and has no [SEP] yet.
+        # As BLIP was trained: the sentence starts with [DEC] instead of [CLS], and has no [SEP] yet.
         words = processor.tokenizer(prompt, add_special_tokens=False).input_ids if prompt else []
-        self._begun = [int(text.bos_token_id), *words]
+        self._start = [int(text.bos_token_id), *words]
 
-    def look(self, images: Sequence[Image], *, batch: int) -> Seen:
-        return {"image": looked_at(images, batch=batch, look=self._look)}
+    def encode(self, images: Sequence[Image], *, batch: int) -> EncodedImages:
+        return {"image": apply_in_batches(images, size=batch, function=self._encode)}
 
-    def _look(self, images: list[Image]) -> torch.Tensor:
+    def _encode(self, images: list[Image]) -> torch.Tensor:
         pixels = self._processor.image_processor(images, return_tensors="pt").pixel_values
-        found: torch.Tensor = self._model.vision_model(
+        states: torch.Tensor = self._model.vision_model(
             pixel_values=pixels.to(self.device, self._model.dtype)
         ).last_hidden_state
-        return found
+        return states
 
-    def write(self, seen: Seen, picker: sampling.Picker) -> list[str]:
-        torch = torch_support.library("torch")
-        image = seen["image"]
-        begun = torch.tensor([self._begun] * len(image), device=self.device)
+    def decode(self, encoded: EncodedImages, picker: sampling.Picker) -> list[str]:
+        torch = torch_support.import_library("torch")
+        image = encoded["image"]
+        start = torch.tensor([self._start] * len(image), device=self.device)
         tokens = self._model.text_decoder.generate(
-            input_ids=begun,
-            attention_mask=torch.ones_like(begun),
+            input_ids=start,
+            attention_mask=torch.ones_like(start),
             encoder_hidden_states=image,
             encoder_attention_mask=torch.ones(image.shape[:2], dtype=torch.long, device=self.device),
             eos_token_id=self.end,
             pad_token_id=self._pad,
-            **sampling.settings(picker),
+            **sampling.generate_settings(picker),
         )
         texts: list[str] = self._processor.tokenizer.batch_decode(tokens[:, 1:], skip_special_tokens=True)
         return texts
 
-    def rank(self, seen: Seen, drafts: list[dict[str, float]]) -> list[dict[str, float]]:
-        return drafts
+    def score(self, encoded: EncodedImages, candidates: list[dict[str, float]]) -> list[dict[str, float]]:
+        return candidates
 
 
 def check(recipe: CaptionRecipe) -> BlipOptions:
-    """The recipe's options. Raises BackendError for what cannot be done with any weights."""
-    return options_of(recipe, BlipOptions)
+    """The recipe's options. Raises BackendError for what no weights could do."""
+    return parse_options(recipe, BlipOptions)
 
 
 def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     """Raises BackendError as `check`, or if the libraries, the weights or the device are missing."""
     options = check(recipe)
-    transformers = torch_support.library("transformers")
-    chosen = torch_support.device(device)
+    transformers = torch_support.import_library("transformers")
+    torch_device = torch_support.choose_device(device)
     name = recipe.model or _MODEL
-    model, processor, revision = transformers_models.loaded(
+    model, processor, revision = transformers_models.load_model(
         transformers.BlipForConditionalGeneration,
         transformers.BlipProcessor,
         model=name,
         revision=recipe.revision,
         dtype=recipe.dtype,
-        device=chosen,
+        device=torch_device,
     )
     versions = torch_support.versions("torch", "transformers", "numpy", "pillow")
-    about = About(name, revision, torch_support.device_name(chosen), versions)
-    return Captions(Blip(model, processor, prompt=options.prompt), options, about=about, count=recipe.count)
-
-
-__all__ = ["Blip", "BlipOptions", "check", "load"]
+    about = About(name, revision, torch_support.device_name(torch_device), versions)
+    return SamplingCaptioner(
+        Blip(model, processor, prompt=options.prompt), options, about=about, count=recipe.count
+    )

@@ -1,11 +1,11 @@
 """ViSAGe's captioner: CLIP finds the n-grams nearest to an image, BART writes captions of them, CLIP ranks.
 
-As antarctic-captions (https://github.com/dzryk/antarctic-captions): the image's vector is compared with a
-cache of n-grams, the nearest ones are written as a row "n-gram | n-gram | ... | ", a BART that was trained
-to turn such rows into captions draws many, and the best by cosine to the image are kept (PROTOCOL §8).
+As in antarctic-captions (https://github.com/dzryk/antarctic-captions): the image's vector is compared with a
+cache of n-grams, and the nearest ones are joined to a row "n-gram | n-gram | ... | ". A BART trained to turn
+such rows into captions samples candidates, and the best by cosine to the image are kept (PROTOCOL §8).
 
-`model`: BART, or another sequence-to-sequence model, by hub id or folder. Plain BART repeats its input; it
-fills in captions between the n-grams with `separator` " <mask> ". Other options: `ngrams`, the folder of the
+`model`: BART, or another sequence-to-sequence model, by hub id or folder. Plain BART repeats its input; with
+`separator` " <mask> " it fills in captions between the n-grams. Other options: `ngrams`, the folder of the
 cache (manage.py ngrams); `clip` and `pretrained`, the model the cache was made with (encode_open_clip.py);
 `top_ngrams`.
 """
@@ -24,16 +24,16 @@ from PIL.Image import Image
 from generation import backends
 from generation.backends import sampling, torch_support, transformers_models
 from generation.backends.base import About, BackendError, Captioner, Encoder
-from generation.backends.captions import Captions, Seen, goes, looked_at
+from generation.backends.captions import EncodedImages, SamplingCaptioner, apply_in_batches, padded_batches
 from generation.backends.ngrams import Ngrams, Vectors
-from generation.backends.options import Sampling, need, options_of
+from generation.backends.options import Sampling, parse_options, require
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 
 if TYPE_CHECKING:
     import torch
 
-_TOKENS_AN_NGRAM = 16  # the row is filled up to one length, so that no image's row changes another's sums
-_TEXTS = 64  # candidates ranked at a time
+_TOKENS_PER_NGRAM = 16  # rows are padded to one length, so that no row changes another's sums
+_TEXTS = 64  # candidates scored at a time
 _Item = TypeVar("_Item")
 
 
@@ -47,9 +47,11 @@ class VisageOptions(Sampling):
 
     def check(self, count: int) -> None:
         super().check(count)
-        need(bool(self.ngrams), "ngrams", "name the folder of an n-gram cache, made by manage.py ngrams")
-        need(1 <= self.top_ngrams <= 100, "top_ngrams", "choose 1 to 100")
-        need(bool(self.separator), "separator", "give the text between two n-grams")
+        require(
+            bool(self.ngrams), "ngrams", "name the folder of an n-gram cache (manage.py ngrams makes one)"
+        )
+        require(1 <= self.top_ngrams <= 100, "top_ngrams", "choose 1 to 100")
+        require(bool(self.separator), "separator", "give the text between two n-grams")
 
 
 class Visage:
@@ -59,89 +61,90 @@ class Visage:
         self.device = model.device
         self.end = int(tokenizer.eos_token_id)
         most = getattr(model.config, "max_position_embeddings", None) or 512
-        self._length = min(_TOKENS_AN_NGRAM * options.top_ngrams, most)
+        self._length = min(_TOKENS_PER_NGRAM * options.top_ngrams, most)
 
-    def look(self, images: Sequence[Image], *, batch: int) -> Seen:
-        torch = torch_support.library("torch")
-        vectors = _in_goes(self._encoder.encode_images, images, batch)
-        found = self._ngrams.nearest(vectors, top=self._options.top_ngrams, product=self._product)
-        rows = ["".join(f"{ngram}{self._options.separator}" for ngram in nearest) for nearest in found]
-        told = self._tokenizer(
+    def encode(self, images: Sequence[Image], *, batch: int) -> EncodedImages:
+        torch = torch_support.import_library("torch")
+        vectors = _encode(self._encoder.encode_images, images, batch)
+        nearest = self._ngrams.nearest(vectors, top=self._options.top_ngrams, product=self._product)
+        rows = ["".join(f"{ngram}{self._options.separator}" for ngram in ngrams) for ngrams in nearest]
+        tokens = self._tokenizer(
             rows, padding="max_length", truncation=True, max_length=self._length, return_tensors="pt"
         ).to(self.device)
-        places = range(len(rows))
-        states = looked_at(
-            places, batch=batch, look=lambda go: self._read(told.input_ids[go], told.attention_mask[go])
+        states = apply_in_batches(
+            range(len(rows)),
+            size=batch,
+            function=lambda batch: self._encode(tokens.input_ids[batch], tokens.attention_mask[batch]),
         )
-        return {"states": states, "mask": told.attention_mask, "vector": torch.from_numpy(vectors)}
+        return {"states": states, "mask": tokens.attention_mask, "vector": torch.from_numpy(vectors)}
 
     def _product(self, rows: npt.NDArray[Any], images: Vectors) -> Vectors:
-        torch = torch_support.library("torch")
-        here = torch.from_numpy(np.array(rows)).to(self.device).float()
-        found: Vectors = (torch.from_numpy(images).to(self.device) @ here.T).cpu().numpy()
-        return found
+        torch = torch_support.import_library("torch")
+        on_device = torch.from_numpy(np.array(rows)).to(self.device).float()
+        products: Vectors = (torch.from_numpy(images).to(self.device) @ on_device.T).cpu().numpy()
+        return products
 
-    def _read(self, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = self._model.get_encoder()(
+    def _encode(self, tokens: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        states: torch.Tensor = self._model.get_encoder()(
             input_ids=tokens, attention_mask=mask
         ).last_hidden_state
-        return found
+        return states
 
-    def write(self, seen: Seen, picker: sampling.Picker) -> list[str]:
-        outputs = torch_support.library("transformers").modeling_outputs
+    def decode(self, encoded: EncodedImages, picker: sampling.Picker) -> list[str]:
+        outputs = torch_support.import_library("transformers").modeling_outputs
         tokens = self._model.generate(
-            encoder_outputs=outputs.BaseModelOutput(last_hidden_state=seen["states"]),
-            attention_mask=seen["mask"],
+            encoder_outputs=outputs.BaseModelOutput(last_hidden_state=encoded["states"]),
+            attention_mask=encoded["mask"],
             eos_token_id=self.end,
-            **sampling.settings(picker),
+            **sampling.generate_settings(picker),
         )
         texts: list[str] = self._tokenizer.batch_decode(tokens, skip_special_tokens=True)
         return texts
 
-    def rank(self, seen: Seen, drafts: list[dict[str, float]]) -> list[dict[str, float]]:
+    def score(self, encoded: EncodedImages, candidates: list[dict[str, float]]) -> list[dict[str, float]]:
         """By cosine in CLIP's space."""
-        texts = [list(one) for one in drafts]
-        joined = [text for some in texts for text in some]
-        vectors = _in_goes(self._encoder.encode_texts, joined, _TEXTS)
-        ranked, start = [], 0
-        for some, image in zip(texts, seen["vector"].numpy().astype(np.float64), strict=True):
-            here = vectors[start : start + len(some)].astype(np.float64)
-            start += len(some)
-            ranked.append(dict(zip(some, (here * image).sum(axis=1).tolist(), strict=True)))
-        return ranked
+        texts = [list(one) for one in candidates]
+        joined = [text for of_image in texts for text in of_image]
+        vectors = _encode(self._encoder.encode_texts, joined, _TEXTS)
+        scored, start = [], 0
+        for of_image, image in zip(texts, encoded["vector"].numpy().astype(np.float64), strict=True):
+            text_vectors = vectors[start : start + len(of_image)].astype(np.float64)
+            start += len(of_image)
+            scored.append(dict(zip(of_image, (text_vectors * image).sum(axis=1).tolist(), strict=True)))
+        return scored
 
 
-def _in_goes(encode: Callable[[list[_Item]], Vectors], items: Sequence[_Item], size: int) -> Vectors:
-    return np.concatenate([encode(go)[:real] for go, real in goes(items, size)])
+def _encode(encode: Callable[[list[_Item]], Vectors], items: Sequence[_Item], size: int) -> Vectors:
+    return np.concatenate([encode(batch)[:real] for batch, real in padded_batches(items, size)])
 
 
 def check(recipe: CaptionRecipe) -> VisageOptions:
-    """The recipe's options. Raises BackendError for what cannot be done with any weights."""
+    """The recipe's options. Raises BackendError for what no weights could do."""
     if not recipe.model:
         raise BackendError(
-            "recipe: model: name the BART that writes the captions, by hub id or folder: one trained "
-            'to turn n-grams into captions, or facebook/bart-large with the option separator=" <mask> ".'
+            "recipe: model: name the BART that writes the captions, by hub id or folder: one trained to "
+            'turn n-grams into captions, or facebook/bart-large with the option separator=" <mask> ".'
         )
-    return options_of(recipe, VisageOptions)
+    return parse_options(recipe, VisageOptions)
 
 
 def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     """Raises BackendError as `check`, if the libraries, the weights, the n-grams or the device are missing,
-    or if the n-grams were made with another CLIP than the recipe's."""
+    or if the n-grams were made with a CLIP other than the recipe's."""
     options = check(recipe)
     ngrams = Ngrams(Path(options.ngrams).expanduser())
     clip = EmbeddingRecipe(model=options.clip, pretrained=options.pretrained, dtype=recipe.dtype)
     encoder: Any = backends.load(clip, device=device)
-    ngrams.need_model(encoder, model=options.clip, pretrained=options.pretrained)
-    transformers = torch_support.library("transformers")
-    chosen = torch_support.device(device)
-    model, tokenizer, revision = transformers_models.loaded(
+    ngrams.check_model(encoder, model=options.clip, pretrained=options.pretrained)
+    transformers = torch_support.import_library("transformers")
+    torch_device = torch_support.choose_device(device)
+    model, tokenizer, revision = transformers_models.load_model(
         transformers.AutoModelForSeq2SeqLM,
         transformers.AutoTokenizer,
         model=recipe.model,
         revision=recipe.revision,
         dtype=recipe.dtype,
-        device=chosen,
+        device=torch_device,
     )
     versions = {
         **encoder.about.libraries,
@@ -149,9 +152,6 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
         "clip": f"{encoder.about.model} {encoder.about.revision}",
         "ngrams": ngrams.manifest.vectors_sha256,
     }
-    about = About(recipe.model, revision, torch_support.device_name(chosen), versions)
-    writer = Visage(model, tokenizer, encoder, ngrams, options)
-    return Captions(writer, options, about=about, count=recipe.count)
-
-
-__all__ = ["Visage", "VisageOptions", "check", "load"]
+    about = About(recipe.model, revision, torch_support.device_name(torch_device), versions)
+    visage = Visage(model, tokenizer, encoder, ngrams, options)
+    return SamplingCaptioner(visage, options, about=about, count=recipe.count)

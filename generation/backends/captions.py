@@ -1,8 +1,8 @@
-"""What the captioners share: candidates drawn for every image in rounds, the different ones ranked.
+"""Shared by the captioners: sample candidates for each image in rounds, then rank the distinct ones.
 
-**The same captions alone and in company.** An image's random numbers come from a generator of its own,
-seeded with the recipe's seed and the image's pixels. As in image_diffusers.py the device always gets goes of
-one size, the last filled up with repeats, because kernels add up in another order in a batch of another size.
+**An image's captions do not depend on its batch.** Each image has its own random generator, seeded with the
+recipe's seed and the image's pixels. As in image_diffusers.py all batches on the device have the same size,
+the last one padded with repeats, because the order of summation in a kernel depends on the batch size.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ import numpy as np
 from PIL.Image import Image
 
 from generation.backends import torch_support
-from generation.backends.base import About, BackendError, OutOfMemory, Written
+from generation.backends.base import About, BackendError, OutOfMemory, ScoredCaption
 from generation.backends.options import Sampling
 from generation.backends.sampling import Picker
 
 if TYPE_CHECKING:
     import torch
 
-Seen = dict[str, "torch.Tensor"]
-"""What a decoder is shown of images: tensors whose first axis is the images."""
+EncodedImages = dict[str, "torch.Tensor"]
+"""A decoder's input: tensors whose first axis is the images."""
 
 _ROUNDS = 4
-_SHARE = 16  # candidates of one image that are written at once, at most
-_ROWS_A_GIB = 4  # captions written at once for each GiB of the device's memory
+_MOST_AT_ONCE = 16  # candidates of one image in one batch
+_ROWS_PER_GIB = 4  # captions in one batch per GiB of the device's memory
 _MOST_ROWS = 256
 _Item = TypeVar("_Item")
 
 
 class Model(Protocol):
-    """What a captioner is made of. `end`: the token that ends a caption."""
+    """A caption model. `end`: the token that ends a caption."""
 
     device: torch.device
     end: int
 
-    def look(self, images: Sequence[Image], *, batch: int) -> Seen:
-        """What the decoder sees of the images, in goes of `batch`."""
+    def encode(self, images: Sequence[Image], *, batch: int) -> EncodedImages:
+        """The decoder's input for the images, computed in batches of `batch`."""
 
-    def write(self, seen: Seen, picker: Picker) -> list[str]:
-        """A caption for each row of `seen`, its tokens chosen by `picker`."""
+    def decode(self, encoded: EncodedImages, picker: Picker) -> list[str]:
+        """A caption for each row of `encoded`; `picker` chooses the tokens."""
 
-    def rank(self, seen: Seen, drafts: list[dict[str, float]]) -> list[dict[str, float]]:
-        """The score of each image's drafts, given how likely each was to its writer; higher is better."""
+    def score(self, encoded: EncodedImages, candidates: list[dict[str, float]]) -> list[dict[str, float]]:
+        """The score of each image's candidates, given their mean log-probability; higher is better."""
 
 
-class Captions:
-    """A Captioner around a model that stands on its device."""
+class SamplingCaptioner:
+    """A Captioner around a model that is on its device."""
 
     def __init__(self, model: Model, sampling: Sampling, *, about: About, count: int) -> None:
         self._model, self._sampling = model, sampling
         self._device = about.device
         self.about = about
-        self._share = min(_SHARE, sampling.drawn(count))
-        self.batch = first_batch(model.device, self._share)
+        self._per_image = min(_MOST_AT_ONCE, sampling.candidates_per_round(count))
+        self.batch = initial_batch(model.device, self._per_image)
 
     @property
     def batch(self) -> int:
@@ -69,110 +69,110 @@ class Captions:
         self._batch: int = 2 ** int(math.log2(size))
         self.about = replace(self.about, device=f"{self._device}, {self._batch} at a time")
 
-    def caption(self, images: Sequence[Image], *, count: int, seed: int) -> list[list[Written]]:
-        """As Captioner. Raises ValueError for an image of which nothing but empty captions is written."""
+    def caption(self, images: Sequence[Image], *, count: int, seed: int) -> list[list[ScoredCaption]]:
+        """As Captioner. Raises ValueError for an image that gets only empty captions."""
         if not images:
             return []
-        torch = torch_support.library("torch")
+        torch = torch_support.import_library("torch")
         try:
-            with torch_support.memory_watched(), torch.inference_mode():
+            with torch_support.memory_errors_translated(), torch.inference_mode():
                 return self._captions([image.convert("RGB") for image in images], count, seed)
         except OutOfMemory:
             self.batch = max(1, self.batch // 2)
             raise
 
-    def _captions(self, images: Sequence[Image], count: int, seed: int) -> list[list[Written]]:
-        seen = self._model.look(images, batch=self.batch)
-        drafts = [Drafts(_seed(image, seed)) for image in images]
-        drawn = self._sampling.drawn(count)
+    def _captions(self, images: Sequence[Image], count: int, seed: int) -> list[list[ScoredCaption]]:
+        encoded = self._model.encode(images, batch=self.batch)
+        candidates = [Candidates(_seed(image, seed)) for image in images]
+        number = self._sampling.candidates_per_round(count)
         for _ in range(_ROUNDS if self._sampling.method != "greedy" else 1):
-            self._draw(seen, drafts, [place for place, one in enumerate(drafts) if len(one) < count], drawn)
-        if not all(drafts):
-            raise ValueError("The model wrote nothing but empty captions of this image.")
-        scored = self._model.rank(seen, [one.likelihoods for one in drafts])
+            short = [index for index, found in enumerate(candidates) if len(found) < count]
+            self._sample(encoded, candidates, short, number)
+        if not all(candidates):
+            raise ValueError("The model wrote only empty captions for this image.")
+        scored = self._model.score(encoded, [one.likelihoods for one in candidates])
         return [_best(one, count) for one in scored]
 
-    def _draw(self, seen: Seen, drafts: Sequence[Drafts], short: Sequence[int], drawn: int) -> None:
-        """Add `drawn` candidates to the drafts of the images that have too few."""
-        torch = torch_support.library("torch")
-        shape = drawn, self._sampling.max_tokens
-        rows = [(place, numbers) for place in short for numbers in drafts[place].random.random(shape)]
-        for go, real in goes(rows, self.batch * self._share):
-            which = [place for place, _ in go]
-            uniforms = torch.from_numpy(np.stack([numbers for _, numbers in go]))
-            if self._model.device.type != "mps":  # Apple's GPUs have no float64: there the CPU chooses
+    def _sample(
+        self, encoded: EncodedImages, candidates: Sequence[Candidates], short: Sequence[int], number: int
+    ) -> None:
+        """Sample `number` more candidates for each of the images `short`."""
+        torch = torch_support.import_library("torch")
+        shape = number, self._sampling.max_tokens
+        rows = [(index, numbers) for index in short for numbers in candidates[index].random.random(shape)]
+        for batch, real in padded_batches(rows, self.batch * self._per_image):
+            indexes = [index for index, _ in batch]
+            uniforms = torch.from_numpy(np.stack([numbers for _, numbers in batch]))
+            if self._model.device.type != "mps":  # Apple's GPUs have no float64, so the CPU picks the tokens
                 uniforms = uniforms.to(self._model.device)
             picker = Picker(uniforms, self._sampling, end=self._model.end)
-            texts = self._model.write({name: part[which] for name, part in seen.items()}, picker)
+            inputs = {name: tensor[indexes] for name, tensor in encoded.items()}
+            texts = self._model.decode(inputs, picker)
             likelihoods = picker.likelihoods()
             if any(math.isnan(one) for one in likelihoods):
-                raise BackendError(
-                    "The model's numbers are not numbers (NaN). Choose dtype float32 or bfloat16."
-                )
-            for place, text, likely in list(zip(which, texts, likelihoods, strict=True))[:real]:
-                drafts[place].add(_tidy(text), likely)
+                raise BackendError("The model returned NaN. Choose dtype float32 or bfloat16.")
+            for index, text, likelihood in list(zip(indexes, texts, likelihoods, strict=True))[:real]:
+                candidates[index].add(_one_line(text), likelihood)
 
 
-class Drafts:
-    """The different candidates of one image so far, and its random numbers."""
+class Candidates:
+    """The distinct candidates of one image so far, and its random generator."""
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
         self.likelihoods: dict[str, float] = {}
-        self._spelled: dict[str, str] = {}
+        self._first_spelling: dict[str, str] = {}
 
     def __len__(self) -> int:
         return len(self.likelihoods)
 
-    def add(self, text: str, likely: float) -> None:
-        """Captions that differ in capitals only are one, as it was written first; empty ones are none."""
+    def add(self, text: str, likelihood: float) -> None:
+        """Empty captions are ignored; captions that differ only in case count as one, in the first
+        spelling."""
         if text:
-            text = self._spelled.setdefault(text.casefold(), text)
-            self.likelihoods[text] = max(likely, self.likelihoods.get(text, -math.inf))
+            text = self._first_spelling.setdefault(text.casefold(), text)
+            self.likelihoods[text] = max(likelihood, self.likelihoods.get(text, -math.inf))
 
 
-def goes(items: Sequence[_Item], size: int) -> Iterator[tuple[list[_Item], int]]:
-    """The items, exactly `size` at a time, the last filled up with repeats; with how many are no repeats."""
+def padded_batches(items: Sequence[_Item], size: int) -> Iterator[tuple[list[_Item], int]]:
+    """Batches of exactly `size` items, the last padded with repeats, each with its number of real items."""
     for start in range(0, len(items), size):
-        some = list(items[start : start + size])
-        yield [*some, *[some[-1]] * (size - len(some))], len(some)
+        batch = list(items[start : start + size])
+        yield [*batch, *[batch[-1]] * (size - len(batch))], len(batch)
 
 
-def looked_at(
-    items: Sequence[_Item], *, batch: int, look: Callable[[list[_Item]], torch.Tensor]
+def apply_in_batches(
+    items: Sequence[_Item], *, size: int, function: Callable[[list[_Item]], torch.Tensor]
 ) -> torch.Tensor:
-    """`look` at all items in goes of `batch`, the answers joined."""
-    joined: torch.Tensor = torch_support.library("torch").cat(
-        [look(go)[:real] for go, real in goes(items, batch)]
+    """Apply `function` to all items in padded batches of `size`, and concatenate the results."""
+    joined: torch.Tensor = torch_support.import_library("torch").cat(
+        [function(batch)[:real] for batch, real in padded_batches(items, size)]
     )
     return joined
 
 
-def first_batch(device: torch.device, share: int) -> int:
-    """How many images the device should hold when `share` captions of each are written at once: 1 where its
-    memory cannot be told."""
+def initial_batch(device: torch.device, per_image: int) -> int:
+    """How many images should fit on the device with `per_image` captions of each in one batch; 1 if its
+    memory is unknown."""
     memory = torch_support.device_gib(device)
     if memory is None:
         return 1
-    held: int = 2 ** int(math.log2(max(1, min(memory * _ROWS_A_GIB, _MOST_ROWS) / share)))
-    return held
+    images: int = 2 ** int(math.log2(max(1, min(memory * _ROWS_PER_GIB, _MOST_ROWS) / per_image)))
+    return images
 
 
-def _best(scored: dict[str, float], count: int) -> list[Written]:
-    """By score, then by the alphabet."""
+def _best(scored: dict[str, float], count: int) -> list[ScoredCaption]:
+    """Sorted by score, then alphabetically."""
     ranked = sorted(scored.items(), key=lambda one: (-one[1], one[0]))
-    return [Written(text, score) for text, score in ranked[:count]]
+    return [ScoredCaption(text, score) for text, score in ranked[:count]]
 
 
-def _tidy(text: str) -> str:
-    """One line, without characters that no database takes."""
-    shown = "".join(letter if letter.isprintable() else " " for letter in text)
-    return " ".join(shown.split())
+def _one_line(text: str) -> str:
+    """One line, without characters that databases do not accept."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(printable.split())
 
 
 def _seed(image: Image, seed: int) -> int:
     drawn = hashlib.sha256(f"{seed} {image.size} ".encode() + image.tobytes()).digest()
     return int.from_bytes(drawn[:16], "big")
-
-
-__all__ = ["Captions", "Model", "Seen", "first_batch", "goes", "looked_at"]

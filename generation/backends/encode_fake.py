@@ -1,7 +1,7 @@
 """Fake embeddings: a picture's colours, 4 by 4, and a text's hashed words as unit vectors, on any machine.
 
-For laptops, the demo and tests. Pictures that look alike lie close together, texts that share words too;
-between a picture and a text the distance means nothing.
+For laptops, the demo and tests. Images that look alike lie close together, and so do texts that share words;
+the distance between an image and a text means nothing.
 """
 
 from __future__ import annotations
@@ -20,29 +20,31 @@ from generation.recipes.recipes import EmbeddingRecipe
 _SIDE = 4
 
 
-class Colours:
-    """An Encoder without a model. One number beside the colours and words is always there, so that neither
-    a black picture nor an empty text has the length 0."""
+class FakeEncoder:
+    """An Encoder without a model. One component is never zero, so that neither a black image nor an empty
+    text has length 0."""
 
     about = About("fake", "1", "cpu", {"pillow": PIL.__version__, "numpy": np.__version__})
     batch = 64
     dim = 3 * _SIDE * _SIDE + 1
 
     def encode_images(self, images: Sequence[Image]) -> npt.NDArray[np.float32]:
-        found = np.ones((len(images), self.dim))
+        vectors = np.ones((len(images), self.dim))
         for row, image in enumerate(images):
             small = image.convert("RGB").resize((_SIDE, _SIDE), Resampling.BOX)
-            found[row, 1:] = np.asarray(small, dtype=float).ravel() / 127.5 - 1
-        return _unit(found)
+            vectors[row, 1:] = np.asarray(small, dtype=float).ravel() / 127.5 - 1
+        return _unit(vectors)
 
     def encode_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        found = np.zeros((len(texts), self.dim))
-        found[:, 0] = 1
+        vectors = np.zeros((len(texts), self.dim))
+        vectors[:, 0] = 1
         for row, text in enumerate(texts):
             for word in text.lower().split():
-                drawn = hashlib.sha256(word.encode()).digest()
-                found[row, 1 + int.from_bytes(drawn[:4], "big") % (self.dim - 1)] += 1 if drawn[4] % 2 else -1
-        return _unit(found)
+                hashed = hashlib.sha256(word.encode()).digest()
+                vectors[row, 1 + int.from_bytes(hashed[:4], "big") % (self.dim - 1)] += (
+                    1 if hashed[4] % 2 else -1
+                )
+        return _unit(vectors)
 
 
 def _unit(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
@@ -51,8 +53,5 @@ def _unit(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
 
 
 def load(recipe: EmbeddingRecipe, *, device: str = "") -> Encoder:
-    """Needs no weights; `device` is not used."""
-    return Colours()
-
-
-__all__ = ["Colours", "load"]
+    """Needs no weights; ignores `device`."""
+    return FakeEncoder()

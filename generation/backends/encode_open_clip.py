@@ -1,8 +1,8 @@
 """open_clip: image and text embeddings by any of its models, by weights' tag, weights file or local folder.
 
 `model` ViT-B-32 with `pretrained` openai, or with the path of a weights file; `local-dir:/folder` and
-`hf-hub:owner/name` bring their own weights. Images pass through open_clip's own preprocessing, by pillow, in
-threads; the device works meanwhile.
+`hf-hub:owner/name` include their weights. Threads preprocess the images with open_clip's own transform while
+the device works.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     import torch
 
 _BATCH = {"cpu": 64}
-_BATCH_OF_A_GPU = 1024
-_GO = 128  # of a batch on the device while the threads prepare the next
+_GPU_BATCH = 1024
+_CHUNK = 128  # on the device at once, while the threads prepare the next
 
 
 class OpenClip:
-    """An Encoder around a loaded model that stands on its device."""
+    """An Encoder around a model that is on its device."""
 
     def __init__(
         self, model: Any, preprocess: Any, tokenizer: Any, *, device: torch.device, dtype: str, about: About
@@ -38,35 +38,40 @@ class OpenClip:
         self._device, self._dtype = device, torch_support.dtype(dtype)
         self._threads = ThreadPoolExecutor(min(16, os.cpu_count() or 1), thread_name_prefix="preprocess")
         self.about = about
-        self.batch = _BATCH.get(device.type, _BATCH_OF_A_GPU)
+        self.batch = _BATCH.get(device.type, _GPU_BATCH)
         self.dim = self.encode_texts(["a person"]).shape[1]
 
     def encode_images(self, images: Sequence[Image]) -> npt.NDArray[np.float32]:
-        lib = torch_support.library("torch")
-        ready = [self._threads.submit(self._prepared, image) for image in images]
-        goes = (lib.stack([one.result() for one in go]).to(self._dtype) for go in _goes(ready, self._go))
-        return self._unit(self._model.encode_image, goes)
+        torch = torch_support.import_library("torch")
+        prepared = [self._threads.submit(self._prepare, image) for image in images]
+        chunks = (
+            torch.stack([one.result() for one in chunk]).to(self._dtype)
+            for chunk in _chunks(prepared, self._chunk)
+        )
+        return self._unit(self._model.encode_image, chunks)
 
     def encode_texts(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        return self._unit(self._model.encode_text, map(self._tokenizer, _goes(list(texts), self._go)))
+        return self._unit(self._model.encode_text, map(self._tokenizer, _chunks(list(texts), self._chunk)))
 
     @property
-    def _go(self) -> int:
-        return min(self.batch, _GO)
+    def _chunk(self) -> int:
+        return min(self.batch, _CHUNK)
 
-    def _prepared(self, image: Image) -> torch.Tensor:
+    def _prepare(self, image: Image) -> torch.Tensor:
         prepared: torch.Tensor = self._preprocess(image.convert("RGB"))
         return prepared
 
-    def _unit(self, encode: Any, goes: Iterator[torch.Tensor]) -> npt.NDArray[np.float32]:
-        lib = torch_support.library("torch")
-        functional = torch_support.library("torch.nn.functional")
+    def _unit(self, encode: Any, chunks: Iterator[torch.Tensor]) -> npt.NDArray[np.float32]:
+        torch = torch_support.import_library("torch")
+        functional = torch_support.import_library("torch.nn.functional")
         try:
-            with torch_support.memory_watched(), lib.inference_mode():
-                found = [functional.normalize(encode(one.to(self._device)).float(), dim=-1) for one in goes]
-                vectors = lib.cat(found) if found else lib.zeros(0, self.dim)
+            with torch_support.memory_errors_translated(), torch.inference_mode():
+                parts = [
+                    functional.normalize(encode(chunk.to(self._device)).float(), dim=-1) for chunk in chunks
+                ]
+                vectors = torch.cat(parts) if parts else torch.zeros(0, self.dim)
         except OutOfMemory:
-            self.batch = max(1, self._go // 2)
+            self.batch = max(1, self._chunk // 2)
             raise
         unit: npt.NDArray[np.float32] = vectors.cpu().numpy()
         if not np.isfinite(unit).all():
@@ -76,22 +81,19 @@ class OpenClip:
 
 def load(recipe: EmbeddingRecipe, *, device: str = "") -> Encoder:
     """Raises BackendError if the libraries, the weights or the device are missing."""
-    chosen = torch_support.device(device)
-    model, preprocess, tokenizer, revision = open_clip_models.loaded(
-        recipe.model, recipe.pretrained, dtype=recipe.dtype, device=chosen
+    torch_device = torch_support.choose_device(device)
+    model, preprocess, tokenizer, revision = open_clip_models.load_model(
+        recipe.model, recipe.pretrained, dtype=recipe.dtype, device=torch_device
     )
     about = About(
         recipe.model,
         revision,
-        torch_support.device_name(chosen),
+        torch_support.device_name(torch_device),
         torch_support.versions("torch", "torchvision", "open_clip_torch", "numpy", "pillow"),
     )
-    return OpenClip(model, preprocess, tokenizer, device=chosen, dtype=recipe.dtype, about=about)
+    return OpenClip(model, preprocess, tokenizer, device=torch_device, dtype=recipe.dtype, about=about)
 
 
-def _goes(whole: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(whole), size):
-        yield whole[start : start + size]
-
-
-__all__ = ["OpenClip", "load"]
+def _chunks(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -1,7 +1,7 @@
 """Fake pictures: small drawings made from the prompt and the seed, on any machine, in milliseconds.
 
-For laptops, the demo and tests: a run with this backend passes through everything that a real one does. A
-drawing looks like no group and depicts no attribute; its colours and figures are drawn by a hash.
+For laptops, the demo and tests: a run with this backend takes the same steps as a real one. A drawing shows
+no group and no attribute; a hash decides its colours and shapes.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from random import Random
 import PIL
 from PIL import Image, ImageDraw
 
-from generation.backends.base import About, Picture, TextToImage, Wanted
+from generation.backends.base import About, GeneratedImage, ImageRequest, TextToImage
 from generation.recipes.recipes import ImageRecipe
 
-_FIGURES = 7
-_FLAGGED_OF_256 = 5  # about one drawing in fifty, so that what follows a verdict can be seen and tested
+_SHAPES = 7
+_FLAGGED_OF_256 = 5  # about one drawing in fifty, so that verdicts can be seen and tested
 
 
-class Drawings:
-    """A TextToImage without a model. `flagged` is drawn by the same hash; asked to block, it draws black."""
+class FakeTextToImage:
+    """A TextToImage without a model. The same hash decides `flagged`; safety "block" makes flagged images
+    black."""
 
     batch = 64
 
@@ -29,30 +30,36 @@ class Drawings:
         self._recipe = recipe
         self.about = About("fake", "1", "cpu", {"pillow": PIL.__version__})
 
-    def generate(self, wanted: Sequence[Wanted]) -> list[Picture]:
-        return [self._draw(one) for one in wanted]
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        return [self._draw(request) for request in requests]
 
-    def _draw(self, one: Wanted) -> Picture:
+    def _draw(self, request: ImageRequest) -> GeneratedImage:
         recipe = self._recipe
-        told = (one.prompt, recipe.negative_prompt, str(one.seed), str(recipe.steps), str(recipe.guidance))
-        drawn = hashlib.sha256("\x1f".join(told).encode()).digest()
-        flagged = drawn[-1] < _FLAGGED_OF_256 if recipe.safety != "off" else None
+        inputs = (
+            request.prompt,
+            recipe.negative_prompt,
+            str(request.seed),
+            str(recipe.steps),
+            str(recipe.guidance),
+        )
+        hashed = hashlib.sha256("\x1f".join(inputs).encode()).digest()
+        flagged = hashed[-1] < _FLAGGED_OF_256 if recipe.safety != "off" else None
         size = recipe.width, recipe.height
         if flagged and recipe.safety == "block":
-            return Picture(Image.new("RGB", size), flagged)
-        return Picture(_drawing(Random(drawn), size), flagged)  # noqa: S311 - a drawing, not a secret
+            return GeneratedImage(Image.new("RGB", size), flagged)
+        return GeneratedImage(_drawing(Random(hashed), size), flagged)  # noqa: S311 - a drawing, not a secret
 
 
 def _drawing(random: Random, size: tuple[int, int]) -> Image.Image:
     width, height = size
     picture = Image.new("RGB", size, _colour(random, 170, 255))
     draw = ImageDraw.Draw(picture)
-    for _ in range(_FIGURES):
+    for _ in range(_SHAPES):
         left, top = random.uniform(-0.1, 0.8) * width, random.uniform(-0.1, 0.8) * height
         right = left + random.uniform(0.1, 0.4) * width
         bottom = top + random.uniform(0.1, 0.4) * height
-        figure = draw.ellipse if random.random() < 0.5 else draw.rectangle
-        figure((left, top, right, bottom), fill=_colour(random, 30, 220))
+        shape = draw.ellipse if random.random() < 0.5 else draw.rectangle
+        shape((left, top, right, bottom), fill=_colour(random, 30, 220))
     return picture
 
 
@@ -61,8 +68,5 @@ def _colour(random: Random, low: int, high: int) -> tuple[int, int, int]:
 
 
 def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
-    """Needs no weights; `device` is not used, and `recipe.model` neither: what it makes is named 'fake'."""
-    return Drawings(recipe)
-
-
-__all__ = ["Drawings", "load"]
+    """Needs no weights; ignores `device` and `recipe.model`: the recorded model is 'fake'."""
+    return FakeTextToImage(recipe)

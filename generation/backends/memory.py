@@ -1,4 +1,4 @@
-"""What of an accelerator's memory is used, as far as a process has one in use."""
+"""How much of a GPU's memory is used, if this process uses a GPU."""
 
 from __future__ import annotations
 
@@ -15,19 +15,16 @@ class DeviceMemory:
     total: int
 
 
-def device_memory(asked: str = "") -> DeviceMemory | None:
-    """Of the GPU that torch works with in this process: `asked` (*cuda:1*), or the first.
+def device_memory(device: str = "") -> DeviceMemory | None:
+    """The memory of the GPU that torch uses in this process: `device` (*cuda:1*), or the first.
 
-    None without torch, without a GPU, where something else was asked for, or before a model was put on it:
-    looking must not import torch (11 s) nor take memory of a card by itself.
+    None without torch, without a GPU, for another kind of device, or before a model is on the GPU: this must
+    neither import torch (11 s) nor allocate GPU memory itself.
     """
     torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_initialized() or not (asked or "cuda").startswith("cuda"):
+    if torch is None or not torch.cuda.is_initialized() or not (device or "cuda").startswith("cuda"):
         return None
-    number = int(asked.partition(":")[2] or 0)
+    number = int(device.partition(":")[2] or 0)
     free, total = torch.cuda.mem_get_info(number)
     name = f"cuda:{number} {torch.cuda.get_device_name(number)}"
     return DeviceMemory(device=name, used=int(total - free), total=int(total))
-
-
-__all__ = ["DeviceMemory", "device_memory"]

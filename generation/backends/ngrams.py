@@ -1,8 +1,8 @@
-"""The cache of n-grams that ViSAGe's captioner looks an image up in: texts and their CLIP vectors on disk.
+"""The n-gram cache of ViSAGe's captioner: texts and their CLIP vectors on disk.
 
-A folder of four files, read through memory maps: `texts.txt` (an n-gram a line, alphabetical),
-`offsets.npy` (where each line starts), `vectors.npy` (a unit vector a row) and `manifest.json` (the model,
-what was counted, checksums). Numpy only. ngrams_build.py writes them.
+A folder of four files, read as memory maps: `texts.txt` (one n-gram per line, alphabetical), `offsets.npy`
+(where each line starts), `vectors.npy` (one unit vector per row) and `manifest.json` (the model, what was
+counted, checksums). Needs only numpy. ngrams_build.py writes them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Product = Callable[[npt.NDArray[Any], Vectors], Vectors]
 """Rows of the cache, shape (rows, dim), and images, shape (n, dim): all their products, shape (n, rows)."""
 
 FORMAT = 1
-_SCORED = 1 << 16  # rows at a time while looking up: 64 MB of 512 numbers in float16
-_SAME = 0.99  # cosine between a stored vector and today's: float16 keeps 0.9999, another model about 0
+_ROWS_AT_ONCE = 1 << 16  # per look-up step: 64 MB of 512 numbers in float16
+_SAME = 0.99  # least cosine between a stored and a new vector: float16 gives 0.9999, another model about 0
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a cache holds and came from. `per_n`: n -> how many n-grams of n words."""
+    """Contents and origin of a cache. `per_n`: n -> number of n-grams with n words."""
 
     format: int
     model: str
@@ -50,12 +50,12 @@ class Manifest:
 
 
 def _product(rows: npt.NDArray[Any], images: Vectors) -> Vectors:
-    found: Vectors = images @ rows.astype(np.float32).T
-    return found
+    products: Vectors = images @ rows.astype(np.float32).T
+    return products
 
 
 class Ngrams:
-    """A cache, open for reading. Raises BackendError if it is not there, or damaged."""
+    """A cache, open for reading. Raises BackendError if it is missing or damaged."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -67,12 +67,12 @@ class Ngrams:
                 self._texts = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError, EOFError) as error:
             raise _damaged(folder, str(error)) from error
-        told = self.manifest
-        if self._vectors.shape != (told.rows, told.dim) or self._vectors.dtype != told.dtype:
+        manifest = self.manifest
+        if self._vectors.shape != (manifest.rows, manifest.dim) or self._vectors.dtype != manifest.dtype:
             raise _damaged(folder, f"vectors of shape {self._vectors.shape}")
-        if hashlib.sha256(self._texts).hexdigest() != told.texts_sha256:
-            raise _damaged(folder, "texts.txt is not what was written")
-        if self._offsets.shape != (told.rows + 1,) or self._offsets[-1] != len(self._texts):
+        if hashlib.sha256(self._texts).hexdigest() != manifest.texts_sha256:
+            raise _damaged(folder, "texts.txt has changed since it was written")
+        if self._offsets.shape != (manifest.rows + 1,) or self._offsets[-1] != len(self._texts):
             raise _damaged(folder, f"offsets of shape {self._offsets.shape}")
 
     def __len__(self) -> int:
@@ -81,46 +81,44 @@ class Ngrams:
     def text(self, row: int) -> str:
         return self._texts[int(self._offsets[row]) : int(self._offsets[row + 1]) - 1].decode()
 
-    def need_model(self, encoder: Encoder, *, model: str, pretrained: str) -> None:
-        """Refuse a cache that another model made, by its name, and by what it makes of three of the texts.
-
-        Raises BackendError.
-        """
-        told = self.manifest
-        if (told.model, told.pretrained) != (model, pretrained):
+    def check_model(self, encoder: Encoder, *, model: str, pretrained: str) -> None:
+        """Raise BackendError if another model made the cache: compares the name and three of the vectors."""
+        manifest = self.manifest
+        if (manifest.model, manifest.pretrained) != (model, pretrained):
             raise BackendError(
-                f"The n-gram cache {self.folder} was made with {told.model} ({told.pretrained or 'no tag'}), "
-                f"and the recipe asks for {model} ({pretrained or 'no tag'}): their numbers cannot be "
-                f"compared. Build one with: {_command(self.folder, model, pretrained)}"
+                f"The n-gram cache {self.folder} was made with {manifest.model} "
+                f"({manifest.pretrained or 'no tag'}), and the recipe asks for {model} "
+                f"({pretrained or 'no tag'}): their vectors cannot be compared. "
+                f"Build one with: {_command(self.folder, model, pretrained)}"
             )
-        probe = sorted({0, told.rows // 2, told.rows - 1})
-        today = encoder.encode_texts([self.text(row) for row in probe])
+        probe = sorted({0, manifest.rows // 2, manifest.rows - 1})
+        new = encoder.encode_texts([self.text(row) for row in probe])
         stored = self._vectors[probe].astype(np.float32)
-        if today.shape != stored.shape or (today * stored).sum(axis=1).min() < _SAME:
+        if new.shape != stored.shape or (new * stored).sum(axis=1).min() < _SAME:
             raise BackendError(
                 f"The n-gram cache {self.folder} was made with other weights of {model} than those loaded "
                 f"now. Build it again with: {_command(self.folder, model, pretrained)}"
             )
 
     def nearest(self, images: Vectors, *, top: int, product: Product = _product) -> list[list[str]]:
-        """For each image, given by its unit vector, the `top` n-grams of highest cosine, best first.
+        """For each image, given as a unit vector, the `top` n-grams with the highest cosine, best first.
 
-        An image's answer is the same alone and in any company: products of many images at once differ in
-        their last digits with how many there are, so they choose twice as many rows as asked for, and those
-        are scored again one by one in float64. Equal scores are told apart by the alphabet.
+        The result for an image does not depend on the others: the last digits of the products depend on the
+        number of images, so they select twice as many rows as needed, and those are scored again one by one
+        in float64. Equal scores are sorted alphabetically.
         """
-        asked = min(top, len(self))
-        spare = min(2 * asked + 16, len(self))
+        number = min(top, len(self))
+        spare = min(2 * number + 16, len(self))
         rows = np.empty((len(images), 0), np.int64)
         scores = np.empty((len(images), 0), np.float32)
-        for start in range(0, len(self), _SCORED):
-            chunk = self._vectors[start : start + _SCORED]
-            found = product(chunk, images)
-            here = np.broadcast_to(np.arange(start, start + len(chunk)), found.shape)
-            scores, rows = np.hstack([scores, found]), np.hstack([rows, here])
+        for start in range(0, len(self), _ROWS_AT_ONCE):
+            chunk = self._vectors[start : start + _ROWS_AT_ONCE]
+            products = product(chunk, images)
+            indexes = np.broadcast_to(np.arange(start, start + len(chunk)), products.shape)
+            scores, rows = np.hstack([scores, products]), np.hstack([rows, indexes])
             best = np.argpartition(-scores, min(spare, scores.shape[1]) - 1, axis=1)[:, :spare]
             scores, rows = np.take_along_axis(scores, best, 1), np.take_along_axis(rows, best, 1)
-        return [self._ranked(image, kept)[:asked] for image, kept in zip(images, rows, strict=True)]
+        return [self._ranked(image, kept)[:number] for image, kept in zip(images, rows, strict=True)]
 
     def _ranked(self, image: Vectors, rows: npt.NDArray[np.int64]) -> list[str]:
         rows = np.sort(rows)
@@ -140,7 +138,7 @@ def _manifest(folder: Path) -> Manifest:
     except (OSError, ValueError, TypeError) as error:
         raise _damaged(folder, f"manifest.json: {error}") from error
     if manifest.format != FORMAT:
-        raise _damaged(folder, f"it has format {manifest.format}, and this program reads {FORMAT}")
+        raise _damaged(folder, f"it has format {manifest.format}, but this program reads {FORMAT}")
     return manifest
 
 
@@ -152,6 +150,3 @@ def _damaged(folder: Path, what: str) -> BackendError:
 
 def _command(folder: Path, model: str, pretrained: str) -> str:
     return f"manage.py ngrams TEXT --out {folder} --model {model} --pretrained {pretrained}"
-
-
-__all__ = ["FORMAT", "Manifest", "Ngrams", "Product", "Vectors"]

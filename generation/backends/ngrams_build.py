@@ -1,6 +1,6 @@
-"""Build the cache of n-grams (ngrams.py) from text files, in constant memory, all of it or nothing.
+"""Build the n-gram cache (ngrams.py) from text files, in constant memory.
 
-The idea is that of antarctic-captions (https://github.com/dzryk/antarctic-captions, README "Method").
+The idea comes from antarctic-captions (https://github.com/dzryk/antarctic-captions, README "Method").
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from generation.backends.base import BackendError, Encoder, OutOfMemory
 from generation.backends.counting import TextRefused
 from generation.backends.ngrams import FORMAT, Manifest, Vectors
 
-_ENCODED = 4096  # texts at a time; the encoder makes its own batches of them
+_TEXTS_AT_ONCE = 4096  # the encoder splits them into its own batches
 
 
 def build(
@@ -37,41 +37,42 @@ def build(
     max_n: int = 3,
     min_count: int = 2,
     limit: int | None = None,
-    told: Callable[[str, int, int], None] = lambda step, done, total: None,
+    progress: Callable[[str, int, int], None] = lambda step, done, total: None,
 ) -> Manifest:
-    """Count the n-grams of `files`, encode them, and put the finished cache at `out`: all of it or nothing.
+    """Count the n-grams of `files`, encode them, and write the cache to `out`: all of it or nothing.
 
-    Memory does not grow with the files. `told` hears (step, done, total). Raises TextRefused for a file that
-    is no text or has too few n-grams, BackendError if `out` is there already or cannot be written.
+    Memory does not grow with the files. `progress` gets (step, done, total). Raises TextRefused for files
+    that are not text or have too few n-grams, BackendError if `out` exists or cannot be written.
     """
     for name, value in (("--max-n", max_n), ("--min-count", min_count), ("--limit", limit)):
         if value is not None and value < 1:
             raise BackendError(f"{name} {value}: choose 1 or more.")
     if out.exists():
-        raise BackendError(f"{out} is there already. Name another folder, or remove this one first.")
+        raise BackendError(f"{out} already exists. Name another folder, or remove this one first.")
     try:
-        made = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        folder = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     except OSError as error:
-        raise BackendError(f"Nothing can be written in {out.parent}: {error.strerror}.") from error
+        raise BackendError(f"Cannot write to {out.parent}: {error.strerror}.") from error
     try:
         size = sum(path.stat().st_size for path in files if path.is_file())
-        read = made / "counted"
-        sources = counting.count(
+        counts = folder / "counted"
+        sources = counting.count_ngrams(
             files,
-            into=read,
-            folder=made,
+            into=counts,
+            folder=folder,
             max_n=max_n,
-            told=lambda done: told("reading", done, size),
+            progress=lambda done: progress("reading", done, size),
         )
-        per_n, texts_sha256 = _write_texts(made, counting.chosen(read, min_count=min_count, limit=limit))
-        read.unlink()
+        ngrams = counting.most_frequent(counts, min_count=min_count, limit=limit)
+        per_n, texts_sha256 = _write_texts(folder, ngrams)
+        counts.unlink()
         rows = sum(per_n.values())
         if not rows:
             raise TextRefused(
-                f"No n-gram was seen {min_count} times in {', '.join(one.name for one in sources)}. "
-                "Give more text, or a smaller --min-count."
+                f"No n-gram occurs {min_count} times in {', '.join(one.name for one in sources)}. "
+                "Use more text, or a smaller --min-count."
             )
-        vectors_sha256 = _write_vectors(made, rows, encoder, np.dtype(dtype), told)
+        vectors_sha256 = _write_vectors(folder, rows, encoder, np.dtype(dtype), progress)
         manifest = Manifest(
             format=FORMAT,
             model=model,
@@ -88,15 +89,16 @@ def build(
             texts_sha256=texts_sha256,
             vectors_sha256=vectors_sha256,
         )
-        (made / "manifest.json").write_text(json.dumps(asdict(manifest), indent=2) + "\n", encoding="utf-8")
-        for path in made.iterdir():
-            _to_disk(path)
-        made.chmod(0o755)  # a temporary folder is its maker's only
-        made.rename(out)
+        text = json.dumps(asdict(manifest), indent=2) + "\n"
+        (folder / "manifest.json").write_text(text, encoding="utf-8")
+        for path in folder.iterdir():
+            _sync(path)
+        folder.chmod(0o755)  # mkdtemp makes it private
+        folder.rename(out)
     except OSError as error:
         raise BackendError(f"{out} could not be written: {error.strerror or error}.") from error
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
     return manifest
 
 
@@ -118,54 +120,51 @@ def _write_vectors(
     rows: int,
     encoder: Encoder,
     dtype: np.dtype[Any],
-    told: Callable[[str, int, int], None],
+    progress: Callable[[str, int, int], None],
 ) -> str:
-    """Both arrays go through files, not memory maps: writing to a map on a full disk kills the process."""
+    """Writes through files, not memory maps: writing to a map on a full disk kills the process."""
     sha256 = hashlib.sha256()
     with (
         (folder / "texts.txt").open("rb") as texts,
         (folder / "vectors.npy").open("wb") as vectors,
         (folder / "offsets.npy").open("wb") as offsets,
     ):
-        _header(vectors, (rows, encoder.dim), dtype)
-        _header(offsets, (rows + 1,), np.dtype("<i8"))
+        _write_header(vectors, (rows, encoder.dim), dtype)
+        _write_header(offsets, (rows + 1,), np.dtype("<i8"))
         end = done = 0
         offsets.write(np.zeros(1, "<i8").tobytes())
-        while lines := list(islice(texts, _ENCODED)):
-            found = _encoded(encoder, [line.decode().rstrip("\n") for line in lines])
-            stored = found.astype(dtype).tobytes()
+        while lines := list(islice(texts, _TEXTS_AT_ONCE)):
+            encoded = _encode(encoder, [line.decode().rstrip("\n") for line in lines])
+            stored = encoded.astype(dtype).tobytes()
             sha256.update(stored)
             vectors.write(stored)
             ends = end + np.cumsum([len(line) for line in lines])
             offsets.write(ends.astype("<i8").tobytes())
             end = int(ends[-1])
             done += len(lines)
-            told("encoding", done, rows)
+            progress("encoding", done, rows)
     return sha256.hexdigest()
 
 
-def _encoded(encoder: Encoder, texts: list[str]) -> Vectors:
+def _encode(encoder: Encoder, texts: list[str]) -> Vectors:
     while True:
         before = encoder.batch
         try:
-            found = encoder.encode_texts(texts)
+            encoded = encoder.encode_texts(texts)
         except OutOfMemory as error:
             if encoder.batch < before:
                 continue
-            raise BackendError(f"The device has too little memory for one text: {error}") from error
-        if not np.isfinite(found).all():
-            raise BackendError("The model's vectors are not numbers (NaN). Try --dtype float32.")
-        return found
+            raise BackendError(f"The device has too little memory even for one text: {error}") from error
+        if not np.isfinite(encoded).all():
+            raise BackendError("The model returned NaN or infinity. Try --dtype float32.")
+        return encoded
 
 
-def _header(file: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    told = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(file, told)
+def _write_header(file: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, header)
 
 
-def _to_disk(path: Path) -> None:
+def _sync(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())
-
-
-__all__ = ["TextRefused", "build"]

@@ -1,4 +1,4 @@
-"""Read the options of a captions recipe: unknown names and unfit values are refused with their cure."""
+"""Parse the options of a caption recipe. Errors for unknown names and invalid values include the cure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ METHODS = ("greedy", "top_k", "top_p")
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """How captions are written, token by token. `method`: greedy takes the likeliest token; top_k draws among
-    the `top_k` likeliest, top_p among the fewest that together reach `top_p` (Holtzman et al. 2020).
-    `temperature` flattens (> 1) or sharpens (< 1) the odds. `max_tokens`: a caption's length at most.
-    `candidates`: drawn for each image before the best are kept; 0 is four for each caption wanted.
+    """How the tokens of a caption are chosen. `method`: greedy takes the likeliest token; top_k samples from
+    the `top_k` likeliest, top_p from the fewest that together reach `top_p` (Holtzman et al. 2020).
+    `temperature` flattens (> 1) or sharpens (< 1) the distribution. `max_tokens`: maximum length of a
+    caption. `candidates`: sampled per image before the best are kept; 0 means four per requested caption.
     """
 
     method: str = "top_p"
@@ -29,55 +29,53 @@ class Sampling:
 
     def check(self, count: int) -> None:
         """Raises BackendError."""
-        need(self.method in METHODS, "method", f"choose one of {', '.join(METHODS)}")
-        need(1 <= self.top_k <= 1000, "top_k", "choose 1 to 1000")
-        need(0 < self.top_p <= 1, "top_p", "choose more than 0, and 1 at most")
-        need(0 < self.temperature <= 10, "temperature", "choose more than 0, and 10 at most")
-        need(2 <= self.max_tokens <= 500, "max_tokens", "choose 2 to 500")
-        need(
+        require(self.method in METHODS, "method", f"choose one of {', '.join(METHODS)}")
+        require(1 <= self.top_k <= 1000, "top_k", "choose 1 to 1000")
+        require(0 < self.top_p <= 1, "top_p", "choose more than 0 and at most 1")
+        require(0 < self.temperature <= 10, "temperature", "choose more than 0 and at most 10")
+        require(2 <= self.max_tokens <= 500, "max_tokens", "choose 2 to 500")
+        require(
             self.method != "greedy" or count == 1,
             "method",
-            f"greedy writes one caption an image, and count is {count}: choose top_p, or count 1",
+            f"greedy writes one caption per image, and count is {count}: choose top_p, or count 1",
         )
-        need(
+        require(
             self.candidates == 0 or count <= self.candidates <= 10_000,
             "candidates",
-            f"choose {count} (the captions wanted) to 10000, or 0 for four times as many as wanted",
+            f"choose {count} (the number of captions) to 10000, or 0 for four times that number",
         )
 
-    def drawn(self, count: int) -> int:
-        """How many candidates are written for an image at first."""
+    def candidates_per_round(self, count: int) -> int:
+        """How many candidates are sampled per image in one round."""
         return 1 if self.method == "greedy" else self.candidates or 4 * count
 
 
 Options = TypeVar("Options", bound=Sampling)
 
 
-def options_of(recipe: CaptionRecipe, kind: type[Options]) -> Options:
-    """The recipe's options as `kind`, its defaults where nothing is said. Raises BackendError."""
+def parse_options(recipe: CaptionRecipe, kind: type[Options]) -> Options:
+    """The recipe's options as `kind`, with its defaults for missing ones. Raises BackendError."""
     known = get_type_hints(kind)
     for name, value in recipe.options.items():
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            meant = f" Did you mean '{near[0]}'?" if near else ""
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f" Did you mean '{close[0]}'?" if close else ""
             names = ", ".join(field.name for field in fields(kind))
-            raise BackendError(f"recipe: options: there is no '{name}'.{meant} There are: {names}.")
-        fits = (int, float) if known[name] is float else known[name]
-        need(
-            isinstance(value, fits) and not isinstance(value, bool),
+            raise BackendError(f"recipe: options: there is no '{name}'.{hint} There are: {names}.")
+        expected = (int, float) if known[name] is float else known[name]
+        require(
+            isinstance(value, expected) and not isinstance(value, bool),
             name,
-            f"{value!r} is no {_NOUNS[known[name]]}",
+            f"{value!r} is not a {_NOUNS[known[name]]}",
         )
     options = kind(**recipe.options)
     options.check(recipe.count)
     return options
 
 
-def need(holds: bool, name: str, cure: str) -> None:
-    if not holds:
+def require(condition: bool, name: str, cure: str) -> None:
+    if not condition:
         raise BackendError(f"recipe: options.{name}: {cure}.")
 
 
 _NOUNS = {int: "whole number", float: "number", str: "text"}
-
-__all__ = ["Sampling", "need", "options_of"]

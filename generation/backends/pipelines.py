@@ -1,4 +1,4 @@
-"""Find and load a pipeline of diffusers, whole or not at all, with the scheduler that a recipe names."""
+"""Load a complete diffusers pipeline with the scheduler that a recipe names."""
 
 from __future__ import annotations
 
@@ -11,41 +11,40 @@ from generation.backends import torch_support, weights
 from generation.backends.base import BackendError
 from generation.recipes.recipes import ImageRecipe
 
-_WITHOUT_SEED = (
-    "DPMSolverSDEScheduler",
-)  # draws noise of its own at each step: never the same picture twice
+# Draws its own noise at each step, so images cannot be repeated.
+_WITHOUT_SEED = ("DPMSolverSDEScheduler",)
 
 
-def loaded(recipe: ImageRecipe) -> tuple[Any, str]:
+def load_pipeline(recipe: ImageRecipe) -> tuple[Any, str]:
     """The pipeline of a recipe, on the CPU, and its weights' revision. Raises BackendError."""
-    diffusers = torch_support.library("diffusers")
+    diffusers = torch_support.import_library("diffusers")
     _quiet(diffusers)
     with weights.loading(recipe.model, recipe.revision):
         folder = weights.folder_of(recipe.model)
         if folder is None:
-            fetched = diffusers.DiffusionPipeline.download(recipe.model, revision=recipe.revision or None)
-            folder = Path(fetched)
+            downloaded = diffusers.DiffusionPipeline.download(recipe.model, revision=recipe.revision or None)
+            folder = Path(downloaded)
         _check_parts(folder)
         pipeline = _text_to_image(diffusers, folder, torch_support.dtype(recipe.dtype))
         _check_tokenizers(pipeline)
-    _check_wishes(recipe, pipeline)
+    _check_supported(recipe, pipeline)
     name = recipe.scheduler or type(pipeline.scheduler).__name__
     pipeline.scheduler = _scheduler(diffusers, name, pipeline.scheduler)
     return pipeline, weights.revision_of(folder)
 
 
 def _text_to_image(diffusers: Any, folder: Path, dtype: Any) -> Any:
-    given = {"dtype": dtype, "local_files_only": True}
+    options = {"dtype": dtype, "local_files_only": True}
     try:
-        return diffusers.AutoPipelineForText2Image.from_pretrained(folder, **given)
+        return diffusers.AutoPipelineForText2Image.from_pretrained(folder, **options)
     except ValueError as error:
         if "AutoPipeline can't find" not in str(error):
             raise
-    return diffusers.DiffusionPipeline.from_pretrained(folder, **given)
+    return diffusers.DiffusionPipeline.from_pretrained(folder, **options)
 
 
 def _check_parts(folder: Path) -> None:
-    """diffusers loads a tokenizer whose folder is missing as an empty one: every prompt is the same then."""
+    """diffusers loads a tokenizer with a missing folder as an empty one, which makes all prompts equal."""
     index = folder / "model_index.json"
     if not index.is_file():
         raise ValueError("it has no model_index.json, the file that lists a pipeline's parts")
@@ -67,25 +66,26 @@ def _check_tokenizers(pipeline: Any) -> None:
                 raise ValueError(f"its part '{name}' has lost its vocabulary")
 
 
-def _check_wishes(recipe: ImageRecipe, pipeline: Any) -> None:
-    """What a pipeline would silently leave out is refused."""
+def _check_supported(recipe: ImageRecipe, pipeline: Any) -> None:
+    """Refuse settings that the pipeline would silently ignore."""
     known = inspect.signature(pipeline.__call__).parameters
     name = type(pipeline).__name__
     if "prompt" not in known:
-        raise BackendError(f"{name} makes no pictures from prompts. Choose a text-to-image model.")
-    # Flux schnell and its like have the argument too, and no part that would read it.
+        raise BackendError(f"{name} does not generate images from prompts. Choose a text-to-image model.")
+    # Flux schnell and similar models accept the argument but have no part that uses it.
     distilled = getattr(getattr(pipeline, "transformer", None), "config", {}).get("guidance_embeds") is False
     if recipe.guidance is not None and (distilled or "guidance_scale" not in known):
         raise BackendError(
-            f"'{recipe.model}', a {name}, knows no guidance. Leave guidance to the model (--guidance own)."
+            f"'{recipe.model}', a {name}, does not support guidance. Leave guidance to the model (--guidance "
+            "own)."
         )
-    # Flux and its like have the argument, but ignore it unless a second guidance is given.
+    # Flux and similar models accept the argument but ignore it without a second guidance.
     if recipe.negative_prompt and ("negative_prompt" not in known or "true_cfg_scale" in known):
-        raise BackendError(f"{name} knows no negative prompt. Leave it empty in the recipe.")
+        raise BackendError(f"{name} does not support a negative prompt. Leave it empty in the recipe.")
     if recipe.safety == "block" and getattr(pipeline, "safety_checker", None) is None:
         raise BackendError(
-            f"'{recipe.model}' comes without a safety checker, so nothing could be blocked. "
-            "Choose safety 'off' or 'record' (no verdict is kept then), or another model."
+            f"'{recipe.model}' has no safety checker, so nothing could be blocked. "
+            "Choose safety 'off' or 'record' (which then records no verdict), or another model."
         )
 
 
@@ -93,7 +93,7 @@ def _scheduler(diffusers: Any, name: str, own: Any) -> Any:
     known = sorted({type(own).__name__, *(one.__name__ for one in own.compatibles)}.difference(_WITHOUT_SEED))
     if name not in known:
         raise BackendError(
-            f"The scheduler '{name}' does not fit this model, or never makes the same picture twice. "
+            f"The scheduler '{name}' does not fit this model, or cannot repeat an image. "
             f"The model's own is {type(own).__name__}. Choose one of: {', '.join(known)}."
         )
     try:
@@ -103,12 +103,8 @@ def _scheduler(diffusers: Any, name: str, own: Any) -> Any:
 
 
 def _quiet(diffusers: Any) -> None:
-    """A worker's log is no place for bars; and the checker's warning says that it blackened a picture, which
-    here the recipe decides."""
+    """No progress bars in a worker's log, and no warning about blackened images, which the recipe decides."""
     diffusers.utils.logging.disable_progress_bar()
-    torch_support.library("transformers").utils.logging.disable_progress_bar()
+    torch_support.import_library("transformers").utils.logging.disable_progress_bar()
     checker = "diffusers.pipelines.stable_diffusion.safety_checker"
     diffusers.utils.logging.get_logger(checker).setLevel("ERROR")
-
-
-__all__ = ["loaded"]

@@ -1,6 +1,6 @@
-"""What every backend on torch needs: its import, its device, its number type, and its errors in our words.
+"""Shared by all torch backends: imports, devices, number types, and torch's errors as our own.
 
-Importing this module imports no torch.
+Importing this module does not import torch.
 """
 
 from __future__ import annotations
@@ -20,15 +20,20 @@ if TYPE_CHECKING:
     import torch
 
 _EXTRA = "Install the models' libraries on this machine: pip install '.[models]' in the program's folder."
-_FULL = ("DefaultCPUAllocator", "can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
+_MEMORY_ERRORS = (
+    "DefaultCPUAllocator",
+    "can't allocate memory",
+    "out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+)
 
 
-def library(name: str) -> Any:
-    """The imported library (torch, diffusers, transformers, open_clip), set to give the same numbers twice.
+def import_library(name: str) -> Any:
+    """Import torch, diffusers, transformers or open_clip, with torch set to repeatable results.
 
     Raises BackendError if it is not installed or cannot be imported.
     """
-    # Asked for before CUDA starts: without it cuBLAS may choose its work space, and so its sums, anew.
+    # Set before CUDA starts: otherwise cuBLAS may choose another workspace, which changes the sums.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     try:
         torch = import_module("torch")
@@ -43,61 +48,58 @@ def library(name: str) -> Any:
     return found
 
 
-def device(asked: str) -> torch.device:
-    """`asked`, or with "" the first GPU, else the CPU. Raises BackendError if it is not there."""
-    lib = library("torch")
-    there = [f"cuda:{number}" for number in range(lib.cuda.device_count())]
-    there += ["mps"] * lib.backends.mps.is_available() + ["cpu"]
-    wanted = asked or there[0]
-    if wanted not in there and f"{wanted}:0" not in there:
-        raise BackendError(f"There is no device '{asked}' on this machine. There is: {', '.join(there)}.")
-    chosen: torch.device = lib.device(wanted)
-    return chosen
+def choose_device(name: str) -> torch.device:
+    """The device `name`; "" is the first GPU, else the CPU. Raises BackendError if it does not exist."""
+    lib = import_library("torch")
+    available = [f"cuda:{number}" for number in range(lib.cuda.device_count())]
+    available += ["mps"] * lib.backends.mps.is_available() + ["cpu"]
+    chosen = name or available[0]
+    if chosen not in available and f"{chosen}:0" not in available:
+        raise BackendError(f"There is no device '{name}' on this machine. There is: {', '.join(available)}.")
+    device: torch.device = lib.device(chosen)
+    return device
 
 
-def device_name(chosen: torch.device) -> str:
-    """What a reader knows it by: 'NVIDIA H100 80GB HBM3', 'cpu (x86_64)'."""
-    if chosen.type == "cuda":
-        return str(library("torch").cuda.get_device_name(chosen))
-    return f"{chosen.type} ({platform.machine()})"
+def device_name(device: torch.device) -> str:
+    """For example 'NVIDIA H100 80GB HBM3' or 'cpu (x86_64)'."""
+    if device.type == "cuda":
+        return str(import_library("torch").cuda.get_device_name(device))
+    return f"{device.type} ({platform.machine()})"
 
 
-def device_gib(chosen: torch.device) -> float | None:
-    """The device's whole memory in GiB; None where torch cannot tell."""
-    if chosen.type != "cuda":
+def device_gib(device: torch.device) -> float | None:
+    """The device's total memory in GiB; None if torch cannot tell."""
+    if device.type != "cuda":
         return None
-    return float(library("torch").cuda.get_device_properties(chosen).total_memory) / 2**30
+    return float(import_library("torch").cuda.get_device_properties(device).total_memory) / 2**30
 
 
 def dtype(name: str) -> torch.dtype:
-    """'float32', 'float16' or 'bfloat16' as torch knows it."""
-    found: torch.dtype = getattr(library("torch"), name)
+    """torch's dtype for 'float32', 'float16' or 'bfloat16'."""
+    found: torch.dtype = getattr(import_library("torch"), name)
     return found
 
 
 def versions(*distributions: str) -> dict[str, str]:
-    """Name -> version of the libraries that a picture, caption or embedding came out of."""
+    """Name -> version of the libraries that made an image, caption or embedding."""
     return {name: metadata.version(name) for name in distributions}
 
 
 @contextlib.contextmanager
-def memory_watched() -> Iterator[None]:
-    """Turns torch's out-of-memory errors into OutOfMemory, with what the batch held set free."""
-    torch = library("torch")
-    told = ""
+def memory_errors_translated() -> Iterator[None]:
+    """Turn torch's out-of-memory errors into OutOfMemory, and free the batch's memory."""
+    torch = import_library("torch")
+    message = ""
     try:
         yield
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         full = isinstance(error, torch.OutOfMemoryError | MemoryError)
-        if not full and not any(sign in str(error) for sign in _FULL):
+        if not full and not any(text in str(error) for text in _MEMORY_ERRORS):
             raise
-        told = str(error) or "The machine's memory is full."
-        # The error's frames hold the batch's tensors: with them the smaller batch would not fit either.
+        message = str(error) or "The machine's memory is full."
+        # The error's frames hold the batch's tensors; with them a smaller batch would not fit either.
         traceback.clear_frames(error.__traceback__)
-    if told:
+    if message:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        raise OutOfMemory(told)
-
-
-__all__ = ["device", "device_gib", "device_name", "dtype", "library", "memory_watched", "versions"]
+        raise OutOfMemory(message)

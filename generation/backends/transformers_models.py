@@ -1,4 +1,4 @@
-"""Load a model of transformers with its tokenizer or processor, whole or not at all."""
+"""Load a complete transformers model with its tokenizer or processor."""
 
 from __future__ import annotations
 
@@ -12,31 +12,32 @@ if TYPE_CHECKING:
     import torch
 
 
-def loaded(
-    kind: Any, reader: Any, *, model: str, revision: str, dtype: str, device: torch.device
+def load_model(
+    model_class: Any, processor_class: Any, *, model: str, revision: str, dtype: str, device: torch.device
 ) -> tuple[Any, Any, str]:
-    """A `kind` (a model's class) on `device`, its `reader` (the class of its tokenizer or processor), and its
-    weights' revision. `model`: a hub id or a local folder. Raises BackendError."""
-    torch_support.library("transformers").utils.logging.disable_progress_bar()
+    """A `model_class` on `device`, its tokenizer or processor, and its weights' revision.
+
+    `model`: a hub id or a local folder. Raises BackendError.
+    """
+    torch_support.import_library("transformers").utils.logging.disable_progress_bar()
     with weight_files.loading(model, revision):
         folder = weight_files.folder_of(model)
-        asked = {"local_files_only": True} if folder else {"revision": revision or None}
-        place = folder or model
-        reads = reader.from_pretrained(place, **asked)
-        # transformers loads a tokenizer without its vocabulary as an empty one: it reads nothing then.
-        tokenizer = getattr(reads, "tokenizer", reads)
+        source = {"local_files_only": True} if folder else {"revision": revision or None}
+        path = folder or model
+        processor = processor_class.from_pretrained(path, **source)
+        # transformers loads a tokenizer without its vocabulary as an empty one.
+        tokenizer = getattr(processor, "tokenizer", processor)
         if not set(tokenizer("a photo of a person").input_ids) - set(tokenizer.all_special_ids):
             raise ValueError("its tokenizer has lost its vocabulary")
-        weights = kind.from_pretrained(place, dtype=torch_support.dtype(dtype), **asked).eval()
-    found = weight_files.revision_of(folder or weight_files.fetched(model, "config.json", revision))
+        weights = model_class.from_pretrained(path, dtype=torch_support.dtype(dtype), **source).eval()
+    loaded_revision = weight_files.revision_of(
+        folder or weight_files.cached_folder(model, "config.json", revision)
+    )
     try:
-        with torch_support.memory_watched():
+        with torch_support.memory_errors_translated():
             weights.to(device)
     except OutOfMemory as error:
         raise BackendError(
             f"The weights of '{model}' do not fit {torch_support.device_name(device)} in {dtype}: {error}"
         ) from error
-    return weights, reads, found
-
-
-__all__ = ["loaded"]
+    return weights, processor, loaded_revision

@@ -1,1 +1,1 @@
-"""What every room of this app shares."""
+"""Shared by the rooms of this app."""

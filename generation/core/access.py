@@ -1,4 +1,4 @@
-"""Pages for those who make images: for others they do not exist."""
+"""Restrict pages to users who may generate images; others get a 404."""
 
 from __future__ import annotations
 
@@ -14,17 +14,14 @@ from annotation import policies
 View = Callable[..., HttpResponse]
 
 
-def for_makers(view: View) -> View:
-    """For who makes images only (policies.may_make_images)."""
+def image_makers_only(view: View) -> View:
+    """Require a login and policies.may_make_images; Http404 otherwise."""
 
     @login_required
     @wraps(view)
-    def checked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not policies.may_make_images(request.user):
             raise Http404
         return view(request, *args, **kwargs)
 
-    return checked
-
-
-__all__ = ["for_makers"]
+    return wrapper

@@ -1,4 +1,4 @@
-"""Lengths of time in words."""
+"""Format durations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 
 def duration(seconds: float) -> str:
-    """'2 d 3 h', '1 h 20 min', '2 min 5 s', '45 s'; '< 1 s' for anything shorter that is not nothing."""
+    """'2 d 3 h', '1 h 20 min', '2 min 5 s', '45 s'; '< 1 s' if shorter but not zero."""
     whole = round(seconds)
     if not whole:
         return _("< 1 s") if seconds > 0 else _("%(seconds)d s") % {"seconds": 0}
@@ -18,6 +18,3 @@ def duration(seconds: float) -> str:
     if minutes:
         return _("%(minutes)d min %(seconds)d s") % {"minutes": minutes, "seconds": whole % 60}
     return _("%(seconds)d s") % {"seconds": whole}
-
-
-__all__ = ["duration"]

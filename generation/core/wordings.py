@@ -1,7 +1,8 @@
-"""Words that the catalogues of translations must hold though no page spells them out (docs/translating.md).
+"""Texts that pages translate but do not contain literally (docs/translating.md).
 
-The models keep plain English and the backends know no Django; pages translate both where they show them.
-`makemessages` only finds literals, and here they stand. A test holds them to the models and backends.
+Models store plain English and backends do not use Django; pages translate both when they show them.
+`makemessages` finds only literals, so the texts are listed here. A test compares them with the models and
+backends.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ AXES = (
     gettext_noop("Other"),
 )
 ROLES = (gettext_noop("stereotypical"), gettext_noop("random"), gettext_noop("unassigned"))
-"""What an attribute was shown as."""
+"""The roles of an attribute (`Option.role`)."""
 
 BACKENDS = (
     gettext_noop(
@@ -61,6 +62,4 @@ BACKENDS = (
         "Fake pictures: small drawings made from the prompt and the seed, on any machine, in milliseconds."
     ),
 )
-"""The first lines of the modules of generation/backends that make something."""
-
-__all__ = ["AXES", "BACKENDS", "PROMPT_SETS", "ROLES", "RUN_KINDS", "RUN_STATES"]
+"""The first docstring lines of the backends in generation/backends."""

@@ -1,1 +1,1 @@
-"""Image sets: their images, how each came to be, and whether the files are whole."""
+"""Image sets: their images, how each was made, and whether the files are intact."""

@@ -1,4 +1,4 @@
-"""Which image sets and images an account may see, on pages and by the API: others do not exist for it."""
+"""The image sets and images that an account may see, on pages and in the API; others give a 404."""
 
 from __future__ import annotations
 
@@ -11,29 +11,26 @@ from annotation import policies
 from annotation.models import Image, ImageSet
 
 
-def sets_seen(request: HttpRequest | Request) -> QuerySet[ImageSet]:
-    """The image sets that the account may see: all, for who makes images; else what their studies show."""
+def visible_image_sets(request: HttpRequest | Request) -> QuerySet[ImageSet]:
+    """All image sets for accounts that may generate images, else those of the studies they lead."""
     if policies.may_make_images(request.user):
         return ImageSet.objects.all()
     return ImageSet.objects.filter(task__study__in=policies.studies_led_by(request.user)).distinct()
 
 
-def seen_set(request: HttpRequest | Request, name: str) -> ImageSet:
-    """The set `name`, if the account may see how its images were made and judged; Http404 otherwise."""
-    found = get_object_or_404(ImageSet, name=name)
-    if not policies.may_see_set(request.user, found):
+def get_visible_image_set(request: HttpRequest | Request, name: str) -> ImageSet:
+    """The set `name`, if the account may see it; Http404 otherwise."""
+    image_set = get_object_or_404(ImageSet, name=name)
+    if not policies.may_see_set(request.user, image_set):
         raise Http404
-    return found
+    return image_set
 
 
-def seen_image(request: HttpRequest | Request, number: int) -> Image:
+def get_visible_image(request: HttpRequest | Request, number: int) -> Image:
     """The image, if the account may see its set; Http404 otherwise."""
-    found = get_object_or_404(
+    image = get_object_or_404(
         Image.objects.select_related("image_set", "group", "provenance__attribute"), pk=number
     )
-    if not policies.may_see_set(request.user, found.image_set):
+    if not policies.may_see_set(request.user, image.image_set):
         raise Http404
-    return found
-
-
-__all__ = ["seen_image", "seen_set", "sets_seen"]
+    return image

@@ -1,8 +1,8 @@
-"""Image sets, their images with how they came to be, and the captions of an image."""
+"""Image sets, their images with provenance, and the captions of an image."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from pathlib import PurePath
 from typing import ClassVar
 
@@ -14,12 +14,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import StorageUnreachable
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.errors import Unreachable
+from annotation.api.pages import listing, page, page_of
 from annotation.api.resource import FileResource, Resource, file_of
 from annotation.images.files import CONTENT_TYPES
-from annotation.models import Image, ImageSet
-from generation.image_sets.access import seen_image, seen_set, sets_seen
+from annotation.models import Image
+from generation.image_sets.access import get_visible_image, get_visible_image_set, visible_image_sets
 from generation.image_sets.queries import sets
 from generation.image_sets.serializers import CaptionSerializer, ImageSerializer, ImageSetSerializer
 from generation.models import Caption
@@ -28,8 +28,8 @@ from generation.models.runs import PROMPT_SET_CHOICES
 TAGS = ["images"]
 LARGEST = 2**63 - 1
 
-SetsQuery = list_query("ImageSets", orders={"name": "name", "title": "title"}, default="name")
-ImagesQuery = list_query(
+SetsQuery = listing("ImageSets", orders={"name": "name", "title": "title"}, default="name")
+ImagesQuery = listing(
     "Images",
     orders={"id": "pk"},
     default="id",
@@ -37,15 +37,15 @@ ImagesQuery = list_query(
         required=False, min_value=1, max_value=LARGEST, help_text="Images of this identity group, by number."
     ),
     prompt_set=serializers.ChoiceField(
-        PROMPT_SET_CHOICES, required=False, help_text="Images made of these prompts."
+        PROMPT_SET_CHOICES, required=False, help_text="Images from these prompts."
     ),
 )
-CaptionsQuery = list_query(
+CaptionsQuery = listing(
     "Captions",
     orders={"rank": "rank"},
     default="rank",
     run=serializers.IntegerField(
-        required=False, min_value=1, max_value=LARGEST, help_text="Captions that this run wrote."
+        required=False, min_value=1, max_value=LARGEST, help_text="Captions from this run."
     ),
 )
 
@@ -56,17 +56,18 @@ class ImageSets(Resource):
     @extend_schema(
         operation_id="image_sets_list",
         parameters=[SetsQuery],
-        responses=page_serializer(ImageSetSerializer),
+        responses=page_of(ImageSetSerializer),
         tags=TAGS,
     )
     def get(self, request: Request) -> Response:
         query = self.query(SetsQuery)
-
-        def counted(found: Sequence[ImageSet]) -> list[sets.SetRow]:
-            return sets.counted_sets(found, user=request.user)
-
         return page(
-            request, sets_seen(request), query=query, kind=SetsQuery, row=ImageSetSerializer, prepare=counted
+            request,
+            visible_image_sets(request),
+            query=query,
+            kind=SetsQuery,
+            row=ImageSetSerializer,
+            shown=partial(sets.image_set_rows, user=request.user),
         )
 
 
@@ -75,7 +76,7 @@ class OneImageSet(Resource):
 
     @extend_schema(operation_id="image_sets_read", responses=ImageSetSerializer, tags=TAGS)
     def get(self, request: Request, name: str) -> Response:
-        (row,) = sets.counted_sets([seen_set(request, name)], user=request.user)
+        (row,) = sets.image_set_rows([get_visible_image_set(request, name)], user=request.user)
         return Response(ImageSetSerializer(row).data)
 
 
@@ -83,13 +84,10 @@ class Images(Resource):
     """The images of a set, each with its provenance."""
 
     @extend_schema(
-        operation_id="images_list",
-        parameters=[ImagesQuery],
-        responses=page_serializer(ImageSerializer),
-        tags=TAGS,
+        operation_id="images_list", parameters=[ImagesQuery], responses=page_of(ImageSerializer), tags=TAGS
     )
     def get(self, request: Request, name: str) -> Response:
-        image_set = seen_set(request, name)
+        image_set = get_visible_image_set(request, name)
         query = self.query(ImagesQuery)
         rows = image_set.images.select_related("image_set", "group", "provenance__attribute")
         if "group" in query:
@@ -100,24 +98,24 @@ class Images(Resource):
 
 
 class OneImage(Resource):
-    """An image, and how it came to be."""
+    """An image and its provenance."""
 
     @extend_schema(operation_id="images_read", responses=ImageSerializer, tags=TAGS)
     def get(self, request: Request, number: int) -> Response:
-        return Response(ImageSerializer(seen_image(request, number)).data)
+        return Response(ImageSerializer(get_visible_image(request, number)).data)
 
 
 class Captions(Resource):
-    """What captioners wrote of an image."""
+    """The captions of an image."""
 
     @extend_schema(
         operation_id="captions_list",
         parameters=[CaptionsQuery],
-        responses=page_serializer(CaptionSerializer),
+        responses=page_of(CaptionSerializer),
         tags=TAGS,
     )
     def get(self, request: Request, number: int) -> Response:
-        image: Image = seen_image(request, number)
+        image = get_visible_image(request, number)
         query = self.query(CaptionsQuery)
         rows = Caption.objects.filter(image=image)
         if "run" in query:
@@ -126,8 +124,8 @@ class Captions(Resource):
 
 
 class ImageFile(FileResource):
-    """The picture, for whoever may see it: who makes images, leads a study that shows it, or takes part in
-    one. Any token does."""
+    """The image file, for accounts that may generate images, lead a study that shows it or take part in one.
+    Needs no particular token scope."""
 
     scopes: ClassVar = {"GET": None}
 
@@ -135,7 +133,7 @@ class ImageFile(FileResource):
         operation_id="images_file",
         responses={
             **file_of(*sorted(set(CONTENT_TYPES.values()))),
-            503: OpenApiResponse(description="Where images are kept does not answer."),
+            503: OpenApiResponse(description="The image storage does not answer."),
         },
         tags=TAGS,
     )
@@ -150,4 +148,4 @@ class ImageFile(FileResource):
         except FileNotFoundError as error:
             raise Http404 from error
         except OSError as error:
-            raise StorageUnreachable from error
+            raise Unreachable from error

@@ -1,4 +1,4 @@
-"""What the API says of image sets, their images and captions."""
+"""Serializers for image sets, their images and captions."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ class ImageSetSerializer(serializers.Serializer[Any]):
     )
     images = serializers.IntegerField()
     groups = serializers.IntegerField()
-    studies = StudyNames(child=serializers.CharField(), help_text="The studies of your own that show it.")
+    studies = StudyNames(child=serializers.CharField(), help_text="Your studies that show it.")
 
 
 class ProvenanceSerializer(serializers.Serializer[Any]):
-    """How an image came to be. `run` is null for images that were brought; the rest is then what their
-    file said."""
+    """How an image was made. For uploaded images `run` is null and the other fields come from their table."""
 
     run = serializers.IntegerField(source="run_id", allow_null=True)
     prompt_set = serializers.ChoiceField(PROMPT_SET_CHOICES, allow_blank=True)
@@ -50,16 +49,16 @@ class ProvenanceSerializer(serializers.Serializer[Any]):
     device = serializers.CharField(allow_blank=True)
     code_revision = serializers.CharField(allow_blank=True)
     flagged = serializers.BooleanField(
-        allow_null=True, help_text="The safety checker's verdict; null: it was not asked."
+        allow_null=True, help_text="The safety checker's verdict; null: it did not run."
     )
-    seconds = serializers.FloatField(allow_null=True, help_text="Model time, its share of the batch.")
+    seconds = serializers.FloatField(allow_null=True, help_text="Model time: the image's share of its batch.")
     made_at = serializers.DateTimeField(allow_null=True)
     note = serializers.CharField(allow_blank=True)
 
 
 @extend_schema_field({"type": ["string", "null"]})
-class FileAddress(serializers.Field[Any, Any, Any, Any]):
-    """Where the API gives out an image's file; null if it has none here."""
+class FileURL(serializers.Field[Any, Any, Any, Any]):
+    """The API path of an image's file; null if this installation does not have it."""
 
     def to_representation(self, image: Image) -> str | None:
         return reverse("api:image_file", args=[image.pk]) if image.file else None
@@ -75,14 +74,14 @@ class ImageSerializer(serializers.Serializer[Any]):
     width = serializers.IntegerField(help_text="pixels")
     height = serializers.IntegerField(help_text="pixels")
     sha256 = serializers.CharField(allow_blank=True)
-    file = FileAddress(source="*", help_text="Path of the file, if it is here.")
-    reference = serializers.CharField(allow_blank=True, help_text="Where it is kept outside.")
-    provenance = serializers.SerializerMethodField(help_text="null: nothing is known of it.")
+    file = FileURL(source="*", help_text="Path of the file; null if this installation does not have it.")
+    reference = serializers.CharField(allow_blank=True, help_text="Where the file is stored elsewhere.")
+    provenance = serializers.SerializerMethodField(help_text="null: unknown.")
 
     @extend_schema_field(ProvenanceSerializer(allow_null=True))
     def get_provenance(self, image: Image) -> Any:
-        known = getattr(image, "provenance", None)
-        return None if known is None else ProvenanceSerializer(known).data
+        provenance = getattr(image, "provenance", None)
+        return None if provenance is None else ProvenanceSerializer(provenance).data
 
 
 class CaptionSerializer(serializers.Serializer[Any]):

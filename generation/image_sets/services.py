@@ -1,4 +1,4 @@
-"""Whether the files of an image set are there and whole, and making lost ones again (DESIGN §6)."""
+"""Verify the files of an image set, and generate lost ones again (DESIGN §6)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from generation.models import Job, JobState, Run, RunState
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-Told = Callable[[int, int], None]
-"""(files looked at, files in all)."""
+Progress = Callable[[int, int], None]
+"""(files checked, files in total)."""
 
 
 @dataclass(frozen=True)
-class Verified:
-    """`references` are kept elsewhere and were not looked at."""
+class Verification:
+    """The result of `verify`. `references` are stored elsewhere and were not checked."""
 
-    whole: int
+    intact: int
     references: int
     missing: tuple[Image, ...]
     damaged: tuple[Image, ...]
@@ -36,49 +36,49 @@ class Verified:
 
 
 @dataclass(frozen=True)
-class Remaking:
-    """`runs` are running and have a job for each lost picture that was made here; `brought` came finished:
-    only whoever has the file can bring it again."""
+class Regeneration:
+    """`runs` are running, with a job for each lost image that was generated here. `uploaded` images cannot be
+    generated: someone has to upload them again."""
 
     runs: tuple[Run, ...]
     jobs: int
-    brought: tuple[Image, ...]
+    uploaded: tuple[Image, ...]
 
 
-def verify(*, image_set: ImageSet, told: Told = lambda done, total: None) -> Verified:
-    """Hash every file of a set again, in constant memory; changes nothing."""
+def verify(*, image_set: ImageSet, progress: Progress = lambda done, total: None) -> Verification:
+    """Hash every file of a set again, in constant memory. Changes nothing."""
     images = image_set.images.select_related("group").order_by("group__name", "index")
-    total, whole, references = images.count(), 0, 0
+    total, intact, references = images.count(), 0, 0
     missing, damaged = [], []
     for done, image in enumerate(images.iterator(), start=1):
         name = image.file.name
         if not name:
             references += 1
-        elif image_files.is_stored(name, sha256=image.sha256):
-            whole += 1
+        elif image_files.holds(name, sha256=image.sha256):
+            intact += 1
         elif default_storage.exists(name):
             damaged.append(image)
         else:
             missing.append(image)
-        told(done, total)
-    return Verified(whole, references, tuple(missing), tuple(damaged))
+        progress(done, total)
+    return Verification(intact, references, tuple(missing), tuple(damaged))
 
 
-def remake(*, lost: Sequence[Image], by: User | None) -> Remaking:
-    """Ask for lost pictures again: the jobs that made them wait once more and their runs run.
+def regenerate(*, lost: Sequence[Image], by: User | None) -> Regeneration:
+    """Generate lost images again: their jobs become pending and their runs running.
 
-    A worker makes them from the same recipe and keeps a file only if it is the very same, byte for byte;
-    otherwise the job fails and says so. Ring generation.jobs.tasks afterwards.
+    A worker stores a file only if it is identical, byte for byte; otherwise the job fails with an error. Call
+    `generation.jobs.tasks.enqueue` afterwards.
     """
-    wanted = {image.pk for image in lost}
+    lost_ids = {image.pk for image in lost}
     with transaction.atomic():
-        jobs = Job.objects.filter(image__in=wanted, group__isnull=False)
+        jobs = Job.objects.filter(image__in=lost_ids, group__isnull=False)
         made_here = set(jobs.values_list("image", flat=True))
         runs = Run.objects.select_for_update(no_key=True).filter(jobs__in=jobs).order_by("pk")
         run_ids = sorted(set(runs.values_list("pk", flat=True)))
-        # put back by a worker after the cancellation: nobody wants these any more
-        given_up = Job.objects.filter(run__in=run_ids, run__state=RunState.CANCELLED, image=None)
-        given_up.exclude(state=JobState.CLAIMED).delete()
+        # Jobs that a worker released after the cancellation are no longer needed.
+        cancelled = Job.objects.filter(run__in=run_ids, run__state=RunState.CANCELLED, image=None)
+        cancelled.exclude(state=JobState.CLAIMED).delete()
         again = jobs.filter(state__in=(JobState.DONE, JobState.FAILED)).update(
             state=JobState.PENDING, attempts=0, not_before=None, finished_at=None, error=""
         )
@@ -88,8 +88,5 @@ def remake(*, lost: Sequence[Image], by: User | None) -> Remaking:
             AuditEvent.objects.create(
                 what="pictures made again", by=by, details={"run": run_id, "images": len(made_here)}
             )
-    brought = tuple(image for image in lost if image.pk not in made_here)
-    return Remaking(tuple(Run.objects.filter(pk__in=run_ids).order_by("pk")), again, brought)
-
-
-__all__ = ["Remaking", "Told", "Verified", "remake", "verify"]
+    uploaded = tuple(image for image in lost if image.pk not in made_here)
+    return Regeneration(tuple(Run.objects.filter(pk__in=run_ids).order_by("pk")), again, uploaded)

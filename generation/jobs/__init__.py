@@ -1,1 +1,1 @@
-"""Jobs: claimed, made and completed by workers."""
+"""Jobs: claimed, done and completed by workers."""

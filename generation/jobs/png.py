@@ -1,7 +1,7 @@
-"""Pictures as PNG files that say how they were made. Pure: neither Django nor the database.
+"""PNG files that record how their image was made. Pure: neither Django nor the database.
 
-The same picture made again by the same means is the same file, byte for byte: nothing that differs from
-try to try (the time, the attempt, the worker's name) is written into it.
+The same image made again in the same way is the same file, byte for byte: nothing that differs between
+attempts (the time, the attempt, the worker's name) is written into it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from io import BytesIO
 from PIL import Image, PngImagePlugin
 
 _KEY = "visage"
-# Level 1 takes a quarter of the time of the default 6 and a tenth more bytes: the card must not wait.
-_LEVEL = 1
+# Level 1 takes a quarter of the time of the default 6, for a tenth more bytes: the GPU must not wait.
+_COMPRESS_LEVEL = 1
 
 
 @dataclass(frozen=True)
 class Origin:
-    """How a picture came to be, as far as it decides what comes out."""
+    """How an image was made: everything that determines its bytes."""
 
     prompt: str
     seed: int
@@ -33,9 +33,9 @@ class Origin:
 
 
 def encode(pixels: Image.Image, origin: Origin) -> bytes:
-    """The file of a picture. `origin` stands in it twice: as one text for each fact, for other programs,
-    and as the JSON that `origin_of` reads."""
-    told = PngImagePlugin.PngInfo()
+    """The PNG file of an image. It holds `origin` twice: one text per fact, for other programs, and the JSON
+    that `read_origin` reads."""
+    metadata = PngImagePlugin.PngInfo()
     facts = {
         "prompt": origin.prompt,
         "seed": str(origin.seed),
@@ -47,19 +47,16 @@ def encode(pixels: Image.Image, origin: Origin) -> bytes:
     }
     for name, text in facts.items():
         if text:
-            told.add_itxt(name, text)
+            metadata.add_itxt(name, text)
     whole = {**vars(origin), "libraries": dict(origin.libraries)}
-    told.add_itxt(_KEY, json.dumps(whole, sort_keys=True, ensure_ascii=False))
+    metadata.add_itxt(_KEY, json.dumps(whole, sort_keys=True, ensure_ascii=False))
     out = BytesIO()
-    pixels.convert("RGB").save(out, "PNG", pnginfo=told, compress_level=_LEVEL)
+    pixels.convert("RGB").save(out, "PNG", pnginfo=metadata, compress_level=_COMPRESS_LEVEL)
     return out.getvalue()
 
 
-def origin_of(data: bytes) -> Origin | None:
-    """What a file says of its origin; None if it was not written by `encode`."""
-    with Image.open(BytesIO(data)) as picture:
-        told = picture.info.get(_KEY)
-    return Origin(**json.loads(told)) if told else None
-
-
-__all__ = ["Origin", "encode", "origin_of"]
+def read_origin(data: bytes) -> Origin | None:
+    """The origin recorded in a file; None if it was not written by `encode`."""
+    with Image.open(BytesIO(data)) as image:
+        text = image.info.get(_KEY)
+    return Origin(**json.loads(text)) if text else None

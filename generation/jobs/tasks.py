@@ -1,4 +1,7 @@
-"""Celery's door to runs: a message rings, the rows decide (docs/adr/0007-generation.md)."""
+"""Celery task for runs. The message only wakes a worker; the database rows decide what is done.
+
+See docs/adr/0007-generation.md.
+"""
 
 from __future__ import annotations
 
@@ -20,53 +23,51 @@ _stopping = threading.Event()
 
 @worker_shutting_down.connect
 def _stop(**_: Any) -> None:
-    """A worker that is asked to end does so after the batch at hand, not after the slice."""
+    """A worker that is asked to stop does so after the current batch, not after the time slice."""
     _stopping.set()
 
 
-# The name is in brokers and settings, wherever the function lies.
+# Brokers and settings know this name, so it stays when the function moves.
 @shared_task(name="generation.tasks.work_slice")
 def work_slice(run_id: int) -> None:
-    """Work on a run for JOB_SLICE_SECONDS; then it is the next message's turn.
+    """Work on a run for JOB_SLICE_SECONDS; then the next message has its turn.
 
-    While something is left, the number of messages stays as it is. A worker that finds the queue empty
-    rings once more before it begins: so a run reaches all idle workers, and there is never more than one
-    message too many.
+    While work is left, each message is replaced by one. A worker that finds the queue empty sends one more
+    before it starts: so a run reaches all idle workers, with at most one message too many.
     """
-    if not waiting() and run_id in work.runs_to_ring():
+    if not queued_messages() and run_id in work.runs_needing_work():
         work_slice.delay(run_id)
     work.work(run_id=run_id, seconds=settings.JOB_SLICE_SECONDS, stopping=_stopping.is_set)
-    if run_id in work.runs_to_ring():
+    if run_id in work.runs_needing_work():
         work_slice.delay(run_id)
 
 
-def ring(run: Run) -> None:
-    """Tell a worker of a running run, once it is committed. Without a broker there is nobody to tell: the
-    embedded worker looks for waiting rows by itself. If the broker is away, `sweep` rings later."""
+def enqueue(run: Run) -> None:
+    """Send a message for a running run after the commit.
 
-    def tell() -> None:
+    Without a broker the embedded worker finds the rows itself. If the broker is down, `sweep` sends it later.
+    """
+
+    def send() -> None:
         work_slice.delay(run.pk)
 
     if settings.CELERY_BROKER_URL and run.state == RunState.RUNNING:
-        transaction.on_commit(tell, robust=True)
+        transaction.on_commit(send, robust=True)
 
 
 def sweep() -> int:
-    """Ring for the runs that have work left, if no message waits any more; returns how many were rung for.
+    """Send messages for runs with work left, if the queue is empty; returns how many.
 
-    Messages are lost: a broker is emptied, a worker is killed with one in hand.
+    Messages can be lost: a broker is emptied, or a worker is killed while it holds one.
     """
-    if waiting():
+    if queued_messages():
         return 0
-    runs = work.runs_to_ring()
+    runs = work.runs_needing_work()
     for run_id in runs:
         work_slice.delay(run_id)
     return len(runs)
 
 
-def waiting() -> int:
-    """The messages in the queue that no worker has taken yet."""
-    return broker.message_count(QUEUE)
-
-
-__all__ = ["ring", "sweep", "waiting", "work_slice"]
+def queued_messages() -> int:
+    """How many messages no worker has taken yet."""
+    return broker.messages(QUEUE)

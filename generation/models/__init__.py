@@ -1,4 +1,4 @@
-"""What models produced, and how: runs and jobs, then what came of them (DESIGN §3, §6)."""
+"""Runs and jobs, and the images, captions and embeddings they made (DESIGN §3, §6)."""
 
 from generation.models.products import Caption, Embedding, Provenance
 from generation.models.runs import Job, JobState, Run, RunKind, RunState

@@ -1,4 +1,4 @@
-"""What came of the work: how each image was made, its captions, its embeddings."""
+"""The results of jobs: how each image was made, its captions, its embeddings."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from generation.models.runs import PROMPT_SET_CHOICES, Run
 
 
 class Provenance(models.Model):
-    """How an image came to be: what a repetition needs, and what was known of a finished image.
+    """How an image was made: what is needed to repeat it, or what is known of an uploaded image.
 
-    For pictures made here `run` and `seed` are set. For finished images that were brought (models behind
-    an API, files of others) `run` is null and the rest is what their CSV said.
+    For images generated here `run` and `seed` are set. For uploaded images (models behind an API, other
+    people's files) `run` is null and the other fields come from their CSV.
     """
 
     image = models.OneToOneField(Image, on_delete=models.CASCADE, related_name="provenance")
@@ -54,7 +54,7 @@ class Provenance(models.Model):
 
 
 class Caption(models.Model):
-    """One sentence that a captioner wrote of an image, best first (PROTOCOL §8)."""
+    """A caption of an image, best first (PROTOCOL §8)."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="captions")
     image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="captions")
@@ -90,6 +90,3 @@ class Embedding(models.Model):
 
     def __str__(self) -> str:
         return f"{self.image_id} ({self.dim})"
-
-
-__all__ = ["Caption", "Embedding", "Provenance"]

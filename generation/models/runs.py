@@ -1,4 +1,4 @@
-"""Wanted work: a run is one recipe over one image set, a job one wanted picture, caption set or embedding."""
+"""A run is one recipe for one image set; a job is one image, one set of captions or one embedding."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RunKind(models.TextChoices):
 
 
 class RunState(models.TextChoices):
-    """planned -> running <-> paused -> done | cancelled. The moves stand in runs/services.py.
+    """planned -> running <-> paused -> done | cancelled. The transitions are in runs/services.py.
 
     A run that is done runs again when jobs are added to it or retried.
     """
@@ -34,7 +34,7 @@ class RunState(models.TextChoices):
 
 
 class JobState(models.TextChoices):
-    """pending -> claimed -> done | pending again | failed (after its third try)."""
+    """pending -> claimed -> done | pending again | failed (after the third attempt)."""
 
     PENDING = "pending"
     CLAIMED = "claimed"
@@ -43,10 +43,10 @@ class JobState(models.TextChoices):
 
 
 class Run(models.Model):
-    """One recipe over one image set. The same recipe is the same run (`recipe_hash`, recipes/recipes.py).
+    """One recipe for one image set. The same recipe gives the same run (`recipe_hash`, recipes/recipes.py).
 
-    `backend` names a module of generation/backends. `batch_size` is what the worker's memory was found to
-    hold: it only ever shrinks; null until a worker had to find out.
+    `backend` names a module of generation/backends. `batch_size` is the batch that fits into the workers'
+    memory: it only shrinks, and is null until a worker runs out of memory.
     """
 
     kind = models.CharField(max_length=12, choices=RunKind)
@@ -59,7 +59,9 @@ class Run(models.Model):
     error = models.TextField(blank=True, help_text="Why it paused by itself; empty once it runs again.")
     made_with = models.JSONField(
         default=list,
-        db_default=models.Value([], models.JSONField()),  # for the version that runs on while this one comes
+        db_default=models.Value(
+            [], models.JSONField()
+        ),  # for the previous version, which still runs during an upgrade
         blank=True,
         help_text="Each way it was made, once: model, revision, device, libraries, code.",
     )
@@ -92,11 +94,11 @@ class Run(models.Model):
 
 
 class Job(models.Model):
-    """One wanted picture (with its group, prompt and seed), or one image to caption or to embed.
+    """One image to generate (with its group, prompt and seed), or one image to caption or to embed.
 
-    `claim` is the fence: a worker that overslept its lease finds another key there and keeps nothing.
-    `attempts` counts tries that began, so that a job which kills its worker ends as failed.
-    `image` is what a picture job made, or what the others look at.
+    `claim` protects against late workers: one whose lease has expired finds another key and writes nothing.
+    `attempts` counts attempts that began, so that a job which kills its worker ends as failed.
+    `image` is the generated image, or the image to read.
     """
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="jobs")
@@ -163,19 +165,17 @@ class Job(models.Model):
             ),
         ]
         indexes: ClassVar = [
-            # claim (jobs/services/claims.py): the open jobs of one run, and those whose lease is over
+            # For claiming (jobs/services/claims.py): pending jobs of a run, and those whose lease has
+            # expired.
             models.Index(fields=["run", "id"], condition=Q(state=JobState.PENDING), name="job_pending"),
             models.Index(
                 fields=["run", "lease_expires_at"], condition=Q(state=JobState.CLAIMED), name="job_claimed"
             ),
             models.Index(fields=["run", "state"], name="job_by_state"),
-            # watched (visage_app/observability/queries/queues.py): how many were finished lately, or given up
+            # For monitoring (visage_app/observability/queries/queues.py): recently finished and failed jobs.
             models.Index(fields=["finished_at"], condition=Q(finished_at__isnull=False), name="job_finished"),
             models.Index(fields=["run"], condition=Q(state=JobState.FAILED), name="job_failed"),
         ]
 
     def __str__(self) -> str:
         return self.prompt or f"image {self.image_id}"
-
-
-__all__ = ["PROMPT_SET_CHOICES", "Job", "JobState", "Run", "RunKind", "RunState"]

@@ -1,4 +1,4 @@
-"""Who works, and when they were last heard of."""
+"""The workers, and when each last reported."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from django.db.models import F, Q
 
 
 class Worker(models.Model):
-    """A worker process that reports while it lives (jobs/services/workers.py), whether or not there is work.
+    """A worker process, which reports as long as it runs (jobs/services/workers.py), with or without work.
 
-    `device`, with its memory in bytes, is the accelerator that a model of this process is on; empty without
-    one. `memory_used` is what all processes use of it.
+    `device`, with its memory in bytes, is the GPU that holds the process's model; empty without one.
+    `memory_used` counts all processes.
     """
 
     name = models.CharField(max_length=200, unique=True, help_text="Host, process and queue.")
@@ -41,6 +41,3 @@ class Worker(models.Model):
 
     def __str__(self) -> str:
         return self.name
-
-
-__all__ = ["Worker"]

@@ -1,1 +1,1 @@
-"""Plans: what a recipe would make, of whom and into which image set, before anything is written."""
+"""Plans: what a run would make, of which groups and into which image set. Nothing is written."""

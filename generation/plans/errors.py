@@ -1,10 +1,7 @@
-"""What planning refuses."""
+"""The error of planning."""
 
 from __future__ import annotations
 
 
 class PlanRefused(ValueError):
-    """Something that cannot be planned. The message says why and what to do."""
-
-
-__all__ = ["PlanRefused"]
+    """A plan that is not possible. The message says why and what to do."""

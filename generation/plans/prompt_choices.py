@@ -1,4 +1,4 @@
-"""The prompts that a run of pictures can be planned with, as forms and the API offer them."""
+"""The prompt choices for a run of images, for forms and the API."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from generation.recipes.prompts import PULL, PromptSet
 
-PROMPTS: dict[str, tuple[Promise, tuple[str, ...], int]] = {
+PROMPT_CHOICES: dict[str, tuple[Promise, tuple[str, ...], int]] = {
     "detection": (
         _("Detection: “a photo of a … person”, “a portrait of a … person”, “a … person”; shown to people"),
         (PromptSet.DETECTION.value,),
@@ -20,7 +20,4 @@ PROMPTS: dict[str, tuple[Promise, tuple[str, ...], int]] = {
     ),
     "default": (_("Only “a … person”"), (PromptSet.DEFAULT.value,), 15),
 }
-"""Choice -> what it is called, its prompt sets, and pictures a prompt unless another number is given
-(PROTOCOL §5, §9)."""
-
-__all__ = ["PROMPTS"]
+"""Choice -> label, prompt sets, and default number of images per prompt (PROTOCOL §5, §9)."""

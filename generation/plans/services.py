@@ -1,6 +1,6 @@
-"""What is wanted: the pictures of identity groups, or the captions or embeddings of a set's images.
+"""Plan images of identity groups, or captions or embeddings of a set's images.
 
-A plan is made by reading alone; runs/services.py turns it into a run and its jobs.
+Planning only reads; runs/services.py turns a plan into a run and its jobs.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import IdentityGroup, Image, ImageSet, Study
-from annotation.studies.units.draws import GroupDraw
-from annotation.studies.units.planned import quoted_list
+from annotation.studies.units.draws import Drawn
+from annotation.studies.units.planned import listed
 from generation import backends
 from generation.backends.base import BackendError
 from generation.models import Job, JobState, Run, RunState
 from generation.plans.errors import PlanRefused
-from generation.plans.queries.identity_groups import described_as
+from generation.plans.queries.identity_groups import attributes_by_group
 from generation.plans.queries.image_sets import (
-    attachable,
     check_name,
     check_set,
     default_name,
-    set_shown_by,
-    use_of,
+    image_set_shown_by,
+    purpose_of,
+    study_without_images,
 )
 from generation.recipes import prompts
 from generation.recipes.prompts import Prompt, PromptSet
@@ -35,8 +35,8 @@ from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageReci
 
 
 @dataclass(frozen=True, slots=True)
-class WantedPrompt:
-    """One prompt of one group, for `recipe.images_per_prompt` pictures."""
+class PlannedPrompt:
+    """One prompt of one group, for `recipe.images_per_prompt` images."""
 
     group_id: int
     group: str
@@ -45,12 +45,12 @@ class WantedPrompt:
 
 @dataclass(frozen=True)
 class Plan:
-    """A recipe, the image set it fills or reads (by name: it may not be there yet), and what is wanted:
-    `prompts` of pictures, or `images` by id. `attach_to`: a draft study that is to show the set."""
+    """A recipe, the image set it fills or reads (by name: it may not exist yet), and its `prompts` for
+    images, or the `images` (ids) to read. `attach_to`: a draft study that will show the set."""
 
     recipe: Recipe
     image_set: str
-    prompts: tuple[WantedPrompt, ...] = ()
+    prompts: tuple[PlannedPrompt, ...] = ()
     images: tuple[int, ...] = ()
     study: Study | None = None
     attach_to: Study | None = None
@@ -68,14 +68,14 @@ class Plan:
     def total(self) -> int:
         return len(self.images) + len(self.prompts) * self.per_prompt
 
-    def parts(self, *, at_least: int) -> Iterator[Plan]:
-        """The same plan in pieces of about `at_least` jobs, none of which cuts a group."""
-        for start in range(0, len(self.images), at_least):
-            yield replace(self, images=self.images[start : start + at_least])
-        part: list[WantedPrompt] = []
+    def split(self, *, min_jobs: int) -> Iterator[Plan]:
+        """The same plan in parts of about `min_jobs` jobs; no group is split."""
+        for start in range(0, len(self.images), min_jobs):
+            yield replace(self, images=self.images[start : start + min_jobs])
+        part: list[PlannedPrompt] = []
         for _group, of_group in itertools.groupby(self.prompts, key=lambda each: each.group_id):
             part += of_group
-            if len(part) * self.per_prompt >= at_least:
+            if len(part) * self.per_prompt >= min_jobs:
                 yield replace(self, prompts=tuple(part))
                 part = []
         if part:
@@ -83,19 +83,19 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Missing:
-    """The part of a plan that no job stands for yet: pictures as (prompt, number), or image ids."""
+class MissingJobs:
+    """The part of a plan without jobs: (prompt, number) of images to generate, or ids of `images` to read."""
 
-    pictures: tuple[tuple[WantedPrompt, int], ...]
+    prompts: tuple[tuple[PlannedPrompt, int], ...]
     images: tuple[int, ...]
 
     def __len__(self) -> int:
-        return len(self.pictures) + len(self.images)
+        return len(self.prompts) + len(self.images)
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What a plan comes to. `run` None: it would be a new one. `pictures`: prompt set -> wanted pictures."""
+    """What a plan would make. `run` None: a new run. `pictures`: prompt set -> planned images."""
 
     run: Run | None
     total: int
@@ -106,96 +106,97 @@ class Preview:
     notes: tuple[str, ...]
 
 
-def plan_pictures(
+def plan_images(
     *,
     recipe: ImageRecipe,
     groups: Sequence[IdentityGroup],
     image_set: str = "",
     study: Study | None = None,
 ) -> Plan:
-    """Pictures of `groups`; the stereotypical and non-stereotypical sets are described as `study` says.
+    """Plan images of `groups`; the attributes of stereotypical and non-stereotypical prompts come from
+    `study`.
 
-    `image_set` "" takes the one that the study shows, if it was made here, else a name made of the model
-    and the prompts. Raises PlanRefused, with the cure; writes nothing.
+    `image_set` "": the study's set, if it was generated here, else a name from the model and the prompts.
+    Raises PlanRefused with the cure; writes nothing.
     """
     _check_backend(recipe)
     _check_lengths(recipe)
     groups = list({group.pk: group for group in groups}.values())
     if not groups:
-        raise PlanRefused(_("No identity group was named, so there is nothing to make a picture of."))
-    use = use_of(recipe)
-    shown = set_shown_by(study) if study is not None and use == PromptSet.DETECTION else ""
+        raise PlanRefused(_("No identity group is selected."))
+    purpose = purpose_of(recipe)
+    shown = image_set_shown_by(study) if study is not None and purpose == PromptSet.DETECTION else ""
     name = image_set or shown or default_name(recipe)
     check_name(name)
     check_set(name, recipe)
     notes: list[str] = []
-    described: Mapping[int, GroupDraw] = {}
+    attributes: Mapping[int, Drawn] = {}
     if {PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL} & set(recipe.prompt_sets):
         if study is None:
             raise PlanRefused(
-                "The stereotypical and non-stereotypical prompts describe people by what a study says of "
-                "them. Name a study, or choose the default or detection prompts."
+                "The stereotypical and non-stereotypical prompts need the attributes of a study. Name a "
+                "study, "
+                "or choose the default or detection prompts."
             )
-        described = described_as(study, groups)
-        if without := [group.name for group in groups if group.pk not in described]:
+        attributes = attributes_by_group(study, groups)
+        if without := [group.name for group in groups if group.pk not in attributes]:
             notes.append(
-                _("Without a visual stereotype, and so without described prompts: %(groups)s.")
-                % {"groups": quoted_list(without)}
+                _("No “described as” prompts for groups without a visual stereotype: %(groups)s.")
+                % {"groups": listed(without)}
             )
-        if not described:
+        if not attributes:
             raise PlanRefused(
-                f"The study '{study.name}' has no visual stereotype of any of {len(groups)} groups. Lower "
+                f"The study '{study.name}' has no visual stereotype for any of {len(groups)} groups. Lower "
                 "its threshold, or choose the default or detection prompts."
             )
-    wanted = tuple(
-        WantedPrompt(group.pk, group.name, prompt)
+    planned = tuple(
+        PlannedPrompt(group.pk, group.name, prompt)
         for group in groups
-        for prompt in _prompts(group, recipe, described.get(group.pk))
+        for prompt in _prompts(group, recipe, attributes.get(group.pk))
     )
-    attach_to = attachable(study) if study is not None and use == PromptSet.DETECTION else None
+    attach_to = study_without_images(study) if study is not None and purpose == PromptSet.DETECTION else None
     return Plan(
         recipe=recipe,
         image_set=name,
-        prompts=wanted,
+        prompts=planned,
         study=study,
         attach_to=attach_to,
         notes=tuple(notes),
     )
 
 
-def plan_reading(
+def plan_captions_or_embeddings(
     *, recipe: CaptionRecipe | EmbeddingRecipe, image_set: ImageSet, study: Study | None = None
 ) -> Plan:
-    """Captions or embeddings of every image of the set that has a file here. Raises PlanRefused."""
+    """Plan captions or embeddings of all images of the set that have a file here. Raises PlanRefused."""
     _check_backend(recipe)
     images = Image.objects.filter(image_set=image_set).order_by("pk")
-    here = tuple(images.exclude(file="").values_list("pk", flat=True))
+    with_file = tuple(images.exclude(file="").values_list("pk", flat=True))
     absent = images.filter(file="").count()
-    if not here:
+    if not with_file:
         raise PlanRefused(
             f"The image set '{image_set.name}' "
             + (
-                f"holds {absent} references to images that are kept elsewhere, and no file. Import the files "
-                "first."
+                f"has no file here, only {absent} references to images stored elsewhere. Import the files first."
                 if absent
-                else "holds no image yet. Generate or import some first."
+                else "holds no image yet. Generate or import images first."
             )
         )
-    told = ngettext(
-        "%(number)d image is a reference without a file here, and left out.",
-        "%(number)d images are references without a file here, and left out.",
+    note = ngettext(
+        "%(number)d image has no file in this installation and is left out.",
+        "%(number)d images have no file in this installation and are left out.",
         absent,
     )
-    notes = (told % {"number": absent},) if absent else ()
-    return Plan(recipe=recipe, image_set=image_set.name, images=here, study=study, notes=notes)
+    notes = (note % {"number": absent},) if absent else ()
+    return Plan(recipe=recipe, image_set=image_set.name, images=with_file, study=study, notes=notes)
 
 
 def preview(plan: Plan) -> Preview:
-    """What would be made, without writing anything."""
+    """What a plan would make. Writes nothing."""
     return Preview(
         run=Run.objects.filter(recipe_hash=plan.recipe_hash).first(),
         total=plan.total,
-        added=len(missing(plan)),
+        added=len(missing_jobs(plan)),
         groups=len({each.group_id for each in plan.prompts}),
         pictures=Counter(
             {
@@ -208,55 +209,56 @@ def preview(plan: Plan) -> Preview:
     )
 
 
-def missing(plan: Plan) -> Missing:
-    """What no job stands for. A picture that another run of the same set and maker makes counts as made:
-    asking for ten pictures a prompt where there are five adds five."""
+def missing_jobs(plan: Plan) -> MissingJobs:
+    """The part of a plan without jobs. Jobs of other runs with the same set and generator count: planning ten
+    images per prompt when there are five adds five."""
     if not isinstance(plan.recipe, ImageRecipe):
         jobs = Job.objects.filter(run__recipe_hash=plan.recipe_hash)
         if plan.images:
             jobs = jobs.filter(image__gte=min(plan.images), image__lte=max(plan.images))
-        there = set(jobs.order_by().values_list("image", flat=True))
-        return Missing(pictures=(), images=tuple(pk for pk in plan.images if pk not in there))
+        existing = set(jobs.order_by().values_list("image", flat=True))
+        return MissingJobs(prompts=(), images=tuple(pk for pk in plan.images if pk not in existing))
     groups = {each.group_id for each in plan.prompts}
     jobs = Job.objects.filter(run__image_set__name=plan.image_set, group__in=groups).exclude(
-        # left over by a worker that was at it when its run was cancelled
+        # left over by a worker that was busy when the run was cancelled
         run__state=RunState.CANCELLED,
         state__in=(JobState.PENDING, JobState.FAILED),
         image=None,
     )
-    made = set(jobs.order_by().values_list("group", "prompt_set", "prompt", "number").iterator())
-    return Missing(
-        pictures=tuple(
+    planned = set(jobs.order_by().values_list("group", "prompt_set", "prompt", "number").iterator())
+    return MissingJobs(
+        prompts=tuple(
             (each, number)
             for each in plan.prompts
             for number in range(1, plan.per_prompt + 1)
-            if (each.group_id, each.prompt.prompt_set.value, each.prompt.text, number) not in made
+            if (each.group_id, each.prompt.prompt_set.value, each.prompt.text, number) not in planned
         ),
         images=(),
     )
 
 
-def _prompts(group: IdentityGroup, recipe: ImageRecipe, drawn: GroupDraw | None) -> Iterator[Prompt]:
+def _prompts(group: IdentityGroup, recipe: ImageRecipe, drawn: Drawn | None) -> Iterator[Prompt]:
     identity = group.demonym.strip() or group.name
-    wanted = set(recipe.prompt_sets)
-    if PromptSet.DETECTION in wanted:
-        yield from prompts.detection(identity)
-    if PromptSet.DEFAULT in wanted:
-        yield from prompts.default(identity)
+    prompt_sets = set(recipe.prompt_sets)
+    if PromptSet.DETECTION in prompt_sets:
+        yield from prompts.detection_prompts(identity)
+    if PromptSet.DEFAULT in prompt_sets:
+        yield from prompts.default_prompts(identity)
     if drawn is None:
         return
-    if PromptSet.STEREOTYPICAL in wanted:
-        yield from prompts.described(identity, drawn.stereotypical, PromptSet.STEREOTYPICAL)
-    if PromptSet.NON_STEREOTYPICAL in wanted:
-        yield from prompts.described(identity, drawn.random, PromptSet.NON_STEREOTYPICAL)
+    if PromptSet.STEREOTYPICAL in prompt_sets:
+        yield from prompts.described_prompts(identity, drawn.stereotypical, PromptSet.STEREOTYPICAL)
+    if PromptSet.NON_STEREOTYPICAL in prompt_sets:
+        yield from prompts.described_prompts(identity, drawn.random, PromptSet.NON_STEREOTYPICAL)
 
 
 def _check_lengths(recipe: ImageRecipe) -> None:
     for name, value, most in (("model", recipe.model, 200), ("revision", recipe.revision, 80)):
         if len(value) > most:
             raise PlanRefused(
-                f"{name}: '{value[:40]}...' has {len(value)} characters, and {most} fit into the record of "
-                "each picture. Give a folder a shorter path, for example by a link."
+                f"{name}: '{value[:40]}...' has {len(value)} characters; the record of each image holds at "
+                "most "
+                f"{most}. Give a folder a shorter path, for example with a link."
             )
 
 
@@ -265,15 +267,3 @@ def _check_backend(recipe: Recipe) -> None:
         backends.check(recipe)
     except BackendError as error:
         raise PlanRefused(str(error)) from error
-
-
-__all__ = [
-    "Missing",
-    "Plan",
-    "Preview",
-    "WantedPrompt",
-    "missing",
-    "plan_pictures",
-    "plan_reading",
-    "preview",
-]

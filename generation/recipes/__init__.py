@@ -1,1 +1,1 @@
-"""Recipes and prompts: everything that decides what a run makes."""
+"""Recipes and prompts: everything that determines the results of a run."""

@@ -1,4 +1,4 @@
-"""A stored recipe as pages show it."""
+"""A stored recipe for display on pages."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from django.utils.translation import gettext
 
 
 def recipe_rows(recipe: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Everything that decided what came out, name by name; what was left to the model is said so."""
-    unsaid = {"kind", "version"}
+    """(name, value) of each field; None shows as the model's own value."""
+    hidden = {"kind", "version"}
     rows = []
     for name, value in recipe.items():
-        if name in unsaid:
+        if name in hidden:
             continue
         if value is None:
             value = gettext("the model’s own")
@@ -25,6 +25,3 @@ def recipe_rows(recipe: Mapping[str, Any]) -> list[tuple[str, Any]]:
             value = gettext("yes") if value else gettext("no")
         rows.append((name.replace("_", " "), value if value != "" else "–"))
     return rows
-
-
-__all__ = ["recipe_rows"]

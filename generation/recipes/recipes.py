@@ -1,8 +1,8 @@
-"""Recipes: everything that decides what a run makes, and the hash that names it. Pure: no Django.
+"""Recipes: everything that determines a run's results, and their hash. Pure: no Django.
 
-A recipe does not list its jobs: adding a group to a run leaves its recipe, its hash and its finished
-pictures as they are. The seed of a picture depends on the recipe's seed, its prompt and its number only:
-not on the batch, the group's place in a list, the model or the machine.
+A recipe does not list its jobs: adding a group to a run changes neither its recipe, its hash nor its finished
+images. An image's seed depends only on the recipe's seed, the prompt and the image's number, not on the
+batch, the group's position in a list, the model or the machine.
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ from typing import Any, ClassVar
 from generation.recipes.prompts import PromptSet
 
 FAKE = "fake"
-"""The backend that draws instead of generating: its sets are marked as drawn."""
+"""The backend that draws instead of generating; its image sets are marked as drawn."""
 VERSION = 1
 _SEED_BITS = 63  # fits a signed 64-bit column and torch's generators
 
 
 class RecipeRefused(ValueError):
-    """A recipe that cannot be carried out; names the field and the cure."""
+    """An invalid recipe; the message names the field and the cure."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImageRecipe:
-    """Pictures. `model`: hub id or local folder. `scheduler`: a class name of diffusers, "" the model's own.
-    `dtype`: float32, float16 or bfloat16. `safety`: "off" not asked, "record" the verdict is kept with the
-    picture, "block" a flagged picture is made black as well. `steps` and `guidance` None: the model's own.
-    `compiled`: the model is compiled first, which costs minutes, gains speed on a GPU and moves last bits.
+    """Images. `model`: hub id or local folder. `scheduler`: a diffusers class name; "" means the model's own.
+    `dtype`: float32, float16 or bfloat16. `safety`: "off" does not run the checker, "record" stores its
+    verdict with the image, "block" also makes flagged images black. `steps` and `guidance` None: the model's
+    own. `compiled`: compile the model first, which takes minutes, is faster on a GPU and changes the last
+    bits.
     """
 
     kind: ClassVar[str] = "images"
@@ -52,24 +53,24 @@ class ImageRecipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _need(bool(self.prompt_sets), "prompt_sets", "name at least one")
+        _require(bool(self.prompt_sets), "prompt_sets", "name at least one")
         for name in self.prompt_sets:
-            _need(name in list(PromptSet), "prompt_sets", f"'{name}' is none of {', '.join(PromptSet)}")
-        _need(1 <= self.images_per_prompt <= 1000, "images_per_prompt", "choose 1 to 1000")
-        _need(self.steps is None or 1 <= self.steps <= 1000, "steps", "choose 1 to 1000")
-        _need(self.guidance is None or 0 <= self.guidance <= 100, "guidance", "choose 0 to 100")
+            _require(name in list(PromptSet), "prompt_sets", f"'{name}' is none of {', '.join(PromptSet)}")
+        _require(1 <= self.images_per_prompt <= 1000, "images_per_prompt", "choose 1 to 1000")
+        _require(self.steps is None or 1 <= self.steps <= 1000, "steps", "choose 1 to 1000")
+        _require(self.guidance is None or 0 <= self.guidance <= 100, "guidance", "choose 0 to 100")
         for name in ("width", "height"):
             value = getattr(self, name)
-            _need(8 <= value <= 4096 and value % 8 == 0, name, "choose a multiple of 8 from 8 to 4096")
-        _need(self.dtype in ("float32", "float16", "bfloat16"), "dtype", "float32, float16 or bfloat16")
-        _need(self.safety in ("off", "record", "block"), "safety", "off, record or block")
-        _need(0 <= self.seed < 2**_SEED_BITS, "seed", f"choose 0 to 2^{_SEED_BITS} - 1")
-        _need(bool(self.model.strip()), "model", "give a hub id or a local folder")
+            _require(8 <= value <= 4096 and value % 8 == 0, name, "choose a multiple of 8 from 8 to 4096")
+        _require(self.dtype in ("float32", "float16", "bfloat16"), "dtype", "float32, float16 or bfloat16")
+        _require(self.safety in ("off", "record", "block"), "safety", "off, record or block")
+        _require(0 <= self.seed < 2**_SEED_BITS, "seed", f"choose 0 to 2^{_SEED_BITS} - 1")
+        _require(bool(self.model.strip()), "model", "give a hub id or a local folder")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CaptionRecipe:
-    """`count` captions an image, best first. `options` are the backend's own, checked by it."""
+    """`count` captions per image, best first. `options`: the backend's own, which it checks."""
 
     kind: ClassVar[str] = "captions"
 
@@ -82,14 +83,14 @@ class CaptionRecipe:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _need(1 <= self.count <= 1000, "count", "choose 1 to 1000 captions")
-        _need(self.dtype in ("float32", "float16", "bfloat16"), "dtype", "float32, float16 or bfloat16")
+        _require(1 <= self.count <= 1000, "count", "choose 1 to 1000 captions")
+        _require(self.dtype in ("float32", "float16", "bfloat16"), "dtype", "float32, float16 or bfloat16")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingRecipe:
-    """One unit vector an image. `model`: an architecture of open_clip (ViT-B-32) or `local-dir:/folder`;
-    `pretrained`: its weights' tag or a file."""
+    """One unit vector per image. `model`: an open_clip architecture (ViT-B-32) or `local-dir:/folder`;
+    `pretrained`: the tag or file of its weights."""
 
     kind: ClassVar[str] = "embeddings"
 
@@ -99,12 +100,14 @@ class EmbeddingRecipe:
     dtype: str = "float32"
 
     def __post_init__(self) -> None:
-        _need(bool(self.model.strip()), "model", "name an architecture or local-dir:/folder")
-        _need(self.dtype in ("float32", "float16", "bfloat16"), "dtype", "float32, float16 or bfloat16")
+        _require(bool(self.model.strip()), "model", "name an architecture or local-dir:/folder")
+        _require(self.dtype in ("float32", "float16", "bfloat16"), "dtype", "float32, float16 or bfloat16")
 
 
 Recipe = ImageRecipe | CaptionRecipe | EmbeddingRecipe
-_KINDS: dict[str, type[Recipe]] = {one.kind: one for one in (ImageRecipe, CaptionRecipe, EmbeddingRecipe)}
+_KINDS: dict[str, type[Recipe]] = {
+    recipe.kind: recipe for recipe in (ImageRecipe, CaptionRecipe, EmbeddingRecipe)
+}
 
 
 def as_json(recipe: Recipe) -> dict[str, Any]:
@@ -116,21 +119,21 @@ def as_json(recipe: Recipe) -> dict[str, Any]:
 
 
 def from_json(stored: Mapping[str, Any]) -> Recipe:
-    """The way back from `as_json`. Raises RecipeRefused for a kind, version or field it does not know."""
-    given = dict(stored)
-    kind, version = given.pop("kind", None), given.pop("version", None)
-    _need(kind in _KINDS, "kind", f"'{kind}' is none of {', '.join(_KINDS)}")
-    _need(version == VERSION, "version", f"{version} was written by another version of the program")
-    if "prompt_sets" in given:
-        given["prompt_sets"] = tuple(given["prompt_sets"])
+    """Inverse of `as_json`. Raises RecipeRefused for an unknown kind, version or field."""
+    fields = dict(stored)
+    kind, version = fields.pop("kind", None), fields.pop("version", None)
+    _require(kind in _KINDS, "kind", f"'{kind}' is none of {', '.join(_KINDS)}")
+    _require(version == VERSION, "version", f"{version} was written by another version of the program")
+    if "prompt_sets" in fields:
+        fields["prompt_sets"] = tuple(fields["prompt_sets"])
     try:
-        return _KINDS[str(kind)](**given)
+        return _KINDS[str(kind)](**fields)
     except TypeError as error:
         raise RecipeRefused(f"recipe: {error}") from error
 
 
 def digest(recipe: Recipe, *, image_set: str) -> str:
-    """SHA-256, in hex, of the canonical recipe and the image set it fills or reads."""
+    """SHA-256, in hex, of the canonical recipe and the image set that it fills or reads."""
     canonical = json.dumps(
         {"image_set": image_set, **as_json(recipe)}, sort_keys=True, separators=(",", ":"), ensure_ascii=True
     )
@@ -138,25 +141,11 @@ def digest(recipe: Recipe, *, image_set: str) -> str:
 
 
 def picture_seed(*, seed: int, prompt: str, number: int) -> int:
-    """The seed of picture `number` (from 1) of a prompt: 63 bits of a SHA-256."""
-    drawn = hashlib.sha256(f"{seed}\x1f{prompt}\x1f{number}".encode()).digest()
-    return int.from_bytes(drawn[:8], "big") >> 1
+    """The seed of image `number` (from 1) of a prompt: 63 bits of a SHA-256."""
+    hashed = hashlib.sha256(f"{seed}\x1f{prompt}\x1f{number}".encode()).digest()
+    return int.from_bytes(hashed[:8], "big") >> 1
 
 
-def _need(holds: bool, name: str, cure: str) -> None:
-    if not holds:
+def _require(condition: bool, name: str, cure: str) -> None:
+    if not condition:
         raise RecipeRefused(f"recipe: {name}: {cure}.")
-
-
-__all__ = [
-    "FAKE",
-    "CaptionRecipe",
-    "EmbeddingRecipe",
-    "ImageRecipe",
-    "Recipe",
-    "RecipeRefused",
-    "as_json",
-    "digest",
-    "from_json",
-    "picture_seed",
-]

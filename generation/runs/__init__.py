@@ -1,1 +1,1 @@
-"""Runs: made of plans, started, paused, resumed, cancelled; their pages and their API."""
+"""Runs: create them from plans, start, pause, resume and cancel them; their pages and API."""

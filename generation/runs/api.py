@@ -1,8 +1,8 @@
-"""Runs: what there is, what a plan would come to, and what can be done to one."""
+"""The API of runs: list, plan, read, and actions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,44 +16,32 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import Refused, refusals
-from annotation.api.pages import page, page_serializer
+from annotation.api.pages import page, page_of
 from annotation.api.resource import Resource
-from annotation.studies.errors import StudyRefused
+from annotation.studies.units.planned import StudyRefused
 from generation.jobs import tasks
-from generation.models import Run, RunState
+from generation.models import Run
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.plans.queries import estimates
 from generation.runs import queries
 from generation.runs import services as runs
 from generation.runs.forms.kinds import FORMS
-from generation.runs.serializers.requests import BODIES, PlanQuery, RunsQuery, as_form
-from generation.runs.serializers.responses import ACTIONS, OneRunSerializer, PlannedSerializer, RunSerializer
+from generation.runs.serializers.requests import BODIES, PlanQuery, RunsQuery, as_form_data
+from generation.runs.serializers.responses import OneRunSerializer, PlannedSerializer, RunSerializer
 
 TAGS = ["runs"]
-ACTS: dict[str, Callable[..., bool | int]] = {
-    "start": runs.start,
-    "pause": runs.pause,
-    "resume": runs.resume,
-    "cancel": runs.cancel,
-    "retry": runs.retry,
-}
-OFFERED: dict[str, tuple[str, ...]] = {
-    RunState.PLANNED: ("start", "cancel"),
-    RunState.RUNNING: ("pause", "cancel"),
-    RunState.PAUSED: ("resume", "cancel"),
-}
 _BODY = PolymorphicProxySerializer(
     component_name="RunPlan", serializers=dict(BODIES), resource_type_field_name="kind"
 )
 
 
 @dataclass(frozen=True)
-class Standing:
-    """A run, how it stands, and what can be done to it."""
+class RunDetail:
+    """A run, its progress and its available actions."""
 
     run: Run
-    stands: queries.Progress
+    progress: queries.Progress
 
     @property
     def model(self) -> str:
@@ -61,50 +49,51 @@ class Standing:
 
     @property
     def actions(self) -> list[str]:
-        retried = ("retry",) if self.stands.failed and self.run.state != RunState.CANCELLED else ()
-        return [*OFFERED.get(self.run.state, ()), *retried]
+        return runs.available_actions(self.run.state, failed=self.progress.failed)
 
 
 class Runs(Resource):
-    """Runs that make pictures, captions and embeddings; for who may set up studies."""
+    """Runs that make images, captions and embeddings; for accounts that may set up studies."""
 
     @extend_schema(
-        operation_id="runs_list", parameters=[RunsQuery], responses=page_serializer(RunSerializer), tags=TAGS
+        operation_id="runs_list", parameters=[RunsQuery], responses=page_of(RunSerializer), tags=TAGS
     )
     def get(self, request: Request) -> Response:
-        rows = _runs_seen(request)
+        rows = _visible_runs(request)
         query = self.query(RunsQuery)
         rows = rows.filter(**{each: query[each] for each in ("kind", "state") if each in query})
         if "image_set" in query:
             rows = rows.filter(image_set__name=query["image_set"])
-        return page(request, rows, query=query, kind=RunsQuery, row=RunSerializer, prepare=queries.counted)
+        return page(request, rows, query=query, kind=RunsQuery, row=RunSerializer, shown=queries.run_rows)
 
     @extend_schema(
         operation_id="runs_plan",
-        description="Plan a run: it is there then, and starts when it is started. The same plan again is the "
-        "same run, and adds what is missing. With `dry_run=true` nothing is written.",
+        description="Plan a run. It does not start by itself. The same plan again gives the same run, and "
+        "adds missing jobs. With `dry_run=true` nothing is written.",
         parameters=[PlanQuery],
         request=_BODY,
         responses={
-            200: OpenApiResponse(PlannedSerializer, "What would come of it (`dry_run`)."),
-            201: OpenApiResponse(PlannedSerializer, "It is planned."),
-            409: OpenApiResponse(description="The study or the image set cannot take it by now."),
-            422: OpenApiResponse(description="It cannot be planned: no such study, set, group or backend."),
+            200: OpenApiResponse(PlannedSerializer, "What the plan would make (`dry_run`)."),
+            201: OpenApiResponse(PlannedSerializer, "The planned run."),
+            409: OpenApiResponse(description="The study or the image set has changed and cannot take it."),
+            422: OpenApiResponse(
+                description="Not possible: for example no such study, set, group or backend."
+            ),
         },
         tags=TAGS,
     )
     def post(self, request: Request) -> Response:
-        _runs_seen(request)
-        dry = self.query(PlanQuery)["dry_run"] == "true"
+        _visible_runs(request)
+        dry_run = self.query(PlanQuery)["dry_run"] == "true"
         plan = self._plan(request)
         preview = plans.preview(plan)
         run = preview.run
-        if not dry:
+        if not dry_run:
             with refusals(runs.RunRefused, StudyRefused, PlanRefused):
                 run = runs.ensure(plan=plan, by=request.user).run
         first = plan.prompts[0].group_id if plan.prompts else None
-        said = {
-            **{each: getattr(preview, each) for each in ("total", "added", "groups", "pictures", "notes")},
+        response_data = {
+            **{name: getattr(preview, name) for name in ("total", "added", "groups", "pictures", "notes")},
             "run": run.pk if run is not None else None,
             "state": run.state if run is not None else None,
             "recipe_hash": plan.recipe_hash,
@@ -112,18 +101,17 @@ class Runs(Resource):
             "prompts": [each.prompt.text for each in plan.prompts if each.group_id == first],
             "estimate": estimates.estimate(plan.recipe, jobs=preview.added),
         }
-        return Response(PlannedSerializer(said).data, status=200 if dry else 201)
+        return Response(PlannedSerializer(response_data).data, status=200 if dry_run else 201)
 
     def _plan(self, request: Request) -> plans.Plan:
-        """The plan that the body asks for, by the rules of the page's form."""
-        sent = request.data
-        kind = sent.get("kind") if isinstance(sent, Mapping) else None
+        """The plan from the request body, validated by the page's form."""
+        data = request.data
+        kind = data.get("kind") if isinstance(data, Mapping) else None
         if not isinstance(kind, str) or kind not in BODIES:
-            there = ", ".join(BODIES)
-            raise serializers.ValidationError({"kind": [f"Say what is wanted: one of {there}."]})
-        said = self.body(BODIES[kind])
-        usual = FORMS[kind](user=request.user).initial
-        form = FORMS[kind](as_form(said, usual), user=request.user)
+            raise serializers.ValidationError({"kind": [f"Choose one of: {', '.join(BODIES)}."]})
+        body = self.body(BODIES[kind])
+        defaults = FORMS[kind](user=request.user).initial
+        form = FORMS[kind](as_form_data(body, defaults), user=request.user)
         plan = form.plan() if form.is_valid() else None
         if plan is None:
             raise Refused(
@@ -136,40 +124,43 @@ class Runs(Resource):
 
 
 class OneRun(Resource):
-    """A run as it stands."""
+    """A run with its progress."""
 
     @extend_schema(operation_id="runs_read", responses=OneRunSerializer, tags=TAGS)
     def get(self, request: Request, number: int) -> Response:
-        return Response(_standing(get_object_or_404(_runs_seen(request), pk=number)))
+        return Response(_run_detail(get_object_or_404(_visible_runs(request), pk=number)))
 
 
 class RunAction(Resource):
-    """start, pause, resume, cancel, or retry what failed. Done twice it changes nothing the second time."""
+    """Start, pause, resume or cancel a run, or retry its failed jobs. Repeating an action changes nothing."""
 
     @extend_schema(
         operation_id="runs_act",
-        parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=ACTIONS)],
+        parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(runs.ACTIONS))],
         request=None,
-        responses={200: OneRunSerializer, 409: OpenApiResponse(description="Not as the run stands.")},
+        responses={
+            200: OneRunSerializer,
+            409: OpenApiResponse(description="Not possible in the run's state."),
+        },
         tags=TAGS,
     )
     def post(self, request: Request, number: int, action: str) -> Response:
-        run = get_object_or_404(_runs_seen(request), pk=number)
-        if action not in ACTS:
+        run = get_object_or_404(_visible_runs(request), pk=number)
+        if action not in runs.ACTIONS:
             raise Http404
         with refusals(runs.RunRefused):
-            ACTS[action](run=run, by=request.user)
+            runs.ACTIONS[action](run=run, by=request.user)
         run.refresh_from_db()
-        tasks.ring(run)
-        return Response(_standing(run))
+        tasks.enqueue(run)
+        return Response(_run_detail(run))
 
 
-def _standing(run: Run) -> Any:
-    return OneRunSerializer(Standing(run, queries.progress(run))).data
+def _run_detail(run: Run) -> Any:
+    return OneRunSerializer(RunDetail(run, queries.progress(run))).data
 
 
-def _runs_seen(request: Request) -> QuerySet[Run]:
-    """Every run, for who makes images; Http404 for others, for whom there are none."""
+def _visible_runs(request: Request) -> QuerySet[Run]:
+    """All runs, for accounts that may generate images; Http404 for others."""
     if not policies.may_make_images(request.user):
         raise Http404
     return Run.objects.select_related("image_set", "created_by")

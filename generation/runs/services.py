@@ -1,15 +1,15 @@
-"""Runs: made of plans, started, paused, resumed, cancelled.
+"""Create runs from plans, and start, pause, resume, cancel and retry them.
 
     planned -> running <-> paused,  running -> done,  all but done -> cancelled
 
-Planning the same again is the same run. A run that is done or cancelled is planned again when a plan adds
-jobs to it. A move is one conditional UPDATE whose row count is the answer; the audit records it.
+The same plan gives the same run. A run that is done or cancelled becomes planned again when a plan adds jobs.
+A transition is one conditional UPDATE, which succeeded if it changed a row; the audit log records it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from annotation.models import Attribute, AuditEvent, Image, ImageSet, Study
 from annotation.studies.services import studies
 from generation.models import Job, JobState, Run, RunState
 from generation.plans.queries.image_sets import check_set, model_name
-from generation.plans.services import Missing, Plan, WantedPrompt, missing
+from generation.plans.services import MissingJobs, Plan, PlannedPrompt, missing_jobs
 from generation.recipes.recipes import FAKE, ImageRecipe, as_json, picture_seed
 
 if TYPE_CHECKING:
@@ -30,62 +30,62 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_AT_ONCE = 2000
-OPEN = (JobState.PENDING, JobState.CLAIMED)
+_JOBS_PER_TRANSACTION = 2000
+_OPEN = (JobState.PENDING, JobState.CLAIMED)
 
 
 class RunRefused(ValueError):
-    """A move that a run cannot make. The message says why and what to do."""
+    """A transition that is not possible. The message says why and what to do."""
 
 
 @dataclass(frozen=True)
-class Ensured:
-    """`added`: jobs that this plan added; `total`: jobs of the run. It is still to be started."""
+class EnsuredRun:
+    """`added`: jobs that this plan added; `total`: jobs of the run. The run is not started yet."""
 
     run: Run
     added: int
     total: int
 
 
-def ensure(*, plan: Plan, by: User | None) -> Ensured:
-    """The run of a plan, with a job for everything it wants; the same plan again adds nothing.
+def ensure(*, plan: Plan, by: User | None) -> EnsuredRun:
+    """Get or create the run of a plan, with all its jobs. The same plan again adds nothing.
 
-    Two at once wait for each other at the image set's row, and each adds what is still missing. Jobs are
-    added in parts, so that annotators' answers get through between two of them; planning again completes
-    what was interrupted. Raises PlanRefused if another recipe fills the set by now, and StudyRefused if the
-    study that is to show the set cannot; nothing is written then.
+    Two calls at once wait for each other at the image set's row, and each adds the jobs that are still
+    missing. Jobs are added in several transactions, so that annotators' answers are not blocked; calling it
+    again completes an interrupted call. Raises PlanRefused if another recipe fills the set by now, and
+    StudyRefused if the study cannot show the set; nothing is written then.
     """
     with transaction.atomic():
-        run, created = _opened(plan, by)
+        run, created = _get_or_create(plan, by)
     added = 0
-    for part in plan.parts(at_least=_AT_ONCE):
+    for part in plan.split(min_jobs=_JOBS_PER_TRANSACTION):
         with transaction.atomic():
-            _image_set(plan)
-            # A worker that finds nothing left locks this row before it says done (jobs/services/claims.py).
+            _lock_image_set(plan)
+            # A worker that finds no jobs left locks this row before it marks the run as done (claims.py).
             run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
             if run.state == RunState.CANCELLED:
                 break
-            wanted = missing(part)
-            Job.objects.bulk_create(_jobs(run, part, wanted), batch_size=_AT_ONCE)
-            if wanted and run.state == RunState.DONE:
-                _plan_again(run)
-            added += len(wanted)
+            missing = missing_jobs(part)
+            Job.objects.bulk_create(_jobs(run, part, missing), batch_size=_JOBS_PER_TRANSACTION)
+            if missing and run.state == RunState.DONE:
+                _reset_to_planned(run)
+            added += len(missing)
     if created or added:
         _audit("run planned" if created else "run extended", run, by, study=plan.study, added=added)
     run.refresh_from_db()
-    return Ensured(run=run, added=added, total=run.jobs.count())
+    return EnsuredRun(run=run, added=added, total=run.jobs.count())
 
 
 def start(*, run: Run, by: User | None) -> bool:
-    """planned -> running; False if it runs already, or has nothing to do (and is done).
+    """planned -> running; False if it is already running, or has nothing to do (and is done).
 
-    Raises RunRefused for a run that is paused or cancelled. Ring generation.jobs.tasks afterwards.
+    Raises RunRefused for a run that is paused or cancelled. Call `generation.jobs.tasks.enqueue` afterwards.
     """
     with transaction.atomic():
         Run.objects.select_for_update(no_key=True).get(pk=run.pk)
-        # everything it wants is made by another run of its set, so no worker would ever end it
-        to = RunState.RUNNING if run.jobs.filter(state__in=OPEN).exists() else RunState.DONE
-        if _move(run, to, (RunState.PLANNED,), by, what="run started"):
+        # Without open jobs (another run of the set has them all) no worker would ever end the run.
+        to = RunState.RUNNING if run.jobs.filter(state__in=_OPEN).exists() else RunState.DONE
+        if _transition(run, to, (RunState.PLANNED,), by, what="run started"):
             return to == RunState.RUNNING
     cures = {
         RunState.PAUSED: _("Run %(run)s is paused. Resume it."),
@@ -98,8 +98,8 @@ def start(*, run: Run, by: User | None) -> bool:
 
 
 def pause(*, run: Run, by: User | None) -> bool:
-    """running -> paused: workers end after the batch in hand. False if it is paused already."""
-    if _move(run, RunState.PAUSED, (RunState.RUNNING,), by, what="run paused"):
+    """running -> paused: workers stop after the current batch. False if it is already paused."""
+    if _transition(run, RunState.PAUSED, (RunState.RUNNING,), by, what="run paused"):
         return True
     cures = {
         RunState.PLANNED: _("Run %(run)s has not been started, so there is nothing to pause."),
@@ -111,8 +111,8 @@ def pause(*, run: Run, by: User | None) -> bool:
 
 
 def resume(*, run: Run, by: User | None) -> bool:
-    """paused -> running; False if it runs already."""
-    if _move(run, RunState.RUNNING, (RunState.PAUSED,), by, what="run resumed"):
+    """paused -> running; False if it is already running."""
+    if _transition(run, RunState.RUNNING, (RunState.PAUSED,), by, what="run resumed"):
         return True
     cures = {
         RunState.PLANNED: _("Run %(run)s has not been started. Start it."),
@@ -126,19 +126,21 @@ def resume(*, run: Run, by: User | None) -> bool:
 
 
 def cancel(*, run: Run, by: User | None) -> bool:
-    """Give up what is not made yet: its jobs go, what was made stays. False if it is cancelled already."""
+    """Delete the jobs that are not done; results are kept. False if it is already cancelled."""
     with transaction.atomic():
         origins = (RunState.PLANNED, RunState.RUNNING, RunState.PAUSED)
-        if _move(run, RunState.CANCELLED, origins, by, what="run cancelled"):
-            _drop(run)
+        if _transition(run, RunState.CANCELLED, origins, by, what="run cancelled"):
+            _delete_open_jobs(run)
             return True
     _refuse(run, {RunState.DONE: _("Run %(run)s is done, so there is nothing left to cancel.")})
     return False
 
 
 def retry(*, run: Run, by: User | None) -> int:
-    """Give every failed job three new tries; returns how many there were. A run that was done runs again,
-    one that is paused stays so. Raises RunRefused for a cancelled run."""
+    """Give every failed job three new attempts; returns how many there were.
+
+    A run that was done runs again; a paused run stays paused. Raises RunRefused for a cancelled run.
+    """
     with transaction.atomic():
         run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
         if run.state == RunState.CANCELLED:
@@ -161,11 +163,31 @@ def retry(*, run: Run, by: User | None) -> int:
     return again
 
 
-def _opened(plan: Plan, by: User | None) -> tuple[Run, bool]:
-    """The run, without its jobs; whether it is new."""
-    image_set = _image_set(plan)
+ACTIONS: dict[str, Callable[..., bool | int]] = {
+    "start": start,
+    "pause": pause,
+    "resume": resume,
+    "cancel": cancel,
+    "retry": retry,
+}
+_ACTIONS_IN_STATE = {
+    RunState.PLANNED: ("start", "cancel"),
+    RunState.RUNNING: ("pause", "cancel"),
+    RunState.PAUSED: ("resume", "cancel"),
+}
+
+
+def available_actions(state: str, *, failed: int) -> list[str]:
+    """The names in `ACTIONS` that are possible for a run in this state with so many failed jobs."""
+    retry_failed = ["retry"] if failed and state != RunState.CANCELLED else []
+    return [*_ACTIONS_IN_STATE.get(RunState(state), ()), *retry_failed]
+
+
+def _get_or_create(plan: Plan, by: User | None) -> tuple[Run, bool]:
+    """The run, without its jobs, and whether it is new."""
+    image_set = _lock_image_set(plan)
     if isinstance(plan.recipe, ImageRecipe):
-        # again, now that nobody else can begin to fill it
+        # Checked again, now that the set is locked.
         check_set(plan.image_set, plan.recipe)
     run, created = Run.objects.get_or_create(
         recipe_hash=plan.recipe_hash,
@@ -179,20 +201,20 @@ def _opened(plan: Plan, by: User | None) -> tuple[Run, bool]:
     )
     run = Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if run.state == RunState.CANCELLED:
-        _drop(run)
-        if missing(plan):
-            _plan_again(run)
+        _delete_open_jobs(run)
+        if missing_jobs(plan):
+            _reset_to_planned(run)
     if plan.attach_to is not None:
         studies.attach_image_set(study=plan.attach_to, image_set=image_set, by=by)
     return run, created
 
 
-def _plan_again(run: Run) -> None:
+def _reset_to_planned(run: Run) -> None:
     Run.objects.filter(pk=run.pk).update(state=RunState.PLANNED, finished_at=None, error="")
 
 
-def _image_set(plan: Plan) -> ImageSet:
-    """The set, locked: from here on nobody else numbers its images or plans jobs for it."""
+def _lock_image_set(plan: Plan) -> ImageSet:
+    """Get or create the set, and lock it, so that nobody else numbers its images or plans jobs for it."""
     if isinstance(plan.recipe, ImageRecipe):
         model = model_name(plan.recipe)
         ImageSet.objects.get_or_create(
@@ -206,14 +228,14 @@ def _image_set(plan: Plan) -> ImageSet:
     return ImageSet.objects.select_for_update(no_key=True).get(name=plan.image_set)
 
 
-def _jobs(run: Run, plan: Plan, wanted: Missing) -> Iterator[Job]:
-    for image in wanted.images:
+def _jobs(run: Run, plan: Plan, missing: MissingJobs) -> Iterator[Job]:
+    for image in missing.images:
         yield Job(run=run, image_id=image)
-    if not wanted.pictures or not isinstance(plan.recipe, ImageRecipe):
+    if not missing.prompts or not isinstance(plan.recipe, ImageRecipe):
         return
-    attributes = _attributes([each for each, _ in wanted.pictures])
-    last = _last_indexes(run.image_set_id, groups={each.group_id for each, _ in wanted.pictures})
-    for each, number in wanted.pictures:
+    attributes = _attribute_ids([each for each, _ in missing.prompts])
+    last = _last_indexes(run.image_set_id, groups={each.group_id for each, _ in missing.prompts})
+    for each, number in missing.prompts:
         prompt = each.prompt
         last[each.group_id] = last.get(each.group_id, 0) + 1
         yield Job(
@@ -228,15 +250,15 @@ def _jobs(run: Run, plan: Plan, wanted: Missing) -> Iterator[Job]:
         )
 
 
-def _attributes(wanted: Sequence[WantedPrompt]) -> dict[str, int]:
-    texts = {each.prompt.attribute for each in wanted if each.prompt.attribute}
+def _attribute_ids(prompts: Sequence[PlannedPrompt]) -> dict[str, int]:
+    texts = {each.prompt.attribute for each in prompts if each.prompt.attribute}
     if not texts:
         return {}
     return dict(Attribute.objects.filter(text__in=texts).values_list("text", "pk"))
 
 
 def _last_indexes(image_set: int, *, groups: Collection[int]) -> dict[int, int]:
-    """Group id -> the highest number that a picture of the set has, or will have."""
+    """Group id -> the highest number of its existing and planned images in the set."""
     last: dict[int, int] = {}
     taken: tuple[QuerySet[Image] | QuerySet[Job], ...] = (
         Image.objects.filter(image_set=image_set, group__in=groups),
@@ -248,14 +270,14 @@ def _last_indexes(image_set: int, *, groups: Collection[int]) -> dict[int, int]:
     return last
 
 
-def _drop(run: Run) -> None:
-    """Forget what was not made. A batch that a worker holds is left to it, and so are pictures that were
-    made once and whose files are being made again (image_sets/services.py)."""
+def _delete_open_jobs(run: Run) -> None:
+    """Delete pending and failed jobs, except those that generate lost files again (image_sets/services.py).
+    Claimed jobs are left to their workers."""
     never_made = Q(group=None) | Q(image=None)
     run.jobs.filter(never_made, state__in=(JobState.PENDING, JobState.FAILED)).delete()
 
 
-def _move(run: Run, to: str, origins: Sequence[str], by: User | None, *, what: str) -> bool:
+def _transition(run: Run, to: str, origins: Sequence[str], by: User | None, *, what: str) -> bool:
     now = timezone.now()
     ended = to in (RunState.DONE, RunState.CANCELLED)
     changes: dict[str, object] = {"state": to, "error": "", "finished_at": now if ended else None}
@@ -282,6 +304,3 @@ def _audit(what: str, run: Run, by: User | None, *, study: Study | None = None, 
         details={"run": run.pk, "recipe": run.recipe_hash, **details},
     )
     logger.info("%s: %s by %s", what, run.pk, by.pk if by else "a command")
-
-
-__all__ = ["OPEN", "Ensured", "RunRefused", "cancel", "ensure", "pause", "resume", "retry", "start"]

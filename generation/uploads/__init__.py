@@ -1,1 +1,1 @@
-"""Finished images that are brought in: a folder or a ZIP with a table."""
+"""Import existing images from a folder or a ZIP with a table."""

@@ -1,4 +1,4 @@
-"""Finished pictures brought in: models behind an API, pictures of others (docs/generation.md)."""
+"""Import existing images: from models behind an API, or other people's files (docs/generation.md)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import InsufficientStorage, Refused, TooLarge, refusals
+from annotation.api.errors import NoRoom, Refused, TooLarge, refusals
 from annotation.api.resource import BYTES, Query, Resource
 from annotation.images import upload_spool
 from annotation.imports.readers.oddities import FileRefused
 from annotation.models import Axis
 from generation.uploads import bundles
 from generation.uploads.services import uploads
-from generation.uploads.tables import read_finished
+from generation.uploads.services.images import UploadRefused
+from generation.uploads.tables import read_table
 
 _IN_MEMORY = 1_000_000
 
 
 class ZipBody(parsers.BaseParser):
-    """A ZIP as it is, on the disk where it is large."""
+    """The ZIP; large ones are kept on disk."""
 
     media_type = "application/zip"
 
@@ -39,7 +40,7 @@ class ZipBody(parsers.BaseParser):
         length = request.headers.get("content-length") or "0"
         if length.isdigit() and int(length) > most:
             raise TooLarge(
-                f"The body has more than {settings.UPLOAD_MAX_MB} MB. Part it, or use the command: "
+                f"The body is larger than {settings.UPLOAD_MAX_MB} MB. Split it, or use the command: "
                 "manage.py import_images"
             )
         kept: IO[bytes] = tempfile.SpooledTemporaryFile(  # noqa: SIM115 - see post
@@ -49,19 +50,19 @@ class ZipBody(parsers.BaseParser):
             shutil.copyfileobj(stream, kept)
             kept.seek(0)
         except OSError as error:
-            if error.errno not in upload_spool.DISK_FULL:
+            if error.errno not in upload_spool.FULL:
                 raise
-            upload_spool.log_disk_full(error)
-            with suppress(OSError):  # closing writes, too
+            upload_spool.told(error)
+            with suppress(OSError):  # closing may write too
                 kept.close()
-            while stream.read(_IN_MEMORY):  # who still sends does not hear an answer
+            while stream.read(_IN_MEMORY):  # a client that is still sending does not read the answer
                 pass
-            raise InsufficientStorage from error
+            raise NoRoom from error
         return kept
 
 
 class PlainBody(ZipBody):
-    """The same from clients that call no file by its kind."""
+    """The same for clients that send application/octet-stream."""
 
     media_type = BYTES
 
@@ -70,28 +71,28 @@ class UploadQuery(Query):
     title = serializers.CharField(required=False, max_length=200, help_text="Of a new set.")
     licence = serializers.CharField(required=False, max_length=80, help_text="Of a new set.")
     axis = serializers.ChoiceField(
-        Axis.choices, default=Axis.NATIONALITY.value, help_text="What the groups are."
+        Axis.choices, default=Axis.NATIONALITY.value, help_text="The axis of the groups."
     )
     new_groups = serializers.BooleanField(
-        default=False, help_text="Make groups that are not known yet; else they are refused."
+        default=False, help_text="true: create unknown groups; false: refuse them."
     )
 
 
 class ImportedSerializer(serializers.Serializer[Any]):
-    """What was brought in."""
+    """The result of an import."""
 
     image_set = serializers.SlugField(source="image_set.name")
-    created = serializers.IntegerField(help_text="Images that are new.")
-    filled = serializers.IntegerField(help_text="Known images that had no file.")
-    unchanged = serializers.IntegerField(help_text="Images that were here as they are now.")
+    created = serializers.IntegerField(help_text="New images.")
+    filled = serializers.IntegerField(help_text="Known images that had no file and now have one.")
+    unchanged = serializers.IntegerField(help_text="Images that were already in the set.")
     stored_anew = serializers.IntegerField(
-        help_text="Files that said more than pixels: stored as PNG without it."
+        source="reencoded", help_text="Files with metadata: stored as PNG without it."
     )
     notes = serializers.ListField(child=serializers.CharField())
 
 
 class Bundle(Resource):
-    """A ZIP of finished pictures with the table that tells what each shows."""
+    """A ZIP of images with a table that describes them."""
 
     parser_classes = (ZipBody, PlainBody)
 
@@ -101,32 +102,34 @@ class Bundle(Resource):
         request={kind.media_type: OpenApiTypes.BINARY for kind in (ZipBody, PlainBody)},
         responses={
             200: ImportedSerializer,
-            422: OpenApiResponse(description="What stands in the way of all of it; nothing was brought in."),
-            507: OpenApiResponse(description="The server's disk is full; nothing was kept."),
+            422: OpenApiResponse(description="The errors; nothing was imported."),
+            507: OpenApiResponse(description="The server's disk is full; nothing was imported."),
         },
         tags=["images"],
     )
     def post(self, request: Request, name: str) -> Response:
-        """Bring all of it in, or nothing. The set is made if there is none of this name. The same again
+        """Import everything or nothing. Creates the set if it does not exist. Importing the same ZIP again
         changes nothing."""
         if not policies.may_make_images(request.user):
             raise Http404
-        asked = self.query(UploadQuery)
-        sent = request.data
-        if not hasattr(sent, "read"):
+        params = self.query(UploadQuery)
+        file = request.data
+        if not hasattr(file, "read"):
             raise Refused("The body is empty. Send a ZIP.")
-        into = uploads.Into(name=name, title=asked.get("title", ""), licence=asked.get("licence", ""))
+        target = uploads.TargetSet(
+            name=name, title=params.get("title", ""), licence=params.get("licence", "")
+        )
         with (
-            sent,
-            refusals(FileRefused, uploads.UploadRefused, status=422),
-            bundles.opened(sent, name="the ZIP") as bundle,
+            file,
+            refusals(FileRefused, UploadRefused, status=422),
+            bundles.open_bundle(file, name="the ZIP") as bundle,
         ):
-            imported = uploads.import_finished(
+            imported = uploads.import_images(
                 bundle=bundle,
-                finished=read_finished(bundle),
-                into=into,
+                table=read_table(bundle),
+                target=target,
                 by=request.user,
-                axis=asked["axis"],
-                new_groups=asked["new_groups"],
+                axis=params["axis"],
+                new_groups=params["new_groups"],
             )
         return Response(ImportedSerializer(imported).data)

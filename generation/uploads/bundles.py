@@ -1,4 +1,4 @@
-"""A folder or a ZIP of files, read by name and never unpacked. Pure: no Django."""
+"""Read files from a folder or a ZIP by name, without unpacking it. Pure: no Django."""
 
 from __future__ import annotations
 
@@ -12,41 +12,43 @@ from typing import IO, Protocol
 
 from annotation.imports.readers.oddities import FileRefused
 
-MOST_FILES = 200_000
-MOST_BYTES = 50_000_000_000
-"""Of a ZIP once it is unpacked."""
+MAX_FILES = 200_000
+MAX_BYTES = 50_000_000_000
+"""Unpacked size of a ZIP."""
 
 
 class Bundle(Protocol):
-    """Files by name: relative, parted by '/', without what systems leave behind (hidden files, __MACOSX)."""
+    """Files by relative name, separated by '/', without hidden files and __MACOSX."""
 
     name: str
 
     def names(self) -> list[str]: ...
 
-    def read(self, name: str, *, most: int) -> bytes:
-        """At most `most` + 1 bytes of a file that `names` has. Raises FileRefused."""
+    def read(self, name: str, *, limit: int) -> bytes:
+        """At limit `limit` + 1 bytes of a file in `names`. Raises FileRefused."""
 
 
 @contextmanager
-def opened(source: Path | IO[bytes], *, name: str = "") -> Iterator[Bundle]:
-    """The files in a folder, in a ZIP's path, or in an uploaded ZIP called `name`. Raises FileRefused."""
+def open_bundle(source: Path | IO[bytes], *, name: str = "") -> Iterator[Bundle]:
+    """The files of a folder, a ZIP at a path, or an uploaded ZIP called `name`. Raises FileRefused."""
     if isinstance(source, Path):
         if source.is_dir():
             yield _Folder(source)
             return
         if not source.is_file():
             raise FileRefused(source, f"there is no such folder or ZIP ({source}).", "Check the path.")
-    called = name or Path(getattr(source, "name", "") or str(source)).name
+    file_name = name or Path(getattr(source, "name", "") or str(source)).name
     try:
         with _archive(source) as archive:
-            yield _Zip(archive, called)
+            yield _Zip(archive, file_name)
     except zipfile.BadZipFile as error:
-        raise FileRefused(called, f"this is no whole ZIP file ({error}).", "Pack it again.") from error
+        raise FileRefused(
+            file_name, f"this is not a complete ZIP file ({error}).", "Pack it again."
+        ) from error
 
 
 def _archive(source: Path | IO[bytes]) -> zipfile.ZipFile:
-    """The ZIP. Raises BadZipFile also for one whose directory names places and versions that cannot be."""
+    """The ZIP. Raises BadZipFile also for invalid offsets and versions in its directory."""
     try:
         return zipfile.ZipFile(source)
     except (ValueError, OSError, NotImplementedError) as error:
@@ -60,25 +62,25 @@ class _Folder:
 
     def names(self) -> list[str]:
         found = (path.relative_to(self._root) for path in self._root.rglob("*") if path.is_file())
-        return sorted(path.as_posix() for path in found if not _left_behind(path.as_posix()))
+        return sorted(path.as_posix() for path in found if not _is_hidden(path.as_posix()))
 
-    def read(self, name: str, *, most: int) -> bytes:
+    def read(self, name: str, *, limit: int) -> bytes:
         path = self._root / name
-        # A link may lead anywhere on this machine.
+        # A link may point anywhere on this machine.
         if not path.resolve().is_relative_to(self._root):
             raise FileRefused(
-                path, "it is a link that leads out of the folder.", "Copy the file itself there."
+                path, "it is a link to a file outside the folder.", "Copy the file itself there."
             )
         try:
             with path.open("rb") as file:
-                return file.read(most + 1)
+                return file.read(limit + 1)
         except OSError as error:
             raise FileRefused(
                 path, f"it cannot be read ({error.strerror}).", "Check its permissions."
             ) from error
 
 
-# Whatever zipfile stumbles over: OSError and ValueError are of places before the file's beginning.
+# What zipfile raises for damaged files; OSError and ValueError come from negative offsets.
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError)
 
 
@@ -86,53 +88,50 @@ class _Zip:
     def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
         self.name = name
         self._archive = archive
-        self._members = self._checked(archive.infolist())
+        self._members = self._check(archive.infolist())
 
     def names(self) -> list[str]:
         return sorted(self._members)
 
-    def read(self, name: str, *, most: int) -> bytes:
+    def read(self, name: str, *, limit: int) -> bytes:
         try:
-            # As many bytes as asked for, whatever size the directory of the ZIP claims.
+            # Limited, whatever size the directory of the ZIP claims.
             with self._archive.open(self._members[name]) as file:
-                return file.read(most + 1)
+                return file.read(limit + 1)
         except _UNREADABLE as error:
             raise FileRefused(
                 self.name, f"'{name}' cannot be unpacked ({error}).", "Pack it again."
             ) from error
 
-    def _checked(self, members: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-        if len(members) > MOST_FILES:
+    def _check(self, members: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+        if len(members) > MAX_FILES:
             raise FileRefused(
-                self.name, f"it has {len(members)} files; {MOST_FILES} is the most.", "Part it."
+                self.name, f"it has {len(members)} files; the limit is {MAX_FILES}.", "Split it."
             )
-        if sum(member.file_size for member in members) > MOST_BYTES:
+        if sum(member.file_size for member in members) > MAX_BYTES:
             raise FileRefused(
-                self.name, f"it unpacks to more than {MOST_BYTES / 1e9:.0f} GB.", "Part it, or use a folder."
+                self.name, f"it unpacks to more than {MAX_BYTES / 1e9:.0f} GB.", "Split it, or use a folder."
             )
         found: dict[str, zipfile.ZipInfo] = {}
         for member in members:
-            if member.is_dir() or _left_behind(member.filename):
+            if member.is_dir() or _is_hidden(member.filename):
                 continue
-            if _unsafe(member.filename) or stat.S_ISLNK(member.external_attr >> 16):
+            if _is_unsafe(member.filename) or stat.S_ISLNK(member.external_attr >> 16):
                 raise FileRefused(
-                    self.name, f"'{member.filename}' leads out of the ZIP.", "Pack the plain files only."
+                    self.name, f"'{member.filename}' points outside the ZIP.", "Pack plain files only."
                 )
             if member.flag_bits & 0x1:
-                raise FileRefused(self.name, "it is locked with a password.", "Pack it without one.")
+                raise FileRefused(self.name, "it is encrypted with a password.", "Pack it without one.")
             if member.filename in found:
                 raise FileRefused(self.name, f"it has two files '{member.filename}'.", "Remove one.")
             found[member.filename] = member
         return found
 
 
-def _left_behind(name: str) -> bool:
+def _is_hidden(name: str) -> bool:
     parts = PurePosixPath(name).parts
     return "__MACOSX" in parts or any(part.startswith(".") and part != ".." for part in parts)
 
 
-def _unsafe(name: str) -> bool:
+def _is_unsafe(name: str) -> bool:
     return name.startswith("/") or "\\" in name or "\0" in name or ".." in PurePosixPath(name).parts
-
-
-__all__ = ["Bundle", "opened"]

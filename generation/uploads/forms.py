@@ -1,4 +1,4 @@
-"""Finished images as they are sent in the browser."""
+"""The form for uploading images."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _axes() -> list[tuple[str, str]]:
 
 
 class UploadForm(forms.Form):
-    """A ZIP with its CSV, and the set that it goes to."""
+    """A ZIP with a CSV, and the image set to import into."""
 
     use_required_attribute = False
 
@@ -28,21 +28,21 @@ class UploadForm(forms.Form):
         label=_("Image set"),
         max_length=80,
         help_text=_(
-            "Short name: small letters, digits, - and _. A new one is made; into one that is there, pictures "
-            "are added."
+            "Short name: lower-case letters, digits, - and _. A new set is created; images are added to an "
+            "existing one."
         ),
     )
     title = forms.CharField(label=_("Title of a new set"), required=False, max_length=200)
     licence = forms.CharField(label=_("Licence of a new set"), required=False, max_length=80)
     axis = forms.ChoiceField(label=_("The groups are"), choices=_axes, initial=Axis.NATIONALITY)
-    new_groups = forms.BooleanField(label=_("Make groups that are not known yet"), required=False)
+    new_groups = forms.BooleanField(label=_("Create groups that are not known yet"), required=False)
 
     def clean_file(self) -> UploadedFile:
         file: UploadedFile = self.cleaned_data["file"]
         most = settings.UPLOAD_MAX_MB
         if (file.size or 0) > most * 1_000_000:
             raise forms.ValidationError(
-                gettext("The file has more than %(most)d MB. Part it, or use the command: %(command)s")
+                gettext("The file is larger than %(most)d MB. Split it, or use the command: %(command)s")
                 % {"most": most, "command": "manage.py import_images"}
             )
         return file

@@ -1,4 +1,4 @@
-"""The table that says what finished pictures are: one row a picture. Pure: no Django."""
+"""The CSV table that describes uploaded images, one row per image. Pure: no Django."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ COLUMNS = (
     "revision",
     "note",
 )
-"""`file` and `group` are needed; every other column and cell may be missing."""
-_NEEDED = ("file", "group")
-_LONGEST = {
+"""`file` and `group` are required; every other column and cell may be missing."""
+_REQUIRED = ("file", "group")
+_MAX_LENGTHS = {
     "file": 500,
     "group": 120,
     "prompt": 500,
@@ -34,18 +34,18 @@ _LONGEST = {
     "revision": 80,
     "note": 10_000,
 }
-_MOST_SEED = 2**63 - 1
-_DESCRIBED = (PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL)
-LARGEST_TABLE = 100_000_000
+_MAX_SEED = 2**63 - 1
+_WITH_ATTRIBUTE = (PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL)
+MAX_TABLE_BYTES = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One picture as its table describes it. `number` is the row a spreadsheet shows; `at` is the file's
-    name in the bundle, `file` what the table calls it."""
+    """One row of the table. `number`: as in a spreadsheet; `path`: the file's name in the bundle; `file`: its
+    name in the table."""
 
     number: int
-    at: str
+    path: str
     file: str
     group: str
     prompt: str = ""
@@ -58,87 +58,87 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Finished:
-    """A table and the files it names. `unlisted`: pictures that no row names; `ignored`: further columns."""
+class ImageTable:
+    """A table and its files. `unlisted`: files without a row; `ignored`: unknown columns."""
 
-    table: str
+    name: str
     rows: tuple[Row, ...]
     unlisted: tuple[str, ...]
     ignored: tuple[str, ...]
 
 
-def read_finished(bundle: Bundle, *, table: Path | None = None) -> Finished:
-    """The rows of `table`, or of the one CSV file in `bundle`, with the files of the bundle they name.
+def read_table(bundle: Bundle, *, table: Path | None = None) -> ImageTable:
+    """The rows of `table`, or of the one CSV file in `bundle`, with their files.
 
-    Files are named as they stand in the bundle, or beside the table in it. Raises FileRefused naming the
-    row and the column.
+    File names are relative to the bundle, or to the folder of the table in it. Raises FileRefused, which
+    names the row and the column.
     """
     names = bundle.names()
     if table is None:
-        name, folder, raw = _inside(bundle, names)
+        name, folder, data = _find_table(bundle, names)
     else:
-        name, folder, raw = table.name, "", _raw(table)
-    header, records = _records(name, raw)
+        name, folder, data = table.name, "", _read(table)
+    header, records = _records(name, data)
     present = set(names)
     rows: list[Row] = []
-    named: dict[str, int] = {}
+    row_of: dict[str, int] = {}
     for number, record in records:
         cells = dict(zip(header, (cell.strip() for cell in record), strict=True))
         row = _row(name, number, cells, folder=folder, present=present, bundle=bundle.name)
-        if row.at in named:
+        if row.path in row_of:
             raise FileRefused(
                 name,
-                f"'{row.file}' is named in row {named[row.at]} already.",
-                "Name each file once.",
+                f"'{row.file}' is already in row {row_of[row.path]}.",
+                "List each file once.",
                 row=number,
                 column="file",
             )
-        named[row.at] = number
+        row_of[row.path] = number
         rows.append(row)
     if not rows:
         raise FileRefused(name, "there are no rows below the header.", "Add a row for each picture.")
-    unlisted = tuple(each for each in names if each not in named and not each.lower().endswith(".csv"))
-    return Finished(name, tuple(rows), unlisted, tuple(each for each in header if each not in COLUMNS))
+    unlisted = tuple(each for each in names if each not in row_of and not each.lower().endswith(".csv"))
+    return ImageTable(name, tuple(rows), unlisted, tuple(each for each in header if each not in COLUMNS))
 
 
-def _inside(bundle: Bundle, names: Sequence[str]) -> tuple[str, str, bytes]:
+def _find_table(bundle: Bundle, names: Sequence[str]) -> tuple[str, str, bytes]:
     tables = [name for name in names if name.lower().endswith(".csv")]
     if len(tables) != 1:
         problem = (
             f"it has {len(tables)} CSV files ({', '.join(tables[:3])})." if tables else "it has no CSV file."
         )
         raise FileRefused(
-            bundle.name, problem, "Put one in that says of each picture at least: file, group. Or name it."
+            bundle.name, problem, "Add one with at least the columns file and group. Or name the table."
         )
     folder = str(PurePosixPath(tables[0]).parent)
-    raw = bundle.read(tables[0], most=LARGEST_TABLE)
-    return tables[0], "" if folder == "." else f"{folder}/", raw
+    data = bundle.read(tables[0], limit=MAX_TABLE_BYTES)
+    return tables[0], "" if folder == "." else f"{folder}/", data
 
 
-def _raw(path: Path) -> bytes:
+def _read(path: Path) -> bytes:
     if not path.is_file():
         raise FileRefused(path, f"there is no such file ({path}).", "Check the path.")
     with path.open("rb") as file:
-        return file.read(LARGEST_TABLE + 1)
+        return file.read(MAX_TABLE_BYTES + 1)
 
 
-def _records(name: str, raw: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header, and each row with anything in it under the number a spreadsheet gives it."""
-    if len(raw) > LARGEST_TABLE:
-        raise FileRefused(name, f"it is larger than {LARGEST_TABLE / 1e6:.0f} MB.", "Part it.")
+def _records(name: str, data: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header, and the non-empty rows with their numbers as in a spreadsheet."""
+    if len(data) > MAX_TABLE_BYTES:
+        raise FileRefused(name, f"it is larger than {MAX_TABLE_BYTES / 1e6:.0f} MB.", "Split it.")
     try:
-        text = raw.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line = data.count(b"\n", 0, error.start) + 1
         raise FileRefused(name, "the file is not UTF-8.", "Save it as 'CSV UTF-8'.", row=line) from error
     if "\0" in text:
-        raise FileRefused(name, "this is no text file.", "Save it as 'CSV UTF-8'.")
+        raise FileRefused(name, "this is not a text file.", "Save it as 'CSV UTF-8'.")
     try:
         lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error as error:
         raise FileRefused(name, f"this is not comma-separated text ({error}).", "Save it as CSV.") from error
     header = [cell.strip().lower() for cell in lines[0]] if lines else []
-    for column in _NEEDED:
+    for column in _REQUIRED:
         if column not in header:
             raise FileRefused(
                 name,
@@ -172,35 +172,39 @@ def _row(
     def refuse(column: str, problem: str, cure: str) -> FileRefused:
         return FileRefused(name, problem, cure, row=number, column=column)
 
-    for column in _NEEDED:
+    for column in _REQUIRED:
         if not cells[column]:
-            raise refuse(column, "the cell is empty.", "Every picture needs it.")
-    for column, longest in _LONGEST.items():
+            raise refuse(column, "the cell is empty.", "Every image needs it.")
+    for column, longest in _MAX_LENGTHS.items():
         if len(cells.get(column, "")) > longest:
             raise refuse(column, f"it has more than {longest} characters.", "Shorten it.")
     file = cells["file"].removeprefix("./")
-    at = next((each for each in (f"{folder}{file}", file) if each in present), None)
-    if at is None:
+    path = next((each for each in (f"{folder}{file}", file) if each in present), None)
+    if path is None:
         raise refuse(
             "file",
             f"there is no file '{file}' in {bundle}.",
-            "Write the name as it stands there, folders too.",
+            "Write the name as in the bundle, including folders.",
         )
     prompt_set, attribute = cells.get("prompt_set", "").lower(), " ".join(cells.get("attribute", "").split())
     if prompt_set and prompt_set not in list(PromptSet):
-        raise refuse("prompt_set", f"'{prompt_set}' is none of {', '.join(PromptSet)}.", "Name one, or none.")
-    if bool(attribute) != (prompt_set in _DESCRIBED) and prompt_set:
+        raise refuse(
+            "prompt_set", f"'{prompt_set}' is none of {', '.join(PromptSet)}.", "Use one of these, or none."
+        )
+    if bool(attribute) != (prompt_set in _WITH_ATTRIBUTE) and prompt_set:
         raise refuse(
             "attribute",
-            f"pictures of '{prompt_set}' have {'an' if prompt_set in _DESCRIBED else 'no'} attribute.",
-            "It is what the person is 'described as' in the two such sets, and empty in the others.",
+            f"images of '{prompt_set}' have {'an' if prompt_set in _WITH_ATTRIBUTE else 'no'} attribute.",
+            "It is the attribute after 'described as'; the other prompt sets have none.",
         )
     seed = cells.get("seed", "")
-    if seed and not (seed.isascii() and seed.isdigit() and len(seed) < 20 and int(seed) <= _MOST_SEED):
-        raise refuse("seed", f"'{seed}' is no whole number from 0 to 2^63 - 1.", "Leave it out if unknown.")
+    if seed and not (seed.isascii() and seed.isdigit() and len(seed) < 20 and int(seed) <= _MAX_SEED):
+        raise refuse(
+            "seed", f"'{seed}' is not a whole number from 0 to 2^63 - 1.", "Leave it out if unknown."
+        )
     return Row(
         number=number,
-        at=at,
+        path=path,
         file=file,
         group=cells["group"],
         prompt=cells.get("prompt", ""),
@@ -211,6 +215,3 @@ def _row(
         revision=cells.get("revision", ""),
         note=cells.get("note", ""),
     )
-
-
-__all__ = ["COLUMNS", "Finished", "Row", "read_finished"]

@@ -1,4 +1,4 @@
-"""Finished images brought in through the browser: a ZIP with a CSV."""
+"""The page for uploading images: a ZIP with a CSV."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation import policies
-from annotation.core.requests import LoggedIn, accepts_files
+from annotation.core.requests import LoggedIn, takes_files
 from annotation.imports.readers.oddities import FileRefused
-from generation.core.access import for_makers
+from generation.core.access import image_makers_only
 from generation.uploads import bundles
 from generation.uploads.forms import UploadForm
 from generation.uploads.services import uploads
-from generation.uploads.tables import COLUMNS, read_finished
+from generation.uploads.services.images import UploadRefused
+from generation.uploads.tables import COLUMNS, read_table
 
 
-def _most_bytes(user: User | AnonymousUser) -> int:
+def _max_bytes(user: User | AnonymousUser) -> int:
     return settings.UPLOAD_MAX_MB * 1_000_000 if policies.may_make_images(user) else 0
 
 
-@accepts_files(_most_bytes)
-@for_makers
+@takes_files(_max_bytes)
+@image_makers_only
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload(request: LoggedIn) -> HttpResponse:
-    """GET asks for the file; POST brings all of it in, or says what stands in the way."""
+    """GET shows the form; POST imports everything, or shows the errors."""
     posted = request.method == "POST"
     form = UploadForm(
         request.POST if posted else None,
@@ -38,7 +39,7 @@ def upload(request: LoggedIn) -> HttpResponse:
         label_suffix="",
     )
     if posted and form.is_valid():
-        imported = _brought(request, form)
+        imported = _import(request, form)
         if imported is not None:
             for line in imported.summary():
                 messages.success(request, line)
@@ -51,21 +52,21 @@ def upload(request: LoggedIn) -> HttpResponse:
     )
 
 
-def _brought(request: LoggedIn, form: UploadForm) -> uploads.Imported | None:
-    """What came of it; None, and the form says why, if nothing did."""
-    said = form.cleaned_data
+def _import(request: LoggedIn, form: UploadForm) -> uploads.Imported | None:
+    """The result; None if an error was added to the form."""
+    data = form.cleaned_data
     try:
-        with bundles.opened(said["file"].file, name=said["file"].name) as bundle:
-            return uploads.import_finished(
+        with bundles.open_bundle(data["file"].file, name=data["file"].name) as bundle:
+            return uploads.import_images(
                 bundle=bundle,
-                finished=read_finished(bundle),
-                into=uploads.Into(name=said["name"], title=said["title"], licence=said["licence"]),
+                table=read_table(bundle),
+                target=uploads.TargetSet(name=data["name"], title=data["title"], licence=data["licence"]),
                 by=request.user,
-                axis=said["axis"],
-                new_groups=said["new_groups"],
+                axis=data["axis"],
+                new_groups=data["new_groups"],
             )
     except FileRefused as refused:
         form.add_error("file", str(refused))
-    except uploads.UploadRefused as refused:
+    except UploadRefused as refused:
         form.add_error(None, str(refused))
     return None

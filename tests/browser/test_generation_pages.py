@@ -70,13 +70,13 @@ def test_a_run_is_planned_seen_and_started_by_keyboard_and_mouse(new_page, acces
     accessible(page)
     page.get_by_label("Seed").fill("3")
     page.get_by_label("Seed").press("Enter")
-    expect(page.get_by_role("heading", name="What it would make")).to_be_visible()
+    expect(page.get_by_role("heading", name="Preview")).to_be_visible()
     accessible(page)
     # Enter in a field asks again; only the button starts
     page.get_by_label("Seed").press("Enter")
-    expect(page.get_by_role("heading", name="What it would make")).to_be_visible()
+    expect(page.get_by_role("heading", name="Preview")).to_be_visible()
     assert not Run.objects.exists()
-    page.get_by_role("button", name="Start: 15 pictures").click()
+    page.get_by_role("button", name="Start: 15 images").click()
     expect(page.get_by_text("15 jobs are planned.")).to_be_visible()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
@@ -84,7 +84,7 @@ def test_a_run_is_planned_seen_and_started_by_keyboard_and_mouse(new_page, acces
 def test_a_running_page_follows_the_run_until_it_is_done(new_page, run, maker):
     page = new_page(maker)
     page.goto(reverse("run", args=[run.pk]))
-    expect(page.get_by_text("follow the run by themselves")).to_be_visible()
+    expect(page.get_by_text("update automatically")).to_be_visible()
     before = page.locator(".gallery li").count()
     page.evaluate("window.same = true")
     work.work(run_id=run.pk)
@@ -94,25 +94,25 @@ def test_a_running_page_follows_the_run_until_it_is_done(new_page, run, maker):
     assert page.locator(".gallery li").count() > before
     assert page.evaluate("window.same")
     page.get_by_role("button", name="Try 1 failed job again").click()
-    expect(page.get_by_text("What failed is tried again.")).to_be_visible()
+    expect(page.get_by_text("Failed jobs are tried again.")).to_be_visible()
 
 
 def test_everything_works_without_scripts(new_page, run, maker, tmp_path):
     page = new_page(maker, javascript=False)
     page.goto(reverse("run", args=[run.pk]))
-    expect(page.get_by_text("follow the run by themselves")).to_be_hidden()
+    expect(page.get_by_text("update automatically")).to_be_hidden()
     page.get_by_role("button", name="Pause").click()
     page.get_by_role("button", name="Resume").click()
     page.get_by_text("Cancel the run").click()
-    page.get_by_role("button", name="Cancel for good").click()
-    expect(page.get_by_text("The run is cancelled. What it made stays.")).to_be_visible()
+    page.get_by_role("button", name="Cancel run").click()
+    expect(page.get_by_text("The run is cancelled. Its results are kept.")).to_be_visible()
     packed = tmp_path / "pack.zip"
     row = {"file": "1.png", "group": "Mexican"}
     packed.write_bytes(zipped({"1.png": encoded(), "t.csv": table(row)}).getvalue())
     page.goto(reverse("upload"))
     page.get_by_label("ZIP file").set_input_files(packed)
     page.get_by_label("Image set", exact=True).fill("brought")
-    page.get_by_role("button", name="Bring them in").click()
+    page.get_by_role("button", name="Upload").click()
     expect(page.get_by_text("1 images added")).to_be_visible()
     page.get_by_role("link", name="Mexican 1").click()
-    expect(page.get_by_text("it was brought here finished")).to_be_visible()
+    expect(page.get_by_text("the image was uploaded")).to_be_visible()

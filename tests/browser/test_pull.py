@@ -53,9 +53,9 @@ def study(maker):
         images_per_prompt=5,
         prompt_sets=("default", "stereotypical", "non_stereotypical"),
     )
-    drawn = done(plans.plan_pictures(recipe=recipe, groups=groups, study=made))
+    drawn = done(plans.plan_images(recipe=recipe, groups=groups, study=made))
     seen = EmbeddingRecipe(backend="fake", model="fake")
-    done(plans.plan_reading(recipe=seen, image_set=drawn.image_set, study=made))
+    done(plans.plan_captions_or_embeddings(recipe=seen, image_set=drawn.image_set, study=made))
     return made
 
 

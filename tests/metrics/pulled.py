@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.models import AuditEvent, Image, Study, TaskKind
 from generation.core import vectors
 from generation.models import Embedding, Provenance, Run, RunKind, RunState
-from generation.recipes.prompts import PromptSet, default, described
+from generation.recipes.prompts import PromptSet, default_prompts, described_prompts
 from generation.recipes.recipes import EmbeddingRecipe, as_json
 from tests import factories
 
@@ -74,9 +74,9 @@ def group_images(
     index = Image.objects.filter(image_set=run.image_set, group=group).count()
     for prompt_set in sets:
         if prompt_set == PromptSet.DEFAULT:
-            prompts = default(name)
+            prompts = default_prompts(name)
         else:
-            prompts = described(name, words[prompt_set], prompt_set)
+            prompts = described_prompts(name, words[prompt_set], prompt_set)
         made = []
         for prompt in prompts:
             for _ in range(default_each if prompt_set == PromptSet.DEFAULT else each):

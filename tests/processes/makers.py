@@ -23,7 +23,7 @@ from django.db import OperationalError, connection  # noqa: E402
 
 from annotation.images import files as image_files  # noqa: E402
 from annotation.models import Image  # noqa: E402
-from generation.backends.image_fake import Drawings  # noqa: E402
+from generation.backends.image_fake import FakeTextToImage  # noqa: E402
 from generation.jobs import tasks  # noqa: E402
 from generation.jobs.services import claims, work  # noqa: E402
 from generation.models import Job, Provenance, Run, RunState  # noqa: E402
@@ -39,7 +39,7 @@ def plan(number: str) -> int:
 
 def make(run_id: str, die: str = "", pause: str = "0") -> int:
     """Work until the run is over; with `die` the process kills itself at that step. How many it finished."""
-    Drawings.batch = 8
+    FakeTextToImage.batch = 8
     if float(pause):
         _slowly(float(pause))
     if die:
@@ -85,7 +85,7 @@ def _asked(question: Callable[[], T]) -> T:
 
 def make_on_a_small_disk(run_id: str) -> dict[str, object]:
     """Work where there is room for a part only; more room comes when it has been missed."""
-    work._ROOM_SECONDS = 1
+    work._DISK_FULL_SECONDS = 1
     media = Path(settings.MEDIA_ROOT)
     media.mkdir(parents=True)
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "none", str(media)], check=True)
@@ -109,7 +109,7 @@ def change(run_id: str, state: str) -> None:
 
 
 def ring(run_id: str) -> None:
-    tasks.ring(Run.objects.get(pk=run_id))
+    tasks.enqueue(Run.objects.get(pk=run_id))
 
 
 def sweep() -> int:
@@ -148,13 +148,13 @@ def _die() -> None:
 
 
 def _slowly(pause: float) -> None:
-    draw = Drawings.generate
+    draw = FakeTextToImage.generate
 
     def generate(self, wanted):
         time.sleep(pause)
         return draw(self, wanted)
 
-    Drawings.generate = generate
+    FakeTextToImage.generate = generate
 
 
 def _die_with(statement: str, *, after: bool) -> None:
@@ -193,7 +193,7 @@ def _die_claimed() -> None:
 
 
 def _die_generating() -> None:
-    draw, times = Drawings._draw, []
+    draw, times = FakeTextToImage._draw, []
 
     def dying(self, one):
         times.append(1)
@@ -201,20 +201,20 @@ def _die_generating() -> None:
             _die()
         return draw(self, one)
 
-    Drawings._draw = dying
+    FakeTextToImage._draw = dying
 
 
 def _stop_generating() -> None:
     """Stop while a batch is made, and go on when told to. Not while another is claimed: whoever is stopped in
     a transaction holds up all others."""
-    wait = work._Shift._await
+    wait = work._Session._await
 
     def stopping(self, batch):
-        work._Shift._await = wait
+        work._Session._await = wait
         os.kill(os.getpid(), signal.SIGSTOP)
         return wait(self, batch)
 
-    work._Shift._await = stopping
+    work._Session._await = stopping
 
 
 def _die_writing() -> None:
@@ -247,14 +247,14 @@ def _die_completing() -> None:
 
 
 def _die_completed() -> None:
-    close = claims.close
+    close = claims.close_run
 
     def dying(*, run_id):
         if not claims.open_jobs().filter(run_id=run_id).exists():
             _die()
         close(run_id=run_id)
 
-    claims.close = dying
+    claims.close_run = dying
 
 
 STEPS = {

@@ -28,7 +28,7 @@ recipe = ImageRecipe(
 Path(meeting, me).touch()
 while len(list(Path(meeting).iterdir())) < 2:
     time.sleep(0.001)
-plan = plans.plan_pictures(recipe=recipe, groups=groups, image_set="together")
+plan = plans.plan_images(recipe=recipe, groups=groups, image_set="together")
 ensured = runs.ensure(plan=plan, by=None)
 print(json.dumps([ensured.run.pk, ensured.added]))
 """

@@ -44,7 +44,7 @@ def worker():
             while not ended.wait(0.2):
                 score_runs.compute_pending()
                 export_jobs.make_pending()
-                for run_id in work.runs_to_ring():
+                for run_id in work.runs_needing_work():
                     work.work(run_id=run_id)
                 close_old_connections()
         finally:

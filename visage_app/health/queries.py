@@ -151,7 +151,7 @@ def _workers(now: datetime) -> Iterator[WorkerStatus]:
             version=worker.version,
             started=worker.started_at,
             seen=worker.seen_at,
-            silent=now - worker.seen_at > workers.SILENT,
+            silent=now - worker.seen_at > workers.SILENT_AFTER,
             device=worker.device,
             used=worker.memory_used,
             total=worker.memory_total,
@@ -164,7 +164,7 @@ def _queues(now: datetime) -> Iterator[Queue]:
         "generation",
         Job.objects.filter(running | Q(state="failed") & ~Q(run__state=RunState.CANCELLED)),
         since="run__started_at",
-        lease=claims.lease(),
+        lease=claims.lease_length(),
         failures=[
             Failure(job.pk, str(job.run), job.error, job.finished_at, run=job.run_id)
             for job in _failed(Job, "run__image_set").exclude(run__state=RunState.CANCELLED)[:FAILED_SHOWN]

@@ -1,7 +1,7 @@
-"""One image's whole history: how it came to be, what models wrote of it, what people saw in it.
+"""An image's history: how it was made, its captions and embeddings, and the judgements of it.
 
-What people saw is summed up by attribute and study, for the studies that the reader leads. Who they are
-appears nowhere here.
+Judgements are counted by attribute and study, for the studies that the user leads. Nothing here identifies
+annotators.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from generation.models import Caption, Embedding, Job, Provenance, Run
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-CAPTIONS_OPEN = 5
-"""Captions of a run that are shown at once; the others unfold."""
+CAPTIONS_SHOWN = 5
+"""Captions per run that are shown at once; the others are collapsed."""
 
 
 @dataclass
-class Captions:
-    """What one run's captioner wrote, best first."""
+class RunCaptions:
+    """The captions from one run, best first."""
 
     run: Run
     first: list[Caption] = field(default_factory=list)
@@ -32,9 +32,9 @@ class Captions:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """An attribute as it was judged in the image: selected `k` of the `n` times it was shown, with `boxes`
-    boxes, `whole` times as visible in the image as a whole."""
+class AttributeCounts:
+    """Judgements of an attribute in the image: shown `n` times, selected `k` times, with `boxes` boxes and
+    `whole` times as visible in the image as a whole."""
 
     text: str
     role: str
@@ -45,70 +45,70 @@ class Seen:
 
 
 @dataclass
-class Judged:
-    """What the people of one study saw: `responses` pages were answered."""
+class StudyJudgements:
+    """The judgements from one study; `responses` counts answered pages."""
 
     study: Study
     responses: int = 0
-    seen: list[Seen] = field(default_factory=list)
-    none_of_above: Seen | None = None
+    attributes: list[AttributeCounts] = field(default_factory=list)
+    none_of_above: AttributeCounts | None = None
 
 
 @dataclass(frozen=True)
-class History:
-    """`origin` is None for an image of which nothing is known; `job` made it, where one did."""
+class ImageHistory:
+    """`provenance` is None if nothing is known; `job` is the job that made the image, if any."""
 
     image: Image
-    origin: Provenance | None
+    provenance: Provenance | None
     job: Job | None
-    captions: list[Captions]
+    captions: list[RunCaptions]
     embeddings: list[Embedding]
-    judged: list[Judged]
-    before: Image | None
-    after: Image | None
+    judgements: list[StudyJudgements]
+    previous: Image | None
+    next: Image | None
 
 
-def history(image: Image, *, user: User) -> History:
-    """Everything known of `image`. Judgements are those of the studies that `user` leads."""
-    origin = (
+def image_history(image: Image, *, user: User) -> ImageHistory:
+    """The history of `image`, with the judgements of the studies that `user` leads."""
+    provenance = (
         Provenance.objects.filter(image=image)
         .select_related("run__image_set", "run__created_by", "attribute")
         .first()
     )
     job = None
-    if origin is not None and origin.run_id is not None:
-        job = Job.objects.filter(run=origin.run_id, image=image).first()
-    before, after = neighbours(image)
-    return History(
+    if provenance is not None and provenance.run_id is not None:
+        job = Job.objects.filter(run=provenance.run_id, image=image).first()
+    previous_image, next_image = neighbours(image)
+    return ImageHistory(
         image=image,
-        origin=origin,
+        provenance=provenance,
         job=job,
         captions=_captions(image),
         embeddings=list(
             Embedding.objects.filter(image=image).defer("vector").select_related("run").order_by("run_id")
         ),
-        judged=_judged(image, user),
-        before=before,
-        after=after,
+        judgements=_judgements(image, user),
+        previous=previous_image,
+        next=next_image,
     )
 
 
-def _captions(image: Image) -> list[Captions]:
-    found: dict[int, Captions] = {}
+def _captions(image: Image) -> list[RunCaptions]:
+    by_run: dict[int, RunCaptions] = {}
     for caption in Caption.objects.filter(image=image).select_related("run").order_by("run_id", "rank"):
-        of = found.setdefault(caption.run_id, Captions(caption.run))
-        (of.first if len(of.first) < CAPTIONS_OPEN else of.rest).append(caption)
-    return list(found.values())
+        captions = by_run.setdefault(caption.run_id, RunCaptions(caption.run))
+        (captions.first if len(captions.first) < CAPTIONS_SHOWN else captions.rest).append(caption)
+    return list(by_run.values())
 
 
-def _judged(image: Image, user: User) -> list[Judged]:
-    """Counts in the database; no row here stands for a person."""
-    found = {study.pk: Judged(study) for study in studies_showing(image.image_set, user=user)}
-    # As scores count: current, neither withdrawn nor surplus; training, gold and checks are not data.
+def _judgements(image: Image, user: User) -> list[StudyJudgements]:
+    """Counted in the database, without rows of individual people."""
+    by_study = {study.pk: StudyJudgements(study) for study in studies_showing(image.image_set, user=user)}
+    # The same judgements as in scores: current, not withdrawn, not surplus, and only data units.
     counted = Judgement.objects.filter(
         response__unit__image=image,
         response__unit__purpose=Purpose.DATA,
-        response__unit__task__study__in=found,
+        response__unit__task__study__in=by_study,
         response__current=True,
         response__withdrawn_at__isnull=True,
         response__slot__isnull=False,
@@ -117,7 +117,7 @@ def _judged(image: Image, user: User) -> list[Judged]:
         number=Count("response", distinct=True)
     )
     for study, number in responses:
-        found[study].responses = number
+        by_study[study].responses = number
     of_option = ("study", "attribute", "option__attribute__text", "option__role")
     rows = (
         counted.annotate(study=F("response__unit__task__study"), attribute=F("option__attribute"))
@@ -128,14 +128,15 @@ def _judged(image: Image, user: User) -> list[Judged]:
     )
     boxes = _boxes(counted)
     for study, attribute, text, role, n, k, whole in rows:
-        seen = Seen(text or "none of the above", role, k, n, boxes.get((study, attribute, role), 0), whole)
+        number_of_boxes = boxes.get((study, attribute, role), 0)
+        counts = AttributeCounts(text or "none of the above", role, k, n, number_of_boxes, whole)
         if role == OptionRole.NONE_OF_ABOVE:
-            found[study].none_of_above = seen
+            by_study[study].none_of_above = counts
         else:
-            found[study].seen.append(seen)
-    for each in found.values():
-        each.seen.sort(key=lambda seen: (-seen.k / seen.n, -seen.n, seen.text))
-    return [each for each in found.values() if each.responses]
+            by_study[study].attributes.append(counts)
+    for each in by_study.values():
+        each.attributes.sort(key=lambda counts: (-counts.k / counts.n, -counts.n, counts.text))
+    return [each for each in by_study.values() if each.responses]
 
 
 def _boxes(counted: QuerySet[Judgement]) -> dict[tuple[int, int | None, str], int]:
@@ -151,6 +152,3 @@ def _boxes(counted: QuerySet[Judgement]) -> dict[tuple[int, int | None, str], in
         .annotate(number=Count("pk"))
     )
     return {(study, attribute, role): number for study, attribute, role, number in rows}
-
-
-__all__ = ["Captions", "History", "Judged", "Seen", "history"]

@@ -1,4 +1,4 @@
-"""What the pages about image sets read. No count of queries grows with the rows of a page."""
+"""Queries for the pages about image sets. The number of queries does not grow with the rows of a page."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from django.core.paginator import Page
+from django.core.paginator import Page, Paginator
 from django.db.models import Count, Min, Q, QuerySet, Subquery
 
 from annotation import policies
 from annotation.models import IdentityGroup, Image, ImageSet, Study, Task, TaskKind
-from generation.core.paging import page_of
 from generation.models import Provenance, Run
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-SETS_A_PAGE = 48
-IMAGES_A_PAGE = 60
+SETS_PER_PAGE = 48
+IMAGES_PER_PAGE = 60
 
 
 @dataclass
 class SetRow:
-    """An image set: how many images it has, of how many groups, one to show, and the studies of one's own
-    that show it."""
+    """An image set with its number of images and groups, a sample image, and the user's studies that show
+    it."""
 
     image_set: ImageSet
     images: int = 0
@@ -35,7 +34,7 @@ class SetRow:
 
 @dataclass(frozen=True)
 class Gallery:
-    """One page of a set's images. `groups`: (group, how many images it has here)."""
+    """One page of a set's images. `groups`: (group, number of its images in the set)."""
 
     page: Page[Image]
     groups: list[tuple[IdentityGroup, int]]
@@ -43,21 +42,18 @@ class Gallery:
     runs: list[Run]
 
 
-def set_rows(*, user: User, page: str | int | None) -> tuple[Page[ImageSet], list[SetRow]]:
-    """A page of the image sets that `user` may see, by title: all for who makes images, else those that
-    their studies show."""
-    sets = ImageSet.objects.order_by("title", "pk")
-    if not policies.may_make_images(user):
-        led = policies.studies_led_by(user)
-        sets = sets.filter(pk__in=Task.objects.filter(study__in=led).values("image_set"))
-    found = page_of(sets, page, each=SETS_A_PAGE)
-    return found, counted_sets(list(found), user=user)
+def image_set_page(
+    sets: QuerySet[ImageSet], *, user: User, page: str | int | None
+) -> tuple[Page[ImageSet], list[SetRow]]:
+    """A page of `sets`, by title."""
+    found = Paginator(sets.order_by("title", "pk"), SETS_PER_PAGE).get_page(page)
+    return found, image_set_rows(list(found), user=user)
 
 
-def counted_sets(found: Sequence[ImageSet], *, user: User) -> list[SetRow]:
+def image_set_rows(sets: Sequence[ImageSet], *, user: User) -> list[SetRow]:
     """Image sets with their images counted, in the same order. Two queries."""
     led = policies.studies_led_by(user)
-    rows = {each.pk: SetRow(each) for each in found}
+    rows = {image_set.pk: SetRow(image_set) for image_set in sets}
     images = Image.objects.filter(image_set__in=rows).order_by().values_list("image_set")
     counted = images.annotate(
         number=Count("pk"), of=Count("group", distinct=True), sample=Min("pk", filter=~Q(file=""))
@@ -66,35 +62,34 @@ def counted_sets(found: Sequence[ImageSet], *, user: User) -> list[SetRow]:
         rows[pk].images, rows[pk].groups, rows[pk].sample = number, groups, sample
     shown = Task.objects.filter(image_set__in=rows, study__in=led).select_related("study").order_by("study")
     for task in shown:
-        of = rows[task.image_set_id or 0].studies
-        if task.study not in of:
-            of.append(task.study)
+        studies = rows[task.image_set_id or 0].studies
+        if task.study not in studies:
+            studies.append(task.study)
     return list(rows.values())
 
 
 def gallery(
     image_set: ImageSet, *, group: str = "", prompt_set: str = "", page: str | int | None = None
 ) -> Gallery:
-    """A page of the images of a set, by group and number. `group`: a group's id, "" all."""
+    """A page of a set's images, by group and number. `group`: a group's id, "" for all."""
     images = image_set.images.select_related("group").order_by("group__name", "group", "index")
     counted = images.order_by().values_list("group").annotate(Count("pk"))
     numbers = dict(counted)
     groups = [(each, numbers[each.pk]) for each in IdentityGroup.objects.filter(pk__in=numbers)]
-    asked = {str(each.pk): each for each, _ in groups}.get(group)
-    if asked is not None:
-        images = images.filter(group=asked)
-    of_sets = (
+    selected = {str(each.pk): each for each, _ in groups}.get(group)
+    if selected is not None:
+        images = images.filter(group=selected)
+    prompt_sets = list(
         Provenance.objects.filter(image__image_set=image_set)
         .exclude(prompt_set="")
         .order_by("prompt_set")
         .values_list("prompt_set")
         .annotate(Count("pk"))
     )
-    prompt_sets = list(of_sets)
     if prompt_set in dict(prompt_sets):
         images = images.filter(provenance__prompt_set=prompt_set)
     return Gallery(
-        page=page_of(images, page, each=IMAGES_A_PAGE),
+        page=Paginator(images, IMAGES_PER_PAGE).get_page(page),
         groups=groups,
         prompt_sets=prompt_sets,
         runs=list(image_set.runs.order_by("kind", "-pk")),
@@ -102,7 +97,7 @@ def gallery(
 
 
 def neighbours(image: Image) -> tuple[Image | None, Image | None]:
-    """The images before and after it in its set and group."""
+    """The previous and next image in the same set and group."""
     same = Image.objects.filter(image_set=image.image_set_id, group=image.group_id)
     beside = same.filter(
         Q(pk__in=Subquery(same.filter(index__lt=image.index).order_by("-index").values("pk")[:1]))
@@ -115,17 +110,6 @@ def neighbours(image: Image) -> tuple[Image | None, Image | None]:
 
 
 def studies_showing(image_set: ImageSet, *, user: User) -> QuerySet[Study]:
-    """The studies led by `user` whose people judge images of the set."""
-    judged = Task.objects.filter(image_set=image_set, kind=TaskKind.DEPICTION).values("study")
-    return policies.studies_led_by(user).filter(pk__in=judged).order_by("title")
-
-
-__all__ = [
-    "Gallery",
-    "SetRow",
-    "counted_sets",
-    "gallery",
-    "neighbours",
-    "set_rows",
-    "studies_showing",
-]
+    """The studies led by `user` in which people judge images of the set."""
+    tasks = Task.objects.filter(image_set=image_set, kind=TaskKind.DEPICTION).values("study")
+    return policies.studies_led_by(user).filter(pk__in=tasks).order_by("title")

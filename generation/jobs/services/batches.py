@@ -1,4 +1,4 @@
-"""One batch on its way: its jobs read, made, their files kept. No database here, only threads."""
+"""Process one batch: read its inputs, run the model, store the files. Threads only, no database."""
 
 from __future__ import annotations
 
@@ -13,68 +13,70 @@ from typing import Any
 
 from generation.backends.base import BackendError, OutOfMemory
 from generation.jobs.services import loaded_model
-from generation.jobs.services.claims import Claimed
+from generation.jobs.services.claims import Claim
+from generation.jobs.services.handlers import JobHandler, JobRefused, JobResult
 from generation.jobs.services.loaded_model import Model
-from generation.jobs.services.products import JobRefused, Kind, Made
 from generation.models import Job
 
 log = logging.getLogger(__name__)
-_Part = list[tuple[Job, Any]]
-"""Jobs with what the model needs for them."""
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+_Inputs = list[tuple[Job, Any]]
+"""Jobs, each with its input for the model."""
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 @dataclass
 class Outcome:
-    """What became of a batch's jobs: each is in exactly one of the three."""
+    """The results of a batch. Each job is in exactly one of the three."""
 
-    made: list[Made] = field(default_factory=list)
+    made: list[JobResult] = field(default_factory=list)
     failed: dict[int, str] = field(default_factory=dict)
-    no_room: dict[int, str] = field(default_factory=dict)
+    disk_full: dict[int, str] = field(default_factory=dict)
 
 
 @dataclass
 class Batch:
     """Claimed jobs on the device or waiting for it."""
 
-    claimed: Claimed
+    claim: Claim
     future: Future[Outcome]
 
 
-class Line:
-    """The way of batches through a worker: files and pixels in threads, the model in its own."""
+class BatchPipeline:
+    """Runs batches: files and pixels in a thread pool, the model in its own thread."""
 
-    def __init__(self, kind: Kind, model: Model) -> None:
-        self._kind, self._model = kind, model
+    def __init__(self, handler: JobHandler, model: Model) -> None:
+        self._handler, self._model = handler, model
         self._threads = ThreadPoolExecutor(
             max_workers=min(16, (os.cpu_count() or 1) + 2), thread_name_prefix="files"
         )
 
-    def begin(self, claimed: Claimed) -> Batch:
-        """Have a batch read now, and made as soon as the device is free."""
-        reading = [(job, self._threads.submit(self._kind.read, job)) for job in claimed.jobs]
-        return Batch(claimed, loaded_model.on_device(self._make, reading))
+    def submit(self, claim: Claim) -> Batch:
+        """Start reading a batch now; the model runs it as soon as the device is free."""
+        reading = [(job, self._threads.submit(self._handler.read, job)) for job in claim.jobs]
+        return Batch(claim, loaded_model.run_on_device(self._make, reading))
 
-    def keep(self, outcome: Outcome) -> Outcome:
-        """Store the files of what was made; waits for them. The device goes on with the next batch."""
-        keeping = [(one, self._threads.submit(self._kind.keep, one.job, one.product)) for one in outcome.made]
-        kept = Outcome(failed=dict(outcome.failed))
-        for one, future in keeping:
+    def store(self, outcome: Outcome) -> Outcome:
+        """Store the files of what was made, and wait for them. The device continues with the next batch."""
+        storing = [
+            (made, self._threads.submit(self._handler.store, made.job, made.output)) for made in outcome.made
+        ]
+        stored = Outcome(failed=dict(outcome.failed))
+        for made, future in storing:
             try:
-                kept.made.append(Made(one.job, future.result(), one.seconds))
+                stored.made.append(JobResult(made.job, future.result(), made.seconds))
             except OSError as error:
-                there = kept.no_room if error.errno in _FULL else kept.failed
-                there[one.job.pk] = _reason(error)
+                errors = stored.disk_full if error.errno in _DISK_FULL else stored.failed
+                errors[made.job.pk] = _reason(error)
             except Exception as error:
-                kept.failed[one.job.pk] = _reason(error)
-        return kept
+                stored.failed[made.job.pk] = _reason(error)
+        return stored
 
-    def end(self) -> None:
+    def shutdown(self) -> None:
         self._threads.shutdown(cancel_futures=True)
 
     def _make(self, reading: Sequence[tuple[Job, Future[Any]]]) -> Outcome:
         outcome = Outcome()
-        ready: _Part = []
+        ready: _Inputs = []
         for job, future in reading:
             try:
                 ready.append((job, future.result()))
@@ -82,57 +84,56 @@ class Line:
                 outcome.failed[job.pk] = _reason(error)
         todo = [ready]
         while todo:
-            part = todo.pop()
-            # asked each time: it shrinks on the way
-            if len(part) > self._model.batch:
-                todo += _parts(part, self._model.batch)
-            elif part:
-                todo += self._try(part, outcome)
+            chunk = todo.pop()
+            # Read each time: it shrinks when memory runs out.
+            if len(chunk) > self._model.batch:
+                todo += _split(chunk, self._model.batch)
+            elif chunk:
+                todo += self._try(chunk, outcome)
         return outcome
 
-    def _try(self, part: _Part, outcome: Outcome) -> list[_Part]:
-        """Make a part of a batch; what is left to be tried, in smaller parts or with a smaller batch."""
+    def _try(self, chunk: _Inputs, outcome: Outcome) -> list[_Inputs]:
+        """Run the model on a chunk. Returns what is still to be tried, in smaller chunks."""
         began, batch = time.perf_counter(), self._model.batch
         try:
-            products = self._kind.make([read for _, read in part])
-            if len(products) != len(part):
-                raise ValueError(f"the model was given {len(part)} jobs and returned {len(products)}")
+            outputs = self._handler.run([model_input for _, model_input in chunk])
+            if len(outputs) != len(chunk):
+                raise ValueError(f"the model was given {len(chunk)} jobs and returned {len(outputs)}")
         except BackendError:
             raise
         except (OutOfMemory, MemoryError) as error:
             self._halve(batch, error)
-            return [part]
+            return [chunk]
         except Exception as error:
-            if len(part) > 1:
-                # One of them did it: halves find it, and the others are made.
-                return _parts(part, (len(part) + 1) // 2)
-            [(job, _)] = part
+            if len(chunk) > 1:
+                # One job caused it. Halving finds that job, and the others succeed.
+                return _split(chunk, (len(chunk) + 1) // 2)
+            [(job, _)] = chunk
             log.warning("job %s failed", job.pk, exc_info=True)
             outcome.failed[job.pk] = _reason(error)
             return []
-        share = (time.perf_counter() - began) / len(part)
-        outcome.made += [Made(job, product, share) for (job, _), product in zip(part, products, strict=True)]
+        share = (time.perf_counter() - began) / len(chunk)
+        outcome.made += [
+            JobResult(job, output, share) for (job, _), output in zip(chunk, outputs, strict=True)
+        ]
         return []
 
     def _halve(self, tried: int, error: BaseException) -> None:
         if tried <= 1:
             raise BackendError(
-                "The device's memory does not hold even one at a time. Use a larger device, a smaller "
+                "The device's memory is too small even for one at a time. Use a larger device, a smaller "
                 f"size or dtype float16 ({error})."
             ) from error
-        # A model may have halved it already.
+        # The model may have halved it already.
         self._model.batch = min(self._model.batch, tried // 2)
-        log.warning("out of memory at %s at once; going on with %s", tried, self._model.batch)
+        log.warning("out of memory with a batch of %s; continuing with %s", tried, self._model.batch)
 
 
-def _parts(whole: _Part, size: int) -> list[_Part]:
-    """The last first, as a pile is taken from its top."""
-    return [whole[start : start + size] for start in reversed(range(0, len(whole), size))]
+def _split(inputs: _Inputs, size: int) -> list[_Inputs]:
+    """Chunks in reverse order, for a stack."""
+    return [inputs[start : start + size] for start in reversed(range(0, len(inputs), size))]
 
 
 def _reason(error: BaseException) -> str:
-    """An error in words for the run's page."""
+    """The error as the run's page shows it."""
     return str(error) if isinstance(error, JobRefused) else f"{type(error).__name__}: {error}"
-
-
-__all__ = ["Batch", "Line", "Outcome"]

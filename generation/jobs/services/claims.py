@@ -1,7 +1,7 @@
-"""Who does what next: claiming, renewing, failing and giving back jobs (docs/adr/0007-generation.md).
+"""Claim, renew, fail and release jobs (docs/adr/0007-generation.md).
 
-Every change asks whether the jobs are still under the claim's key. A worker that overslept its lease finds
-another key there: what it says of them is not heard.
+Every update checks that the jobs still carry the claim's key. A worker whose lease has expired finds another
+key, and its updates change nothing.
 """
 
 from __future__ import annotations
@@ -25,93 +25,93 @@ _OPEN = (JobState.PENDING, JobState.CLAIMED)
 
 
 @dataclass(frozen=True)
-class Claimed:
-    """Jobs of one run that are one worker's until their lease is over, in the order of their ids."""
+class Claim:
+    """Jobs of one run that one worker holds until the lease expires, ordered by id."""
 
     key: UUID
     run_id: int
     jobs: tuple[Job, ...]
 
     def rows(self, ids: Collection[int] | None = None) -> QuerySet[Job]:
-        """These jobs, or those of `ids`, as far as they are still under the key."""
-        mine = [job.pk for job in self.jobs] if ids is None else ids
-        return Job.objects.filter(pk__in=mine, claim=self.key, state=JobState.CLAIMED)
+        """These jobs, or those of `ids`, if they still carry the key."""
+        pks = [job.pk for job in self.jobs] if ids is None else ids
+        return Job.objects.filter(pk__in=pks, claim=self.key, state=JobState.CLAIMED)
 
 
-def claim(*, run_id: int, limit: int, worker: str, now: datetime | None = None) -> Claimed | None:
-    """Up to `limit` jobs of a running run, leased to `worker`; None if there is nothing to do just now.
+def claim(*, run_id: int, limit: int, worker: str, now: datetime | None = None) -> Claim | None:
+    """Lease up to `limit` jobs of a running run to `worker`; None if nothing can be claimed now.
 
-    The try is counted here, before it begins. A job that was tried before comes alone and last: if it was
-    what killed its worker, it takes no other with it.
+    The attempt is counted before it begins. A job that was tried before is claimed last and alone: if it
+    kills its worker, no other job is lost with it.
     """
     now = now or timezone.now()
     with transaction.atomic():
         if not Run.objects.filter(pk=run_id, state=RunState.RUNNING).exists():
             return None
-        _give_up(run_id, now)
-        ids = _free(run_id, limit, now)
+        _fail_abandoned(run_id, now)
+        ids = _claimable_ids(run_id, limit, now)
         if not ids:
             return None
         key = uuid4()
         Job.objects.filter(pk__in=ids).update(
             state=JobState.CLAIMED,
             claim=key,
-            lease_expires_at=now + lease(),
+            lease_expires_at=now + lease_length(),
             attempts=F("attempts") + 1,
             worker=worker[:200],
             not_before=None,
         )
         found = Job.objects.filter(pk__in=ids).select_related("image__provenance").order_by("pk")
-        return Claimed(key, run_id, tuple(found))
+        return Claim(key, run_id, tuple(found))
 
 
-def lease() -> timedelta:
-    """How long a worker may be silent before its jobs are somebody else's."""
+def lease_length() -> timedelta:
+    """How long a worker may be silent before others can claim its jobs."""
     return timedelta(seconds=settings.JOB_LEASE_SECONDS)
 
 
-def renew(claimed: Claimed, *, now: datetime | None = None) -> int:
-    """Put the end of the lease off; returns of how many jobs. What is just being completed is passed over:
-    the thread that does so must not wait for this one."""
+def renew(claim: Claim, *, now: datetime | None = None) -> int:
+    """Extend the lease; returns of how many jobs. Skips rows that are being completed: that thread must not
+    wait for this one."""
     with transaction.atomic():
-        ids = _locked(claimed.rows(), len(claimed.jobs))
-        until = (now or timezone.now()) + lease()
+        ids = _locked(claim.rows(), len(claim.jobs))
+        until = (now or timezone.now()) + lease_length()
         return Job.objects.filter(pk__in=ids).update(lease_expires_at=until)
 
 
-def fail(claimed: Claimed, errors: Mapping[int, str], *, now: datetime | None = None) -> None:
-    """Put jobs back for another try after a pause that doubles; park those whose third try this was.
+def fail(claim: Claim, errors: Mapping[int, str], *, now: datetime | None = None) -> None:
+    """Schedule another attempt after a pause that doubles each time; after the third, the jobs stay failed.
 
-    `errors`: id of a job -> what went wrong, shown to people. Close the run afterwards (`close`).
+    `errors`: job id -> what went wrong, shown to people. Call `close_run` afterwards.
     """
     now = now or timezone.now()
-    tried = {job.pk: job.attempts for job in claimed.jobs}
-    alike: dict[tuple[int, str], list[int]] = {}
+    attempts_of = {job.pk: job.attempts for job in claim.jobs}
+    groups: dict[tuple[int, str], list[int]] = {}
     for pk, error in errors.items():
-        alike.setdefault((tried[pk], error), []).append(pk)
+        groups.setdefault((attempts_of[pk], error), []).append(pk)
     with transaction.atomic():
-        for (attempts, error), ids in sorted(alike.items()):
+        for (attempts, error), ids in sorted(groups.items()):
             last = attempts >= JOB_TRIES
             pause = timedelta(seconds=settings.JOB_RETRY_SECONDS * 2 ** (attempts - 1))
-            claimed.rows(ids).update(
+            claim.rows(ids).update(
                 state=JobState.FAILED if last else JobState.PENDING,
                 claim=None,
                 lease_expires_at=None,
                 not_before=None if last else now + pause,
-                error=error or "It failed and did not say why.",
+                error=error or "It failed without an error message.",
                 finished_at=now if last else None,
             )
 
 
-def give_back(
-    claimed: Claimed,
+def release(
+    claim: Claim,
     *,
     ids: Collection[int] | None = None,
     error: str = "",
     not_before: datetime | None = None,
 ) -> int:
-    """Put jobs back as if they had not been tried, all or those of `ids`; returns how many went back."""
-    return claimed.rows(ids).update(
+    """Return all jobs, or those of `ids`, without counting the attempt; returns how many were returned."""
+    return claim.rows(ids).update(
         state=JobState.PENDING,
         claim=None,
         lease_expires_at=None,
@@ -121,24 +121,24 @@ def give_back(
     )
 
 
-def claimable(now: datetime | None = None) -> QuerySet[Job]:
-    """The jobs of running runs that somebody could claim now."""
+def claimable_jobs(now: datetime | None = None) -> QuerySet[Job]:
+    """The jobs of running runs that a worker could claim now."""
     now = now or timezone.now()
     return Job.objects.filter(
-        Q(state=JobState.PENDING) & _rested(now) | Q(state=JobState.CLAIMED, lease_expires_at__lt=now),
+        Q(state=JobState.PENDING) & _due(now) | Q(state=JobState.CLAIMED, lease_expires_at__lt=now),
         run__state=RunState.RUNNING,
     )
 
 
 def open_jobs() -> QuerySet[Job]:
-    """The jobs that nothing has come of yet."""
+    """Jobs that are neither done nor failed."""
     return Job.objects.filter(state__in=_OPEN)
 
 
-def close(*, run_id: int, now: datetime | None = None) -> bool:
-    """End a running run that has no open job left; says whether it ended now."""
+def close_run(*, run_id: int, now: datetime | None = None) -> bool:
+    """Mark a running run as done if it has no open job left; returns whether it did."""
     with transaction.atomic():
-        # Whoever adds jobs holds this row, so that none comes between the look and the change.
+        # Adding jobs locks this row too, so none can be added between the check and the update.
         running = Run.objects.select_for_update(no_key=True).filter(pk=run_id, state=RunState.RUNNING).first()
         if running is None or open_jobs().filter(run_id=run_id).exists():
             return False
@@ -150,67 +150,52 @@ def close(*, run_id: int, now: datetime | None = None) -> bool:
         return ended == 1
 
 
-def stop(*, run_id: int, error: str) -> bool:
-    """Pause a running run for what a person has to mend; says whether it was running."""
-    stopped = Run.objects.filter(pk=run_id, state=RunState.RUNNING).update(state=RunState.PAUSED, error=error)
-    return stopped == 1
+def pause_run(*, run_id: int, error: str) -> bool:
+    """Pause a running run because of an error that a person has to fix; returns whether it was running."""
+    paused = Run.objects.filter(pk=run_id, state=RunState.RUNNING).update(state=RunState.PAUSED, error=error)
+    return paused == 1
 
 
 def _announce(run: Run) -> None:
-    """Tell the webhooks of every study that shows the run's images."""
+    """Announce to the webhooks of every study that shows the run's images."""
     failed = Job.objects.filter(run=run, state=JobState.FAILED).count()
     data = {"run": run.pk, "kind": run.kind, "image_set": run.image_set_id, "failed_jobs": failed}
     for study in Study.objects.filter(tasks__image_set=run.image_set_id).distinct():
         events.announce(study_id=study.pk, event="run.finished", data=data)
 
 
-def _rested(now: datetime) -> Q:
+def _due(now: datetime) -> Q:
     return Q(not_before__isnull=True) | Q(not_before__lte=now)
 
 
-def _free(run_id: int, limit: int, now: datetime) -> list[int]:
-    """Ids of jobs to take: new ones, else one that was tried before."""
-    pending = Job.objects.filter(_rested(now), run_id=run_id, state=JobState.PENDING)
-    silent = Job.objects.filter(run_id=run_id, state=JobState.CLAIMED, lease_expires_at__lt=now)
+def _claimable_ids(run_id: int, limit: int, now: datetime) -> list[int]:
+    """Ids of new jobs, else of one job that was tried before."""
+    pending = Job.objects.filter(_due(now), run_id=run_id, state=JobState.PENDING)
+    expired = Job.objects.filter(run_id=run_id, state=JobState.CLAIMED, lease_expires_at__lt=now)
     return (
         _locked(pending.filter(attempts=0), limit)
-        or _locked(silent, 1)
+        or _locked(expired, 1)
         or _locked(pending.filter(attempts__gt=0), 1)
     )
 
 
-def _give_up(run_id: int, now: datetime) -> None:
-    """Park jobs whose last try ended without a word: whoever had them was killed."""
-    silent = Job.objects.filter(
+def _fail_abandoned(run_id: int, now: datetime) -> None:
+    """Mark jobs as failed whose worker was killed during their last attempt."""
+    abandoned = Job.objects.filter(
         run_id=run_id, state=JobState.CLAIMED, lease_expires_at__lt=now, attempts__gte=JOB_TRIES
     )
-    ids = _locked(silent, 100)
+    ids = _locked(abandoned, 100)
     if ids:
         Job.objects.filter(pk__in=ids).update(
             state=JobState.FAILED,
             claim=None,
             lease_expires_at=None,
             finished_at=now,
-            error=f"{JOB_TRIES} workers took it and none came back. Look for a killed worker, then retry.",
+            error=f"{JOB_TRIES} workers claimed it and none finished. Look for a killed worker, then retry.",
         )
 
 
 def _locked(rows: QuerySet[Job], limit: int) -> list[int]:
-    # What another worker is changing is passed over: nobody waits for somebody who waits for them.
+    # Skip rows that another worker has locked, so that no two workers wait for each other.
     found = rows.select_for_update(skip_locked=True).order_by("pk").values_list("pk", flat=True)
     return list(found[:limit])
-
-
-__all__ = [
-    "JOB_TRIES",
-    "Claimed",
-    "claim",
-    "claimable",
-    "close",
-    "fail",
-    "give_back",
-    "lease",
-    "open_jobs",
-    "renew",
-    "stop",
-]

@@ -1,22 +1,25 @@
-"""Puts off the end of leases while their jobs are being done."""
+"""Renew leases while their jobs are being done."""
 
 from __future__ import annotations
 
 from types import TracebackType
 from uuid import UUID
 
-from annotation.core.heartbeat import PeriodicThread
+from annotation.core.heartbeat import Pulse
 from generation.jobs.services import claims
-from generation.jobs.services.claims import Claimed
+from generation.jobs.services.claims import Claim
 
 
 class Heartbeat:
-    """`with Heartbeat() as beat: beat.hold(claimed) ... beat.release(claimed)`: three beats a lease."""
+    """Renews claims in a thread, three times per lease.
+
+    `with Heartbeat() as heartbeat: heartbeat.add(claim) ... heartbeat.remove(claim)`
+    """
 
     def __init__(self) -> None:
-        self._held: dict[UUID, Claimed] = {}
-        self._pulse = PeriodicThread(
-            self._renew, every=lambda: claims.lease().total_seconds() / 3, name="heartbeat"
+        self._claims: dict[UUID, Claim] = {}
+        self._pulse = Pulse(
+            self._renew, every=lambda: claims.lease_length().total_seconds() / 3, name="heartbeat"
         )
 
     def __enter__(self) -> Heartbeat:
@@ -28,16 +31,13 @@ class Heartbeat:
     ) -> None:
         self._pulse.__exit__(kind, error, trace)
 
-    def hold(self, claimed: Claimed) -> None:
-        self._held[claimed.key] = claimed
+    def add(self, claim: Claim) -> None:
+        self._claims[claim.key] = claim
 
-    def release(self, claimed: Claimed) -> None:
-        self._held.pop(claimed.key, None)
+    def remove(self, claim: Claim) -> None:
+        self._claims.pop(claim.key, None)
 
     def _renew(self) -> bool:
-        for claimed in list(self._held.values()):
-            claims.renew(claimed)
+        for claim in list(self._claims.values()):
+            claims.renew(claim)
         return True
-
-
-__all__ = ["Heartbeat"]

@@ -1,4 +1,4 @@
-"""The one model that a process keeps loaded, and the one thread that works with it."""
+"""The one model that a process keeps loaded, and the one thread that runs it."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from generation.recipes.recipes import CaptionRecipe, ImageRecipe, Recipe
 
 Model = TextToImage | Captioner | Encoder
 T = TypeVar("T")
-_kept: list[tuple[Recipe, Model]] = []
+_loaded: list[tuple[Recipe, Model]] = []
 
 
 @cache
 def _thread() -> ThreadPoolExecutor:
-    # Made when it is first needed, that is in a forked worker, not in its parent: threads are not forked.
-    # Always the same thread: each one that computes with torch has a pool of threads of its own.
+    # Created on first use, so in the forked worker and not in its parent: threads do not survive a fork.
+    # Always the same thread: each thread that computes with torch has its own thread pool.
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="device")
 
 
-def on_device(do: Callable[..., T], *arguments: Any) -> Future[T]:
-    """Do something with the model, after what is being done with it; the caller goes on meanwhile."""
-    return _thread().submit(do, *arguments)
+def run_on_device(function: Callable[..., T], *arguments: Any) -> Future[T]:
+    """Call `function` in the model's thread, after the calls submitted before."""
+    return _thread().submit(function, *arguments)
 
 
 def load(recipe: Recipe) -> Model:
-    """The recipe's model: the one loaded last, if it is of the same recipe.
+    """The recipe's model; the one loaded last is reused if it has the same recipe.
 
-    Call it through `on_device`. Raises BackendError, also for what a backend did not foresee: without a
-    model no try can begin.
+    Call it through `run_on_device`. Raises BackendError for every failure, also unexpected ones: without a
+    model no job can be tried.
     """
-    for kept, model in _kept:
-        if recipe in (kept, _with_commit(kept, model)):
+    for loaded, model in _loaded:
+        if recipe in (loaded, _with_commit(loaded, model)):
             return model
-    # Two do not fit on most cards: the one before goes first.
-    if _kept:
-        _kept.clear()
+    # Two models do not fit on most GPUs, so the previous one is freed first.
+    if _loaded:
+        _loaded.clear()
         gc.collect()
     try:
         model = backends.load(recipe, device=settings.MODEL_DEVICE)
@@ -51,22 +51,19 @@ def load(recipe: Recipe) -> Model:
         raise
     except (OutOfMemory, MemoryError) as error:
         raise BackendError(
-            f"The memory does not hold the model of this recipe ({error}). Use a larger device, or a recipe "
+            f"The model of this recipe does not fit into memory ({error}). Use a larger device, or a recipe "
             "with dtype float16."
         ) from error
     except Exception as error:
         raise BackendError(
             f"The model of this recipe could not be loaded: {type(error).__name__}: {error}"
         ) from error
-    _kept.append((recipe, model))
+    _loaded.append((recipe, model))
     return model
 
 
 def _with_commit(recipe: Recipe, model: Model) -> Recipe:
-    """The recipe as it is once its run remembers which revision was loaded (model_versions.py)."""
+    """The recipe with the loaded revision, as its later workers see it (model_versions.py)."""
     if isinstance(recipe, ImageRecipe | CaptionRecipe) and not recipe.revision:
         return replace(recipe, revision=model.about.revision)
     return recipe
-
-
-__all__ = ["Model", "load", "on_device"]

@@ -1,8 +1,8 @@
-"""The worker's loop: claim, make, keep, complete; the next batch is on the device meanwhile.
+"""The worker's loop: claim, run, store, complete, while the next batch is on the device.
 
-All of the database's work is done in the calling thread, the leases apart (heartbeat.py). A worker that is
-killed anywhere leaves claimed jobs, which are somebody else's when their lease is over, and at worst a file
-that no row names yet: the job that is done again writes the same bytes to the same name.
+The calling thread does all database work except renewing leases (heartbeat.py). A worker that is killed
+leaves claimed jobs, which others claim when the lease expires, and at worst a file without a row: the job
+that is done again writes the same bytes to the same name.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from django.db.models import Q
 from django.utils import timezone
 
 from generation.backends.base import BackendError
-from generation.jobs.services import claims, loaded_model, model_versions, products
-from generation.jobs.services.batches import Batch, Line, Outcome
+from generation.jobs.services import claims, handlers, loaded_model, model_versions
+from generation.jobs.services.batches import Batch, BatchPipeline, Outcome
+from generation.jobs.services.handlers import JobHandler
 from generation.jobs.services.heartbeat import Heartbeat
 from generation.jobs.services.loaded_model import Model
-from generation.jobs.services.products import Kind
 from generation.models import Run, RunState
 from generation.recipes import recipes
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-# One on the device and one ready for it.
-_AHEAD = 2
-# Within it a pause, a cancellation or a request to stop is heard, however long a batch takes.
-_LOOK_SECONDS = 1.0
-_ROOM_SECONDS = 60
-# A database that is restarted is back within this; what has been made is worth the wait.
+# One batch on the device and one ready for it.
+_BATCHES_IN_FLIGHT = 2
+# A pause, a cancellation or a request to stop is noticed within this time, however long a batch takes.
+_POLL_SECONDS = 1.0
+_DISK_FULL_SECONDS = 60
+# Together long enough for a database restart; losing the finished batch would cost more.
 _DATABASE_PAUSES = (0.5, 1, 2, 4, 8, 16, 30)
 
 
@@ -53,35 +53,35 @@ def work(
     batches: int | None = None,
     stopping: Callable[[], bool] = _never,
 ) -> int:
-    """Do the waiting jobs of a running run; returns how many were finished.
+    """Do the pending jobs of a running run; returns how many were finished.
 
-    Ends when nothing is left to claim, after `seconds` or `batches` (what was begun is finished), when
-    `stopping()` or when the run is paused or cancelled. Never raises for what goes wrong with a job or
-    a model: the rows tell. Raises OperationalError if the database stays away.
+    Ends when nothing is left to claim, after `seconds` or `batches` (a started batch is finished), when
+    `stopping()` or when the run is paused or cancelled. Errors of a job or a model are stored in the rows,
+    not raised. Raises OperationalError if the database stays unreachable.
     """
     running = Run.objects.select_related("image_set").filter(pk=run_id, state=RunState.RUNNING)
-    run = _through(running.first)
+    run = _with_retries(running.first)
     if run is None:
         return 0
-    if not _through(claims.claimable().filter(run_id=run_id).exists):
-        _through(lambda: claims.close(run_id=run_id))
+    if not _with_retries(claims.claimable_jobs().filter(run_id=run_id).exists):
+        _with_retries(lambda: claims.close_run(run_id=run_id))
         return 0
     try:
-        recipe = _through(lambda: model_versions.pinned(run, recipes.from_json(run.recipe)))
-        model = loaded_model.on_device(loaded_model.load, recipe).result()
-        # it may have taken minutes, in which a connection that nobody used is cut
-        _through(lambda: model_versions.note(run, model.about))
+        recipe = _with_retries(lambda: model_versions.pin_revision(run, recipes.from_json(run.recipe)))
+        model = loaded_model.run_on_device(loaded_model.load, recipe).result()
+        # Loading may take minutes, and an idle connection may be cut meanwhile.
+        _with_retries(lambda: model_versions.record(run, model.about))
     except (BackendError, recipes.RecipeRefused) as error:
         reason = str(error)
         log.warning("run %s is paused: %s", run_id, reason)
-        _through(lambda: claims.stop(run_id=run_id, error=reason))
+        _with_retries(lambda: claims.pause_run(run_id=run_id, error=reason))
         return 0
     if run.batch_size is not None:
         model.batch = min(model.batch, run.batch_size)
-    kind = products.kind_of(run, recipe, model)
-    shift = _Shift(run, kind, model, until=_until(seconds), batches=batches, stopping=stopping)
-    done = shift.work()
-    _through(lambda: claims.close(run_id=run_id))
+    handler = handlers.handler_for(run, recipe, model)
+    session = _Session(run, handler, model, until=_deadline(seconds), batches=batches, stopping=stopping)
+    done = session.work()
+    _with_retries(lambda: claims.close_run(run_id=run_id))
     return done
 
 
@@ -91,25 +91,24 @@ def work_pending(
     batches: int | None = None,
     stopping: Callable[[], bool] = _never,
 ) -> int:
-    """Work on the running run that waits longest; returns how many jobs were finished.
+    """Work on the oldest running run; returns how many jobs were finished.
 
-    What the embedded worker calls. The run that was started first is finished first, so that a model is
+    Called by the embedded worker. The run that was started first is finished first, so that each model is
     loaded once.
     """
-    for run_id in runs_to_ring():
+    for run_id in runs_needing_work():
         done = work(run_id=run_id, seconds=seconds, batches=batches, stopping=stopping)
         if done or stopping():
             return done
     return 0
 
 
-def runs_to_ring() -> list[int]:
-    """The running runs that a worker should look at: something can be claimed, or nothing is open any more.
-    The one started first comes first."""
+def runs_needing_work() -> list[int]:
+    """Ids of running runs with claimable jobs, or with no open jobs left (to be closed); oldest first."""
     now = timezone.now()
     running = Run.objects.filter(state=RunState.RUNNING).order_by("started_at", "pk")
     ids = list(running.values_list("pk", flat=True))
-    ready = claims.claimable(now)
+    ready = claims.claimable_jobs(now)
     return [
         pk
         for pk in ids
@@ -117,30 +116,30 @@ def runs_to_ring() -> list[int]:
     ]
 
 
-class _Shift:
-    """One worker's time with one run."""
+class _Session:
+    """One worker working on one run."""
 
     def __init__(
         self,
         run: Run,
-        kind: Kind,
+        handler: JobHandler,
         model: Model,
         *,
         until: float | None,
         batches: int | None,
         stopping: Callable[[], bool],
     ) -> None:
-        self._run, self._kind, self._model = run, kind, model
+        self._run, self._handler, self._model = run, handler, model
         self._until, self._batches, self._stopping = until, batches, stopping
-        self._held = model.batch
-        self._line = Line(kind, model)
+        self._batch_size = model.batch
+        self._pipeline = BatchPipeline(handler, model)
         self._waiting: deque[Batch] = deque()
-        self._beat = Heartbeat()
+        self._heartbeat = Heartbeat()
         self._worker = f"{socket.gethostname()} {os.getpid()}"
 
     def work(self) -> int:
         done = 0
-        with self._beat:
+        with self._heartbeat:
             try:
                 self._claim_ahead()
                 while self._waiting:
@@ -149,129 +148,132 @@ class _Shift:
             except BackendError as error:
                 reason = str(error)
                 log.warning("run %s is paused: %s", self._run.pk, reason)
-                _through(lambda: claims.stop(run_id=self._run.pk, error=reason))
+                _with_retries(lambda: claims.pause_run(run_id=self._run.pk, error=reason))
             finally:
-                self._leave()
+                self._release_all()
         return done
 
     def _claim_ahead(self) -> None:
-        while len(self._waiting) < _AHEAD and not self._over():
-            limit = min(self._model.batch, self._kind.most)
-            claimed = _through(partial(claims.claim, run_id=self._run.pk, limit=limit, worker=self._worker))
-            if claimed is None:
+        while len(self._waiting) < _BATCHES_IN_FLIGHT and not self._must_stop():
+            limit = min(self._model.batch, self._handler.max_jobs)
+            claim = _with_retries(
+                partial(claims.claim, run_id=self._run.pk, limit=limit, worker=self._worker)
+            )
+            if claim is None:
                 return
             if self._batches is not None:
                 self._batches -= 1
-            self._beat.hold(claimed)
-            self._waiting.append(self._line.begin(claimed))
+            self._heartbeat.add(claim)
+            self._waiting.append(self._pipeline.submit(claim))
 
-    def _over(self) -> bool:
+    def _must_stop(self) -> bool:
         late = self._until is not None and time.monotonic() >= self._until
         return late or self._batches == 0 or self._stopping()
 
     def _finish(self, batch: Batch) -> int:
-        """Wait for a batch, keep what came of it, and say so; how many jobs were finished."""
+        """Wait for a batch, store its results, write the rows; returns how many jobs were finished."""
         outcome = self._await(batch)
-        if self._model.batch < self._held:
-            self._remember()
-        kept = self._line.keep(outcome)
-        done = self._tell(batch, kept)
+        if self._model.batch < self._batch_size:
+            self._save_batch_size()
+        stored = self._pipeline.store(outcome)
+        done = self._write(batch, stored)
         self._waiting.remove(batch)
-        self._beat.release(batch.claimed)
-        if kept.no_room:
-            self._rest()
+        self._heartbeat.remove(batch.claim)
+        if stored.disk_full:
+            self._wait_for_disk()
         return done
 
     def _await(self, batch: Batch) -> Outcome:
-        while not wait([batch.future], timeout=_LOOK_SECONDS).done:
+        while not wait([batch.future], timeout=_POLL_SECONDS).done:
             if self._stopping() or not self._is_running():
-                self._give_back_waiting()
+                self._release_waiting()
         return batch.future.result()
 
-    def _tell(self, batch: Batch, kept: Outcome) -> int:
-        claimed = batch.claimed
+    def _write(self, batch: Batch, stored: Outcome) -> int:
+        claim = batch.claim
         done = 0
-        if kept.made:
+        if stored.made:
             try:
-                done = _through(lambda: self._kind.complete(claimed, kept.made))
+                done = _with_retries(lambda: self._handler.complete(claim, stored.made))
             except (OperationalError, InterfaceError):
                 raise
             except Exception as error:
-                log.warning("what was made of %s jobs was refused", len(kept.made), exc_info=True)
-                what = (
-                    "something has its place already"
+                log.warning("the results of %s jobs could not be stored", len(stored.made), exc_info=True)
+                cause = (
+                    "its place is already taken"
                     if isinstance(error, IntegrityError)
                     else type(error).__name__
                 )
-                reason = f"What was made could not be stored ({what}): {error}"
-                kept.failed |= {one.job.pk: reason for one in kept.made}
-        if kept.failed:
-            _through(lambda: claims.fail(claimed, kept.failed))
-        if kept.no_room:
-            later = timezone.now() + timedelta(seconds=_ROOM_SECONDS)
-            told = next(iter(kept.no_room.values()))
-            log.warning("no room for files (%s); trying again in %s s", told, _ROOM_SECONDS)
-            _through(lambda: claims.give_back(claimed, ids=kept.no_room, error=told, not_before=later))
+                reason = f"The result could not be stored ({cause}): {error}"
+                stored.failed |= {one.job.pk: reason for one in stored.made}
+        if stored.failed:
+            _with_retries(lambda: claims.fail(claim, stored.failed))
+        if stored.disk_full:
+            later = timezone.now() + timedelta(seconds=_DISK_FULL_SECONDS)
+            message = next(iter(stored.disk_full.values()))
+            log.warning("the disk is full (%s); trying again in %s s", message, _DISK_FULL_SECONDS)
+            _with_retries(
+                lambda: claims.release(claim, ids=stored.disk_full, error=message, not_before=later)
+            )
         return done
 
-    def _remember(self) -> None:
-        """Keep what the memory was found to hold; of two workers the smaller counts."""
+    def _save_batch_size(self) -> None:
+        """Save the batch size that fits into memory; the smallest of all workers wins."""
         size = self._model.batch
         larger = Q(batch_size__isnull=True) | Q(batch_size__gt=size)
-        _through(lambda: Run.objects.filter(larger, pk=self._run.pk).update(batch_size=size))
-        _through(lambda: model_versions.note(self._run, self._model.about))
-        self._held = size
+        _with_retries(lambda: Run.objects.filter(larger, pk=self._run.pk).update(batch_size=size))
+        _with_retries(lambda: model_versions.record(self._run, self._model.about))
+        self._batch_size = size
 
-    def _rest(self) -> None:
-        """A full disk is not filled at once again: wait, without holding anything, for room."""
-        self._give_back_waiting()
-        rested = time.monotonic() + _ROOM_SECONDS
-        while time.monotonic() < rested and not self._over() and self._is_running():
-            time.sleep(_LOOK_SECONDS)
+    def _wait_for_disk(self) -> None:
+        """Wait before the disk is tried again, without holding any jobs."""
+        self._release_waiting()
+        until = time.monotonic() + _DISK_FULL_SECONDS
+        while time.monotonic() < until and not self._must_stop() and self._is_running():
+            time.sleep(_POLL_SECONDS)
 
     def _is_running(self) -> bool:
         try:
             return Run.objects.filter(pk=self._run.pk, state=RunState.RUNNING).exists()
         except (OperationalError, InterfaceError):
-            return True  # not known: the next claim asks again
+            return True  # unknown; the next claim checks again
 
-    def _give_back_waiting(self) -> None:
-        """Put back the batches that the device has not begun."""
+    def _release_waiting(self) -> None:
+        """Release the batches that the device has not started."""
         for batch in list(self._waiting):
             if batch.future.cancel():
                 self._waiting.remove(batch)
-                self._beat.release(batch.claimed)
-                _through(partial(claims.give_back, batch.claimed))
+                self._heartbeat.remove(batch.claim)
+                _with_retries(partial(claims.release, batch.claim))
 
-    def _leave(self) -> None:
-        """Put back what is still held: nothing, unless something went wrong."""
+    def _release_all(self) -> None:
+        """Release what is still claimed: nothing, unless something went wrong."""
         for batch in self._waiting:
             batch.future.cancel()
             try:
-                claims.give_back(batch.claimed)
+                claims.release(batch.claim)
             except (OperationalError, InterfaceError):
-                log.warning("%s jobs stay claimed until their lease is over", len(batch.claimed.jobs))
+                log.warning("%s jobs stay claimed until their lease expires", len(batch.claim.jobs))
         self._waiting.clear()
-        self._line.end()
+        self._pipeline.shutdown()
 
 
-def _until(seconds: float | None) -> float | None:
+def _deadline(seconds: float | None) -> float | None:
     return None if seconds is None else time.monotonic() + seconds
 
 
-def _through(do: Callable[[], T]) -> T:
-    """Do something with the database, again if the connection is lost. What it does asks for the claim's
-    key, so that a change whose acknowledgement was lost is not made twice."""
+def _with_retries(query: Callable[[], T]) -> T:
+    """Run a database operation, again if the connection is lost.
+
+    Updates check the claim's key, so one whose acknowledgement was lost is not applied twice.
+    """
     for pause in _DATABASE_PAUSES:
         try:
-            return do()
+            return query()
         except (OperationalError, InterfaceError) as error:
             if connection.in_atomic_block:
                 raise
-            log.warning("the database is away (%s); trying again in %s s", error, pause)
+            log.warning("the database is unreachable (%s); trying again in %s s", error, pause)
             connection.close()
             time.sleep(pause)
-    return do()
-
-
-__all__ = ["runs_to_ring", "work", "work_pending"]
+    return query()

@@ -1,4 +1,4 @@
-"""Carrying a run out from the terminal: here or by workers, with a bar of its rate and time left."""
+"""Execute a run from the terminal, here or by workers, with a progress bar."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from annotation.studies.errors import StudyRefused
 from generation.core.durations import duration
 from generation.jobs import tasks
 from generation.jobs.services import claims, work
-from generation.management.commands._targets import cure, plan_summary, study_or_set
+from generation.management.commands._targets import cure, find_study_or_image_set, plan_summary
 from generation.models import Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
@@ -32,35 +32,35 @@ from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from generation.runs import services as runs
 from generation.runs.queries import Progress, progress
 
-_LOOK_EVERY = 1.0
+_POLL_SECONDS = 1.0
 
 
 def add_run_options(parser: ArgumentParser) -> None:
-    """The options of whether and where the jobs are done."""
-    parser.add_argument("--preview", action="store_true", help="say what would be made, and write nothing")
+    """The options of commands that plan and start a run."""
+    parser.add_argument("--preview", action="store_true", help="show what would be made, and write nothing")
     parser.add_argument("--yes", action="store_true", help="do not ask before starting")
-    add_where(parser)
+    add_worker_options(parser)
 
 
-def add_where(parser: ArgumentParser) -> None:
+def add_worker_options(parser: ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
         "--now",
         action="store_true",
-        help="do the jobs here, also where workers could (without CELERY_BROKER_URL: always so)",
+        help="do the jobs here even if workers could (always so without CELERY_BROKER_URL)",
     )
-    where.add_argument("--later", action="store_true", help="leave the jobs to the workers and come back")
+    where.add_argument("--later", action="store_true", help="leave the jobs to the workers and do not wait")
 
 
 def carry_out(command: BaseCommand, plan: Plan, options: Mapping[str, Any]) -> None:
-    """Preview, ask, plan, start, and see the run through. Raises CommandError if it did not end well."""
+    """Preview, ask, plan, start and finish a run. Raises CommandError if it fails."""
     preview = plans.preview(plan)
     for line in plan_summary(plan, preview):
         command.stdout.write(line)
     if options["preview"]:
         command.stdout.write("Nothing was written.")
         return
-    if preview.added and not options["yes"] and not _agreed():
+    if preview.added and not options["yes"] and not _confirmed():
         raise CommandError("Not started. Nothing was written.")
     try:
         ensured = runs.ensure(plan=plan, by=None)
@@ -72,33 +72,35 @@ def carry_out(command: BaseCommand, plan: Plan, options: Mapping[str, Any]) -> N
     except runs.RunRefused as error:
         raise CommandError(f"{error}{cure(run)}") from error
     if not started and run.state == RunState.DONE:
-        command.stdout.write(f"Nothing to do: run {run.pk} has made all of it.")
-        see_off(command, run)
+        command.stdout.write(f"Nothing to do: run {run.pk} has already made everything.")
+        report_result(command, run)
         return
     command.stdout.write(f"Run {run.pk}: {ensured.added:,} jobs added, {ensured.total:,} in all.")
-    see_through(command, run, now=options["now"], later=options["later"])
+    finish_run(command, run, now=options["now"], later=options["later"])
 
 
-def carry_out_reading(
+def carry_out_on_images(
     command: BaseCommand, recipe: CaptionRecipe | EmbeddingRecipe, options: Mapping[str, Any]
 ) -> None:
-    """The same for a recipe that reads the images of `options["target"]`, a set or a study that shows one."""
-    target = study_or_set(options["target"])
+    """The same for a recipe that reads the images of `options["target"]`, an image set or a study."""
+    target = find_study_or_image_set(options["target"])
     try:
         if isinstance(target, Study):
-            plan = plans.plan_reading(recipe=recipe, image_set=image_sets.images_of(target), study=target)
+            plan = plans.plan_captions_or_embeddings(
+                recipe=recipe, image_set=image_sets.image_set_of(target), study=target
+            )
         else:
-            plan = plans.plan_reading(recipe=recipe, image_set=cast("ImageSet", target))
+            plan = plans.plan_captions_or_embeddings(recipe=recipe, image_set=cast("ImageSet", target))
     except PlanRefused as error:
         raise CommandError(str(error)) from error
     carry_out(command, plan, options)
 
 
-def see_through(command: BaseCommand, run: Run, *, now: bool, later: bool) -> None:
-    """Do a running run's jobs, or wait for those who do. Raises CommandError if it did not end well."""
-    tasks.ring(run)
+def finish_run(command: BaseCommand, run: Run, *, now: bool, later: bool) -> None:
+    """Do a running run's jobs, or wait for the workers. Raises CommandError if it fails."""
+    tasks.enqueue(run)
     if later:
-        command.stdout.write(f"Left to the workers. See how it stands with: manage.py runs show {run.pk}")
+        command.stdout.write(f"Left to the workers. Check progress with: manage.py runs show {run.pk}")
         return
     try:
         if now or not settings.CELERY_BROKER_URL:
@@ -107,54 +109,59 @@ def see_through(command: BaseCommand, run: Run, *, now: bool, later: bool) -> No
         else:
             watch(run)
     except KeyboardInterrupt as error:
-        stands = progress(run)
+        run_progress = progress(run)
         raise CommandError(
-            f"Interrupted at {stands.done:,} of {stands.total:,}. Run {run.pk} goes on with the same "
-            f"command, or with workers; stop it with: manage.py runs pause {run.pk}"
+            f"Interrupted at {run_progress.done:,} of {run_progress.total:,}. The same command or workers "
+            "continue run "
+            f"{run.pk}; stop it with: manage.py runs pause {run.pk}"
         ) from error
-    see_off(command, run)
+    report_result(command, run)
 
 
 def watch(run: Run) -> None:
-    """Show the bar until the run stops running, by whoever does it."""
+    """Show the progress bar until the run stops running."""
     with _bar(run):
         while progress(run).state == RunState.RUNNING:
-            time.sleep(_LOOK_EVERY)
+            time.sleep(_POLL_SECONDS)
 
 
-def see_off(command: BaseCommand, run: Run) -> None:
-    """Say how it ended. Raises CommandError if jobs failed, or if it paused by itself."""
-    stands = progress(run)
-    if stands.error:
+def report_result(command: BaseCommand, run: Run) -> None:
+    """Report how the run ended. Raises CommandError if jobs failed or an error paused it."""
+    run_progress = progress(run)
+    if run_progress.error:
         raise CommandError(
-            f"Run {run.pk} paused at {stands.done:,} of {stands.total:,}: {stands.error} "
+            f"Run {run.pk} was paused at {run_progress.done:,} of {run_progress.total:,}: "
+            f"{run_progress.error} "
             f"Then: manage.py runs resume {run.pk}"
         )
-    if stands.failed:
-        told = "; ".join(f"{each.jobs} ({each.example}): {each.error}" for each in stands.errors)
+    if run_progress.failed:
+        errors = "; ".join(f"{each.jobs} ({each.example}): {each.error}" for each in run_progress.errors)
         raise CommandError(
-            f"Run {run.pk} made {stands.done:,} of {stands.total:,}; {stands.failed:,} failed: {told}. "
+            f"Run {run.pk} made {run_progress.done:,} of {run_progress.total:,}; {run_progress.failed:,} "
+            f"failed: {errors}. "
             f"Try them again with: manage.py runs retry {run.pk}"
         )
-    command.stdout.write(f"Run {run.pk} is {stands.state}: {stands.done:,} of {stands.total:,}.")
+    command.stdout.write(
+        f"Run {run.pk} is {run_progress.state}: {run_progress.done:,} of {run_progress.total:,}."
+    )
 
 
-def _agreed() -> bool:
-    """Where somebody sits at the terminal, they are asked; a script has said what it wants."""
+def _confirmed() -> bool:
+    """Ask on a terminal; scripts are not asked."""
     return not sys.stdin.isatty() or input("Start? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _work(run: Run) -> None:
-    """Until the run stops running: what rests, or is in another's hands, is waited for."""
+    """Work until the run stops running; wait while jobs are delayed or claimed by others."""
     while progress(run).state == RunState.RUNNING:
         work.work(run_id=run.pk)
-        if not claims.claimable().filter(run=run).exists() and progress(run).state == RunState.RUNNING:
-            time.sleep(_LOOK_EVERY)
+        if not claims.claimable_jobs().filter(run=run).exists() and progress(run).state == RunState.RUNNING:
+            time.sleep(_POLL_SECONDS)
 
 
 @contextmanager
 def _bar(run: Run) -> Iterator[None]:
-    """A bar on a terminal's error stream, kept up to date by a thread; nothing elsewhere."""
+    """A progress bar on stderr, updated by a thread; nothing if stderr is not a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield
@@ -163,42 +170,45 @@ def _bar(run: Run) -> Iterator[None]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[details]}"),
     )
     ended = threading.Event()
     with Bar(*columns, console=console) as bar:
-        row = bar.add_task(f"run {run.pk}", told="")
+        row = bar.add_task(f"run {run.pk}", details="")
 
         def show() -> None:
-            stands = progress(run)
+            run_progress = progress(run)
             bar.update(
-                row, total=stands.total, completed=stands.done + stands.failed, told=_progress_text(stands)
+                row,
+                total=run_progress.total,
+                completed=run_progress.done + run_progress.failed,
+                details=_details(run_progress),
             )
 
-        def keep_showing() -> None:
+        def update() -> None:
             try:
-                while not ended.wait(_LOOK_EVERY):
+                while not ended.wait(_POLL_SECONDS):
                     show()
             finally:
                 connection.close()
 
-        shower = threading.Thread(target=keep_showing, daemon=True)
+        updater = threading.Thread(target=update, daemon=True)
         show()
-        shower.start()
+        updater.start()
         try:
             yield
         finally:
             ended.set()
-            shower.join()
+            updater.join()
             show()
 
 
-def _progress_text(stands: Progress) -> str:
-    told = []
-    if stands.rate:
-        told.append(f"{stands.rate:.3g}/s")
-    if stands.seconds_left is not None:
-        told.append(f"{duration(stands.seconds_left)} left")
-    if stands.failed:
-        told.append(f"{stands.failed:,} failed")
-    return ", ".join(told)
+def _details(run_progress: Progress) -> str:
+    parts = []
+    if run_progress.rate:
+        parts.append(f"{run_progress.rate:.3g}/s")
+    if run_progress.seconds_left is not None:
+        parts.append(f"{duration(run_progress.seconds_left)} left")
+    if run_progress.failed:
+        parts.append(f"{run_progress.failed:,} failed")
+    return ", ".join(parts)

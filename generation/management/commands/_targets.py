@@ -1,4 +1,4 @@
-"""What the commands of runs share: finding what is named, and what a plan says before it starts."""
+"""Shared by the commands for runs: look up arguments, build recipes, summarise plans."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from generation.core.durations import duration
 from generation.models import Run, RunKind, RunState
 from generation.plans import services as plans
 from generation.plans.queries import estimates
-from generation.plans.queries.identity_groups import nearest
+from generation.plans.queries.identity_groups import suggestion
 from generation.plans.services import Plan
 from generation.recipes.recipes import FAKE, Recipe, RecipeRefused
 
 R = TypeVar("R", bound=Recipe)
 
 
-def study_or_set(name: str, *, new_set: bool = False) -> Study | ImageSet | None:
-    """What `name` names, also as study:NAME or set:NAME; None if nothing, and a new set may be made.
+def find_study_or_image_set(name: str, *, new_set: bool = False) -> Study | ImageSet | None:
+    """The study or image set `name`, also as study:NAME or set:NAME; None if a new set is possible.
 
-    Raises CommandError for what is not there, or is both.
+    Raises CommandError if there is neither, or both.
     """
     kind, rest = _split(name)
     study = Study.objects.select_related("stereotype_source").filter(name=rest).first()
@@ -44,29 +44,29 @@ def study_or_set(name: str, *, new_set: bool = False) -> Study | ImageSet | None
     studies = sorted(Study.objects.values_list("name", flat=True))
     sets = sorted(ImageSet.objects.values_list("name", flat=True))
     raise CommandError(
-        f"There is no study or image set '{rest}'.{nearest(rest, [*studies, *sets])} "
+        f"There is no study or image set '{rest}'.{suggestion(rest, [*studies, *sets])} "
         f"Studies: {', '.join(studies) or 'none yet'}. Image sets: {', '.join(sets) or 'none yet'}."
     )
 
 
 def cure(run: Run) -> str:
-    """The command that a refused move of a run asks for."""
+    """The command to use instead of a transition that is not possible."""
     commands = {
         RunState.PLANNED: f"manage.py runs start {run.pk}",
         RunState.PAUSED: f"manage.py runs resume {run.pk}",
         RunState.DONE: f"manage.py runs retry {run.pk}",
-        RunState.CANCELLED: "manage.py generate, caption or embed, as it was planned before",
+        RunState.CANCELLED: "manage.py generate, caption or embed, with the same arguments as before",
     }
     command = commands.get(RunState(run.state))
     return f" ({command})" if command else ""
 
 
-def set_named(name: str) -> str:
-    """The name of a set that may be new, without the set: in front."""
+def image_set_name(name: str) -> str:
+    """The name of a possibly new set, without the prefix `set:`."""
     return _split(name)[1]
 
 
-def run_numbered(number: int) -> Run:
+def get_run(number: int) -> Run:
     run = Run.objects.select_related("image_set").filter(pk=number).first()
     if run is None:
         known = [str(pk) for pk in Run.objects.order_by("-pk").values_list("pk", flat=True)[:10]]
@@ -74,41 +74,41 @@ def run_numbered(number: int) -> Run:
     return run
 
 
-def recipe_of(kind: type[R], given: Mapping[str, Any], *, like: R | None = None) -> R:
-    """A recipe of what was given; what was left out (None) is as in `like`, else the recipe's own.
+def recipe_of(kind: type[R], options: Mapping[str, Any], *, like: R | None = None) -> R:
+    """A recipe from command options; missing ones (None) are as in `like`, else the recipe's defaults.
 
-    Raises CommandError naming the field.
+    Raises CommandError, which names the field.
     """
-    known = {one.name for one in fields(kind)}
-    wanted = {name: value for name, value in given.items() if name in known and value is not None}
+    known = {field.name for field in fields(kind)}
+    changes = {name: value for name, value in options.items() if name in known and value is not None}
     try:
         base = like or kind()
-        if wanted.get("backend", base.backend) != base.backend:
-            # a model and its weights belong to their backend
-            wanted.setdefault("model", FAKE if wanted["backend"] == FAKE else "")
+        if changes.get("backend", base.backend) != base.backend:
+            # The model and its weights belong to another backend.
+            changes.setdefault("model", FAKE if changes["backend"] == FAKE else "")
             if "pretrained" in known:
-                wanted.setdefault("pretrained", "")
-        return replace(base, **wanted)
+                changes.setdefault("pretrained", "")
+        return replace(base, **changes)
     except RecipeRefused as error:
         raise CommandError(f"{error} See --help.") from error
 
 
-class _KeepsLines(DjangoHelpFormatter):
-    """Django's, but a text of several lines keeps them."""
+class _MultilineFormatter(DjangoHelpFormatter):
+    """Keeps the line breaks of texts with several lines."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
-def tell_backends(parser: ArgumentParser, kind: str) -> None:
-    """Put the backends there are below the options of --help, a line each."""
-    parser.formatter_class = _KeepsLines
-    lines = [f"  {name:<12}{told}" for name, told in backends.names(kind).items()]
+def list_backends_in_help(parser: ArgumentParser, kind: str) -> None:
+    """List the backends in --help, one per line."""
+    parser.formatter_class = _MultilineFormatter
+    lines = [f"  {name:<12}{label}" for name, label in backends.names(kind).items()]
     parser.epilog = "\n".join(["backends:", *lines])
 
 
 def plan_summary(plan: Plan, preview: plans.Preview) -> Iterable[str]:
-    """What will be made, how many, and what it takes, line by line."""
+    """What the plan will make, how many, and the estimate, line by line."""
     recipe, noun = plan.recipe, RunKind(plan.recipe.kind).label.lower()
     model = getattr(recipe, "model", "")
     yield f"Image set   {plan.image_set}"
@@ -117,24 +117,21 @@ def plan_summary(plan: Plan, preview: plans.Preview) -> Iterable[str]:
         yield f"            {count:,} {noun} from {name.replace('_', ' ')} prompts"
     if preview.groups:
         yield f"Groups      {preview.groups:,}, e.g. '{preview.example}'"
-    there = preview.total - preview.added
-    yield f"To make     {preview.added:,} of {preview.total:,} {_jobs_of(plan)}" + (
-        f"; {there:,} are planned or made already" if there else ""
+    existing = preview.total - preview.added
+    yield f"To make     {preview.added:,} of {preview.total:,} images" + (
+        f"; {existing:,} are already planned or made" if existing else ""
     )
     if preview.added:
         takes = estimates.estimate(recipe, jobs=preview.added)
         yield f"Estimate    {duration(takes.seconds)}, {filesizeformat(takes.bytes)} ({takes.basis})"
     if plan.attach_to is not None:
         yield (
-            f"Study       the draft '{plan.attach_to.name}' will show this set; its pages are made from its "
-            "file once the pictures are there (manage.py open_study FILE.toml)"
+            f"Study       the draft '{plan.attach_to.name}' will show this set; its pages are created from "
+            "its "
+            "file when the images exist (manage.py open_study FILE.toml)"
         )
     for note in preview.notes:
         yield f"Note        {note}"
-
-
-def _jobs_of(plan: Plan) -> str:
-    return "pictures" if plan.recipe.kind == RunKind.IMAGES else "images"
 
 
 def _split(name: str) -> tuple[str, str]:

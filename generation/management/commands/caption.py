@@ -9,21 +9,22 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from generation.management.commands._execution import add_run_options, carry_out_reading
-from generation.management.commands._targets import recipe_of, tell_backends
+from generation.management.commands._execution import add_run_options, carry_out_on_images
+from generation.management.commands._targets import list_backends_in_help, recipe_of
 from generation.recipes.recipes import CaptionRecipe
 
 
 class Command(BaseCommand):
     help = (
-        "Write captions of the images of a set, or of those that a study shows. The same recipe is the same "
-        "run: images that were added since are captioned, and no other again."
+        "Write captions for the images of a set or study. The same recipe gives the same run: only images "
+        "added "
+        "since then are captioned."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        tell_backends(parser, CaptionRecipe.kind)
+        list_backends_in_help(parser, CaptionRecipe.kind)
         parser.add_argument("target", metavar="STUDY|SET")
-        parser.add_argument("--count", type=int, metavar="N", help="captions an image (default: 50)")
+        parser.add_argument("--count", type=int, metavar="N", help="captions per image (default: 50)")
         parser.add_argument("--seed", type=int, metavar="N", help="default: 0")
         model = parser.add_argument_group("the model")
         model.add_argument("--backend", metavar="NAME", help="default: visage; see below")
@@ -40,14 +41,14 @@ class Command(BaseCommand):
         add_run_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        given = {**options, "options": _options(options["option"]) or None}
-        carry_out_reading(self, recipe_of(CaptionRecipe, given), options)
+        values = {**options, "options": _parse_options(options["option"]) or None}
+        carry_out_on_images(self, recipe_of(CaptionRecipe, values), options)
 
 
-def _options(given: Sequence[str]) -> dict[str, Any]:
-    """Numbers, true, false and null as JSON has them; anything else is a text."""
+def _parse_options(arguments: Sequence[str]) -> dict[str, Any]:
+    """Values are JSON if they can be parsed, else text."""
     found: dict[str, Any] = {}
-    for text in given:
+    for text in arguments:
         key, equals, value = text.partition("=")
         if not equals or not key:
             raise CommandError(f"--option '{text}': write KEY=VALUE.")

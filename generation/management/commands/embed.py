@@ -7,19 +7,19 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from generation.management.commands._execution import add_run_options, carry_out_reading
-from generation.management.commands._targets import recipe_of, tell_backends
+from generation.management.commands._execution import add_run_options, carry_out_on_images
+from generation.management.commands._targets import list_backends_in_help, recipe_of
 from generation.recipes.recipes import EmbeddingRecipe
 
 
 class Command(BaseCommand):
     help = (
-        "Embed the images of a set, or those that a study shows, as unit vectors. The same recipe is the "
-        "same run: images that were added since are embedded, and no other again."
+        "Embed the images of a set or study as unit vectors. The same recipe gives the same run: only images "
+        "added since then are embedded."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        tell_backends(parser, EmbeddingRecipe.kind)
+        list_backends_in_help(parser, EmbeddingRecipe.kind)
         parser.add_argument("target", metavar="STUDY|SET")
         model = parser.add_argument_group("the model")
         model.add_argument("--backend", metavar="NAME", help="default: open_clip; see below")
@@ -33,4 +33,4 @@ class Command(BaseCommand):
         add_run_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        carry_out_reading(self, recipe_of(EmbeddingRecipe, options), options)
+        carry_out_on_images(self, recipe_of(EmbeddingRecipe, options), options)

@@ -1,4 +1,4 @@
-"""manage.py generate STUDY|SET: pictures of identity groups by a text-to-image model (PROTOCOL §5, §9)."""
+"""manage.py generate STUDY|SET: images of identity groups from a text-to-image model (PROTOCOL §5, §9)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import ImageSet, Study
 from generation.management.commands._execution import add_run_options, carry_out
-from generation.management.commands._targets import recipe_of, set_named, study_or_set, tell_backends
+from generation.management.commands._targets import (
+    find_study_or_image_set,
+    image_set_name,
+    list_backends_in_help,
+    recipe_of,
+)
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.plans.queries import identity_groups, image_sets
@@ -25,21 +30,23 @@ _PER_PROMPT = {"detection": 5, "pull": 15}
 
 class Command(BaseCommand):
     help = (
-        "Make pictures of the identity groups of a study, or of those named with --groups, into an image "
-        "set. The same recipe is the same run: what is there already is not made again, and a group that is "
-        "added adds only its pictures. What is left out of the options is as the set's pictures were made."
+        "Generate images of the identity groups of a study, or of those named with --groups, into an image "
+        "set. The same recipe gives the same run: existing images are not generated again, and a new group "
+        "adds only its own images. Options that are left out are as for the set's existing images."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        tell_backends(parser, ImageRecipe.kind)
+        list_backends_in_help(parser, ImageRecipe.kind)
         parser.add_argument(
             "target", metavar="STUDY|SET", help="a study, or an image set (with --groups: a new one too)"
         )
         parser.add_argument(
-            "--set", metavar="NAME", help="the image set to fill (default: of model and prompts)"
+            "--set", metavar="NAME", help="the image set to fill (default: named by model and prompts)"
         )
         parser.add_argument("--groups", nargs="+", metavar="GROUP", help="these identity groups only")
-        parser.add_argument("--groups-from", type=Path, metavar="FILE", help="the same, one a line")
+        parser.add_argument(
+            "--groups-from", type=Path, metavar="FILE", help="a file with group names, one per line"
+        )
         parser.add_argument(
             "--prompts",
             nargs="+",
@@ -69,7 +76,7 @@ class Command(BaseCommand):
             "--compiled",
             action="store_const",
             const=True,
-            help="compile the model first: minutes that pay for themselves in a long run on a GPU",
+            help="compile the model first: takes minutes, and is worth it for a long run on a GPU",
         )
         model.add_argument("--safety", metavar="WHAT", help="safety checker: off, record (default) or block")
         model.add_argument("--negative-prompt", metavar="TEXT")
@@ -77,35 +84,35 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         names = [*(options["groups"] or []), *_lines(options["groups_from"])]
-        target = study_or_set(options["target"], new_set=bool(names))
+        target = find_study_or_image_set(options["target"], new_set=bool(names))
         study = target if isinstance(target, Study) else None
         if study is None and options["set"]:
-            raise CommandError(f"--set goes with a study; '{options['target']}' is an image set itself.")
+            raise CommandError(f"--set needs a study, but '{options['target']}' is an image set.")
         if study is None:
-            name = set_named(options["target"])
+            name = image_set_name(options["target"])
         else:
-            name = options["set"] or (image_sets.set_shown_by(study) if _for_detection(options) else "")
+            name = options["set"] or (image_sets.image_set_shown_by(study) if _for_detection(options) else "")
         try:
             if names:
-                groups = identity_groups.groups_named(names)
+                groups = identity_groups.groups_by_name(names)
             elif study is not None:
-                groups = identity_groups.groups_of(study)
+                groups = identity_groups.groups_of_study(study)
             else:
-                groups = identity_groups.groups_of_set(cast("ImageSet", target))
-            recipe = _recipe(options, like=image_sets.recipe_of_set(name) if name else None)
-            plan = plans.plan_pictures(recipe=recipe, groups=groups, image_set=name, study=study)
+                groups = identity_groups.groups_of_image_set(cast("ImageSet", target))
+            recipe = _recipe(options, like=image_sets.recipe_of_image_set(name) if name else None)
+            plan = plans.plan_images(recipe=recipe, groups=groups, image_set=name, study=study)
         except PlanRefused as error:
             raise CommandError(str(error)) from error
         carry_out(self, plan, options)
 
 
 def _or_own(kind: type[int | float]) -> Callable[[str], int | float | str]:
-    """A number, or 'own'."""
+    """Parser for a number or 'own'."""
 
     def read(text: str) -> int | float | str:
         return "own" if text == "own" else kind(text)
 
-    read.__name__ = f"{kind.__name__} or 'own'"  # what argparse calls it in its message
+    read.__name__ = f"{kind.__name__} or 'own'"  # argparse shows it in error messages
     return read
 
 
@@ -114,16 +121,16 @@ def _for_detection(options: Mapping[str, Any]) -> bool:
 
 
 def _recipe(options: Mapping[str, Any], *, like: ImageRecipe | None) -> ImageRecipe:
-    given = dict(options)
+    values = dict(options)
     if options["prompts"] is not None:
         sets = _prompt_sets(options["prompts"])
-        given["prompt_sets"] = sets
+        values["prompt_sets"] = sets
         if options["images_per_prompt"] is None and not (like and set(like.prompt_sets) == set(sets)):
-            given["images_per_prompt"] = _PER_PROMPT["detection" if "detection" in sets else "pull"]
+            values["images_per_prompt"] = _PER_PROMPT["detection" if "detection" in sets else "pull"]
     if options["size"]:
-        given["width"], given["height"] = _size(options["size"])
+        values["width"], values["height"] = _size(options["size"])
     own = [name for name in ("steps", "guidance") if options[name] == "own"]
-    recipe = recipe_of(ImageRecipe, {**given, **dict.fromkeys(own)}, like=like)
+    recipe = recipe_of(ImageRecipe, {**values, **dict.fromkeys(own)}, like=like)
     return replace(
         recipe,
         steps=None if "steps" in own else recipe.steps,
@@ -132,11 +139,11 @@ def _recipe(options: Mapping[str, Any], *, like: ImageRecipe | None) -> ImageRec
 
 
 def _prompt_sets(named: Sequence[str]) -> tuple[str, ...]:
-    """In one order, whatever order they were named in: the same prompts are the same recipe."""
-    wanted = {one for name in named for one in (PULL if name == "pull" else (name,))}
-    if unknown := sorted(wanted - set(PromptSet)):
+    """In a fixed order, so that the same prompts give the same recipe."""
+    chosen = {one for name in named for one in (PULL if name == "pull" else (name,))}
+    if unknown := sorted(chosen - set(PromptSet)):
         raise CommandError(f"--prompts '{unknown[0]}': there are {', '.join(PromptSet)}, and pull.")
-    return tuple(one.value for one in PromptSet if one in wanted)
+    return tuple(one.value for one in PromptSet if one in chosen)
 
 
 def _size(text: str) -> tuple[int, int]:
@@ -155,5 +162,5 @@ def _lines(path: Path | None) -> list[str]:
         raise CommandError(f"--groups-from {path}: {error}") from error
     names = [line.strip() for line in lines if line.strip()]
     if not names:
-        raise CommandError(f"--groups-from {path}: the file names no group. Write one a line.")
+        raise CommandError(f"--groups-from {path}: the file is empty. Write one group per line.")
     return names

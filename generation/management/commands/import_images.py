@@ -1,4 +1,4 @@
-"""manage.py import_images: finished images, from a folder or a ZIP with a CSV (docs/generation.md)."""
+"""manage.py import_images: import existing images from a folder or a ZIP with a CSV (docs/generation.md)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from annotation.management.commands import _importing
 from annotation.models import Axis
 from generation.uploads import bundles
 from generation.uploads.services import uploads
-from generation.uploads.tables import COLUMNS, read_finished
+from generation.uploads.services.images import UploadRefused
+from generation.uploads.tables import COLUMNS, read_table
 
 
 class Command(BaseCommand):
     help = (
-        "Bring finished images into an image set, from a folder or a ZIP with a CSV that has a row for each: "
-        f"{', '.join(COLUMNS)} (file and group are needed). The same again changes nothing; a picture or a "
-        "row that cannot be read leaves everything as it was."
+        "Import existing images into an image set, from a folder or a ZIP with a CSV with one row per image: "
+        f"{', '.join(COLUMNS)} (file and group are required). Importing the same again changes nothing; if "
+        "an "
+        "image or a row is invalid, nothing is imported."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,22 +33,22 @@ class Command(BaseCommand):
         parser.add_argument("--title", default="", help="title of a new set")
         parser.add_argument("--licence", default="", help="licence of a new set")
         parser.add_argument("--axis", choices=Axis.values, default=Axis.NATIONALITY, help="of the groups")
-        parser.add_argument("--new-groups", action="store_true", help="make groups that are not known yet")
+        parser.add_argument("--new-groups", action="store_true", help="create groups that are not known yet")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        into = uploads.Into(name=options["set"], title=options["title"], licence=options["licence"])
+        target = uploads.TargetSet(name=options["set"], title=options["title"], licence=options["licence"])
         try:
-            with bundles.opened(options["source"]) as bundle, _importing.progress_bar() as progress:
-                imported = uploads.import_finished(
+            with bundles.open_bundle(options["source"]) as bundle, _importing.progress_bar() as progress:
+                imported = uploads.import_images(
                     bundle=bundle,
-                    finished=read_finished(bundle, table=options["csv"]),
-                    into=into,
+                    table=read_table(bundle, table=options["csv"]),
+                    target=target,
                     by=None,
                     axis=options["axis"],
                     new_groups=options["new_groups"],
                     progress=progress,
                 )
-        except (FileRefused, uploads.UploadRefused) as refused:
+        except (FileRefused, UploadRefused) as refused:
             raise CommandError(str(refused)) from refused
         for line in imported.summary():
             self.stdout.write(line)

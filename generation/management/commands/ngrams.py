@@ -1,4 +1,4 @@
-"""manage.py ngrams TEXT: the cache of n-grams that ViSAGe's captioner looks images up in (PROTOCOL §8)."""
+"""manage.py ngrams TEXT: build the n-gram cache of ViSAGe's captioner (PROTOCOL §8)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from generation import backends
 from generation.backends import ngrams_build
 from generation.backends.base import BackendError
 from generation.backends.caption_visage import VisageOptions
+from generation.backends.counting import TextRefused
 from generation.management.commands._targets import recipe_of
 from generation.recipes.recipes import EmbeddingRecipe
 
@@ -21,14 +22,14 @@ _CLIP = EmbeddingRecipe(model=VisageOptions.clip, pretrained=VisageOptions.pretr
 
 class Command(BaseCommand):
     help = (
-        "Count the n-grams of text files, of any size, and keep them with their CLIP vectors in a folder for "
-        "'caption --backend visage --option ngrams=FOLDER'. The whole folder is written, or nothing of it."
+        "Count the n-grams of text files of any size, and store them with their CLIP vectors in a folder for "
+        "'caption --backend visage --option ngrams=FOLDER'. Either the whole folder is written or nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("text", nargs="+", type=Path, metavar="TEXT", help="a text file in UTF-8")
         parser.add_argument(
-            "--out", required=True, type=Path, metavar="FOLDER", help="where the cache goes; must not exist"
+            "--out", required=True, type=Path, metavar="FOLDER", help="the cache's folder; must not exist yet"
         )
         parser.add_argument("--max-n", type=int, default=3, metavar="N", help="words at most (default: 3)")
         parser.add_argument(
@@ -39,7 +40,7 @@ class Command(BaseCommand):
             "--store",
             default="float16",
             choices=("float16", "float32"),
-            help="numbers kept (default: float16)",
+            help="number type of the vectors (default: float16)",
         )
         model = parser.add_argument_group(
             "the model, the same as the captioner's options clip and pretrained"
@@ -65,9 +66,9 @@ class Command(BaseCommand):
                     max_n=options["max_n"],
                     min_count=options["min_count"],
                     limit=options["limit"],
-                    told=progress,
+                    progress=progress,
                 )
-        except (BackendError, ngrams_build.TextRefused) as error:
+        except (BackendError, TextRefused) as error:
             raise CommandError(str(error)) from error
         words = sum(source["words"] for source in made.sources)
         kinds = ", ".join(f"{count:,} of {n}" for n, count in made.per_n.items())

@@ -1,29 +1,29 @@
-"""manage.py runs: what runs there are, how one stands, and its moves."""
+"""manage.py runs: list runs, show one, and start, pause, resume, cancel or retry it."""
 
 from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from generation.core.durations import duration
-from generation.management.commands._execution import add_where, see_through, watch
-from generation.management.commands._targets import cure, run_numbered
+from generation.management.commands._execution import add_worker_options, finish_run, watch
+from generation.management.commands._targets import cure, get_run
 from generation.models import Run, RunKind, RunState
 from generation.runs import queries
 from generation.runs import services as runs
 
-_MOVES: dict[str, tuple[Callable[..., object], str]] = {
-    "start": (runs.start, "start a run that was only planned"),
-    "pause": (runs.pause, "stop after the batch in hand; what is made stays, the rest waits"),
-    "resume": (runs.resume, "go on with a run that was paused or paused by itself"),
-    "cancel": (runs.cancel, "give up what is not made yet; what is made stays"),
-    "retry": (runs.retry, "give the jobs that failed three new tries"),
+_HELP = {
+    "start": "start a planned run",
+    "pause": "stop after the current batch; the remaining jobs wait",
+    "resume": "continue a paused run",
+    "cancel": "delete the jobs that are not done; results are kept",
+    "retry": "give failed jobs three new attempts",
 }
-_GO_ON = ("start", "resume", "retry")
+_WORK_FOLLOWS = ("start", "resume", "retry")
 
 
 class Command(BaseCommand):
@@ -31,45 +31,45 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         verbs = parser.add_subparsers(dest="verb", metavar="VERB")
-        verbs.add_parser("list", help="every run, newest first (what no verb does as well)")
-        show = verbs.add_parser("show", help="how a run stands, its recipe and its errors")
+        verbs.add_parser("list", help="list all runs, newest first (the default)")
+        show = verbs.add_parser("show", help="show a run's progress, recipe and errors")
         show.add_argument("run", type=int, metavar="NUMBER")
-        show.add_argument("--watch", action="store_true", help="with a bar, until it stops running")
-        for name, (_, told) in _MOVES.items():
-            verb = verbs.add_parser(name, help=told)
+        show.add_argument("--watch", action="store_true", help="show a progress bar until it stops running")
+        for name, text in _HELP.items():
+            verb = verbs.add_parser(name, help=text)
             verb.add_argument("run", type=int, metavar="NUMBER")
-            if name in _GO_ON:
-                add_where(verb)
+            if name in _WORK_FOLLOWS:
+                add_worker_options(verb)
 
     def handle(self, *args: Any, verb: str | None, **options: Any) -> None:
         if verb in (None, "list"):
             self._list()
             return
-        run = run_numbered(options["run"])
+        run = get_run(options["run"])
         if verb == "show":
             if options["watch"]:
                 watch(run)
             self._show(run)
             return
         try:
-            moved = _MOVES[verb or ""][0](run=run, by=None)
+            changed = runs.ACTIONS[verb or ""](run=run, by=None)
         except runs.RunRefused as error:
             run.refresh_from_db()
             raise CommandError(f"{error}{cure(run)}") from error
         run.refresh_from_db()
-        self._tell(run, verb or "", moved)
-        if verb in _GO_ON and run.state == RunState.RUNNING:
-            see_through(self, run, now=options["now"], later=options["later"])
+        self._report(run, verb or "", changed)
+        if verb in _WORK_FOLLOWS and run.state == RunState.RUNNING:
+            finish_run(self, run, now=options["now"], later=options["later"])
 
-    def _tell(self, run: Run, verb: str, moved: object) -> None:
+    def _report(self, run: Run, verb: str, changed: int) -> None:
         if verb == "retry":
             self.stdout.write(
-                f"Run {run.pk}: {moved} failed jobs are tried again. It is {run.state}."
-                if moved
+                f"Run {run.pk}: {changed} failed jobs are tried again. It is {run.state}."
+                if changed
                 else f"Run {run.pk} has no failed job. It is {run.state}."
             )
         else:
-            self.stdout.write(f"Run {run.pk} is {run.state}{' now' if moved else ' already'}.")
+            self.stdout.write(f"Run {run.pk} is {run.state}{' now' if changed else ' already'}.")
 
     def _list(self) -> None:
         rows = [
@@ -83,10 +83,10 @@ class Command(BaseCommand):
                 each.run.image_set.name,
                 each.run.recipe_hash[:8],
             )
-            for each in queries.runs()
+            for each in queries.all_runs()
         ]
         if not rows:
-            self.stdout.write("There is no run yet. Plan one: manage.py generate STUDY")
+            self.stdout.write("No runs yet. Plan one: manage.py generate STUDY")
             return
         head = ("run", "state", "what", "done", "failed", "backend", "image set", "recipe")
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
@@ -95,30 +95,39 @@ class Command(BaseCommand):
             self.stdout.write(line.rstrip())
 
     def _show(self, run: Run) -> None:
-        stands = queries.progress(run)
-        self.stdout.write(f"Run {run.pk}, {RunKind(run.kind).label.lower()}: {stands.state}")
+        progress = queries.progress(run)
+        self.stdout.write(f"Run {run.pk}, {RunKind(run.kind).label.lower()}: {progress.state}")
         self.stdout.write(f"  image set  {run.image_set.name}")
         self.stdout.write(f"  recipe     {run.recipe_hash}")
         self.stdout.write(f"             {json.dumps(run.recipe, sort_keys=True, ensure_ascii=False)}")
         self.stdout.write(
-            f"  jobs       {stands.done:,} done, {stands.pending:,} waiting, {stands.claimed:,} in work, "
-            f"{stands.failed:,} failed; {stands.total:,} in all"
+            f"  jobs       {progress.done:,} done, {progress.pending:,} waiting, {progress.claimed:,} in "
+            "progress, "
+            f"{progress.failed:,} failed; {progress.total:,} in all"
         )
-        if stands.rate and stands.seconds_left is not None:
-            self.stdout.write(f"  rate       {stands.rate:.3g}/s, {duration(stands.seconds_left)} left")
-        for way in run.made_with:
-            self.stdout.write(f"  made with  {_way(way)}")
+        if progress.rate and progress.seconds_left is not None:
+            self.stdout.write(f"  rate       {progress.rate:.3g}/s, {duration(progress.seconds_left)} left")
+        for version in run.made_with:
+            self.stdout.write(f"  made with  {_model_version(version)}")
         if run.batch_size is not None:
-            self.stdout.write(f"  batch      {run.batch_size}: more did not fit in a worker's memory")
-        if stands.error:
-            self.stdout.write(f"  paused     {stands.error}")
-        for each in stands.errors:
-            parked = f", {each.parked} not tried again" if each.parked else ", tried again by itself"
+            self.stdout.write(f"  batch      {run.batch_size}: larger ones did not fit in a worker's memory")
+        if progress.error:
+            self.stdout.write(f"  paused     {progress.error}")
+        for each in progress.errors:
+            parked = f", {each.parked} not retried" if each.parked else ", retried automatically"
             self.stdout.write(f"  error      {each.jobs} jobs{parked}, e.g. '{each.example}': {each.error}")
 
 
-def _way(way: Mapping[str, Any]) -> str:
-    libraries = ", ".join(f"{name} {version}" for name, version in way["libraries"].items())
+def _model_version(made_with: Mapping[str, Any]) -> str:
+    libraries = ", ".join(f"{name} {version}" for name, version in made_with["libraries"].items())
     return "; ".join(
-        filter(None, [f"{way['model']} {way['revision']}".strip(), way["device"], libraries, way["code"]])
+        filter(
+            None,
+            [
+                f"{made_with['model']} {made_with['revision']}".strip(),
+                made_with["device"],
+                libraries,
+                made_with["code"],
+            ],
+        )
     )

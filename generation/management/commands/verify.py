@@ -1,4 +1,4 @@
-"""manage.py verify SET: whether the files of an image set are whole; --remake makes lost ones again."""
+"""manage.py verify SET: check the files of an image set; --remake generates lost ones again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
 from annotation.models import Image, ImageSet
-from generation.image_sets import services as verify
-from generation.image_sets.services import Told, Verified
-from generation.management.commands._execution import add_where, see_through
-from generation.management.commands._targets import study_or_set
+from generation.image_sets.services import Progress, Verification, regenerate, verify
+from generation.management.commands._execution import add_worker_options, finish_run
+from generation.management.commands._targets import find_study_or_image_set
 from generation.models import JobState
 
 _SHOWN = 20
@@ -23,56 +23,59 @@ _SHOWN = 20
 
 class Command(BaseCommand):
     help = (
-        "Hash every file of an image set again. Ends non-zero if one is missing or damaged. --remake makes "
-        "those again that were made here: the very same files, byte for byte, or none."
+        "Hash every file of an image set again. The exit status is non-zero if one is missing or damaged. "
+        "--remake generates lost images again, identical byte for byte or not at all."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("set", metavar="SET")
         parser.add_argument(
-            "--remake", action="store_true", help="make lost pictures again from their recipe"
+            "--remake", action="store_true", help="generate lost images again from their recipe"
         )
-        add_where(parser)
+        add_worker_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        image_set = study_or_set(options["set"])
+        image_set = find_study_or_image_set(options["set"])
         if not isinstance(image_set, ImageSet):
-            raise CommandError(f"'{options['set']}' is a study. Name the image set that it shows.")
-        found = self._verified(image_set)
-        if found.lost and options["remake"]:
-            remaking = verify.remake(lost=found.lost, by=None)
-            if remaking.brought:
+            raise CommandError(f"'{options['set']}' is a study. Name its image set.")
+        result = self._verify(image_set)
+        if result.lost and options["remake"]:
+            regeneration = regenerate(lost=result.lost, by=None)
+            if regeneration.uploaded:
                 self.stderr.write(
-                    f"{len(remaking.brought):,} of them were brought here finished and cannot be made: bring "
-                    "the same files again with import_images."
+                    f"{len(regeneration.uploaded):,} of them were uploaded and cannot be generated: import "
+                    "the "
+                    "same files again with import_images."
                 )
-            for run in remaking.runs:
+            for run in regeneration.runs:
                 waiting = run.jobs.filter(state=JobState.PENDING, image=None).count()
-                also = f", and {waiting:,} that were waiting" if waiting else ""
-                self.stdout.write(f"Run {run.pk} makes what was lost of it{also}.")
-                see_through(self, run, now=options["now"], later=options["later"])
+                also = f", and {waiting:,} pending ones" if waiting else ""
+                self.stdout.write(f"Run {run.pk} generates its lost images again{also}.")
+                finish_run(self, run, now=options["now"], later=options["later"])
             if options["later"]:
                 return
-            found = self._verified(image_set)
-        if found.lost:
+            result = self._verify(image_set)
+        if result.lost:
             cure = (
-                "" if options["remake"] else f" Make them again: manage.py verify {image_set.name} --remake"
+                ""
+                if options["remake"]
+                else f" Generate them again: manage.py verify {image_set.name} --remake"
             )
             raise CommandError(
-                f"{len(found.missing):,} files are missing, {len(found.damaged):,} are damaged.{cure}"
+                f"{len(result.missing):,} files are missing, {len(result.damaged):,} are damaged.{cure}"
             )
 
-    def _verified(self, image_set: ImageSet) -> Verified:
+    def _verify(self, image_set: ImageSet) -> Verification:
         try:
-            with _bar() as told:
-                found = verify.verify(image_set=image_set, told=told)
+            with _bar() as progress:
+                result = verify(image_set=image_set, progress=progress)
         except OSError as error:
             raise CommandError(f"The files cannot be read: {error}") from error
-        self._list("missing", found.missing)
-        self._list("damaged", found.damaged)
-        elsewhere = f", {found.references:,} kept elsewhere" if found.references else ""
-        self.stdout.write(f"{image_set.name}: {found.whole:,} files are as they were made{elsewhere}.")
-        return found
+        self._list("missing", result.missing)
+        self._list("damaged", result.damaged)
+        elsewhere = f", {result.references:,} stored elsewhere" if result.references else ""
+        self.stdout.write(f"{image_set.name}: {result.intact:,} files are intact{elsewhere}.")
+        return result
 
     def _list(self, what: str, images: Sequence[Image]) -> None:
         for image in images[:_SHOWN]:
@@ -82,9 +85,9 @@ class Command(BaseCommand):
 
 
 @contextmanager
-def _bar() -> Iterator[Told]:
+def _bar() -> Iterator[Progress]:
     console = Console(stderr=True)
     columns = (TextColumn("hashing files"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         row = bar.add_task("files", total=None)
         yield lambda done, total: bar.update(row, completed=done, total=total)

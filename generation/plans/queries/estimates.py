@@ -1,4 +1,4 @@
-"""How long a plan takes and how much room it needs: from earlier jobs like it, else by a labelled guess."""
+"""Estimate the time and disk space of a plan: from similar earlier jobs, else from labelled assumptions."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from annotation.models import Image
 from generation.models import Embedding, Job, JobState, Provenance, Run
 from generation.recipes.recipes import FAKE, CaptionRecipe, EmbeddingRecipe, ImageRecipe, Recipe, as_json
 
-_JOBS_LOOKED_AT = 300
-_FILES_LOOKED_AT = 20
-_ALIKE = {
+_SAMPLED_JOBS = 300
+_SAMPLED_FILES = 20
+_SIMILAR = {
     "images": ("backend", "model", "steps", "width", "height", "dtype", "compiled"),
     "captions": ("backend", "model", "count", "dtype"),
     "embeddings": ("backend", "model", "dtype"),
 }
-"""The fields of a recipe that decide how long a job takes."""
+"""The recipe fields that determine how long a job takes."""
 
-# Guesses, for as long as nothing alike was made here. Pictures: Stable Diffusion 1.x in half precision on a
-# graphics card of a few years ago; 512x512 pixels in 50 steps.
+# Assumptions until similar jobs were done here. Images: Stable Diffusion 1.x in half precision on a GPU that
+# is a few years old; 512x512 pixels in 50 steps.
 _SECONDS = {"images": 4.0, "captions": 1.0, "embeddings": 0.05}
 _REFERENCE_STEPS, _REFERENCE_PIXELS = 50, 512 * 512
 _FULL_PRECISION = 2.0
-_PLUMBING_SECONDS = 0.004  # what a worker does around a model that takes no time (benchmarks/jobs.py)
-_PNG_BYTES_A_PIXEL = 1.7  # a photograph; drawings take a tenth
+_OVERHEAD_SECONDS = 0.004  # a worker's time per job without the model (benchmarks/jobs.py)
+_PNG_BYTES_PER_PIXEL = 1.7  # a photograph; drawings take a tenth
 _ROW_BYTES = 120
 _DIM = 768
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """`seconds`: model time on one worker; `bytes`: files and rows. `measured`: from jobs of this
-    installation; `basis` says in words what each was taken from."""
+    """`seconds`: model time on one worker; `bytes`: files and rows. `measured`: based on jobs of this
+    installation; `basis` says what the estimate is based on."""
 
     seconds: float
     bytes: int
@@ -45,15 +45,18 @@ class Estimate:
 
 
 def estimate(recipe: Recipe, *, jobs: int) -> Estimate:
-    """What `jobs` jobs of `recipe` take."""
-    alike = _alike(recipe)
-    each, looked_at = _measured_seconds(alike)
-    room = _measured_bytes(recipe, alike) or _guessed_bytes(recipe)
+    """The estimate for `jobs` jobs of `recipe`."""
+    similar = _similar_runs(recipe)
+    each, sampled = _measured_seconds(similar)
+    size = _measured_bytes(recipe, similar) or _assumed_bytes(recipe)
     if each is not None:
         device = (
-            Provenance.objects.filter(run__in=alike).exclude(device="").order_by("-pk").values_list("device")
+            Provenance.objects.filter(run__in=similar)
+            .exclude(device="")
+            .order_by("-pk")
+            .values_list("device")
         ).first()
-        words = {"seconds": f"{each:.2g}", "number": intcomma(looked_at), "device": device and device[0]}
+        words = {"seconds": f"{each:.2g}", "number": intcomma(sampled), "device": device and device[0]}
         basis = (
             _(
                 "measured: the model took %(seconds)s s for each of the last "
@@ -63,24 +66,24 @@ def estimate(recipe: Recipe, *, jobs: int) -> Estimate:
             else _("measured: the model took %(seconds)s s for each of the last %(number)s like these")
         ) % words
     else:
-        each = _guessed_seconds(recipe)
+        each = _assumed_seconds(recipe)
         basis = (
             _("assumed: %(seconds)s s each; nothing like it was made here yet")
             if recipe.backend == FAKE
             else _("assumed: %(seconds)s s each on one graphics card; nothing like it was made here yet")
         ) % {"seconds": f"{each:.2g}"}
     return Estimate(
-        seconds=max(each, _PLUMBING_SECONDS) * jobs,
-        bytes=round(room * jobs),
-        measured=looked_at > 0,
+        seconds=max(each, _OVERHEAD_SECONDS) * jobs,
+        bytes=round(size * jobs),
+        measured=sampled > 0,
         basis=basis,
     )
 
 
-def _alike(recipe: Recipe) -> list[int]:
-    """Runs whose jobs take as long."""
+def _similar_runs(recipe: Recipe) -> list[int]:
+    """Ids of runs whose jobs take equally long."""
     stored = as_json(recipe)
-    fields: dict[str, Any] = {f"recipe__{name}": stored[name] for name in _ALIKE[recipe.kind]}
+    fields: dict[str, Any] = {f"recipe__{name}": stored[name] for name in _SIMILAR[recipe.kind]}
     runs = Run.objects.filter(kind=recipe.kind, **fields)
     return list(runs.values_list("pk", flat=True))
 
@@ -89,7 +92,7 @@ def _measured_seconds(runs: list[int]) -> tuple[float | None, int]:
     latest = (
         Job.objects.filter(run__in=runs, state=JobState.DONE, seconds__gt=0)
         .order_by("-pk")
-        .values_list("seconds", flat=True)[:_JOBS_LOOKED_AT]
+        .values_list("seconds", flat=True)[:_SAMPLED_JOBS]
     )
     seconds = [each for each in latest if each]
     return (sum(seconds) / len(seconds), len(seconds)) if seconds else (None, 0)
@@ -103,17 +106,17 @@ def _measured_bytes(recipe: Recipe, runs: list[int]) -> float | None:
         return None
     sizes = []
     made = Image.objects.filter(provenance__run__in=runs).exclude(file="").order_by("-pk")
-    for image in made[:_FILES_LOOKED_AT]:
+    for image in made[:_SAMPLED_FILES]:
         try:
             sizes.append(image.file.size)
-        except OSError:  # a file that is gone tells nothing
+        except OSError:  # skip missing files
             continue
     return sum(sizes) / len(sizes) if sizes else None
 
 
-def _guessed_seconds(recipe: Recipe) -> float:
+def _assumed_seconds(recipe: Recipe) -> float:
     if recipe.backend == FAKE:
-        return _PLUMBING_SECONDS
+        return _OVERHEAD_SECONDS
     seconds = _SECONDS[recipe.kind] * (_FULL_PRECISION if recipe.dtype == "float32" else 1)
     if isinstance(recipe, ImageRecipe):
         steps = (recipe.steps or _REFERENCE_STEPS) / _REFERENCE_STEPS
@@ -121,13 +124,10 @@ def _guessed_seconds(recipe: Recipe) -> float:
     return seconds
 
 
-def _guessed_bytes(recipe: Recipe) -> float:
+def _assumed_bytes(recipe: Recipe) -> float:
     if isinstance(recipe, ImageRecipe):
-        pixel = _PNG_BYTES_A_PIXEL / (10 if recipe.backend == FAKE else 1)
-        return recipe.width * recipe.height * pixel + 2 * _ROW_BYTES
+        per_pixel = _PNG_BYTES_PER_PIXEL / (10 if recipe.backend == FAKE else 1)
+        return recipe.width * recipe.height * per_pixel + 2 * _ROW_BYTES
     if isinstance(recipe, CaptionRecipe):
         return float(recipe.count * _ROW_BYTES)
     return float(4 * _DIM + _ROW_BYTES)
-
-
-__all__ = ["Estimate", "estimate"]

@@ -1,7 +1,7 @@
-"""Which image set pictures go into: one set has one maker and one use.
+"""Choose and check the image set of a plan: one set has one generator and one purpose.
 
-The maker is everything of a recipe but its prompt sets and how many pictures a prompt gets. The use:
-pictures for detection are shown to people, those for pull are not (PROTOCOL §5, §9).
+The generator is the recipe without its prompt sets and number of images per prompt. The purpose: images for
+detection are shown to people, images for pull are not (PROTOCOL §5, §9).
 """
 
 from __future__ import annotations
@@ -19,59 +19,59 @@ from generation.plans.errors import PlanRefused
 from generation.recipes.prompts import PULL, PromptSet
 from generation.recipes.recipes import FAKE, ImageRecipe, as_json, from_json
 
-_NOT_OF_THE_MAKER = ("prompt_sets", "images_per_prompt")
+_NOT_GENERATOR_FIELDS = ("prompt_sets", "images_per_prompt")
 _LONGEST_NAME = 80
 
 
 def default_name(recipe: ImageRecipe) -> str:
-    """'stable-diffusion-v1-4-detection': what the model is called, and what the pictures are for."""
+    """Model and purpose, e.g. 'stable-diffusion-v1-4-detection'."""
     model = FAKE if recipe.backend == FAKE else recipe.model.rstrip("/\\").replace("\\", "/").split("/")[-1]
     if set(recipe.prompt_sets) == set(PULL):
-        used = "pull"
+        purpose = "pull"
     else:
-        used = "-".join(one.value for one in PromptSet if one in recipe.prompt_sets).replace("_", "-")
-    room = _LONGEST_NAME - len(used) - 1
-    return f"{(slugify(model) or 'model')[:room]}-{used}"
+        purpose = "-".join(one.value for one in PromptSet if one in recipe.prompt_sets).replace("_", "-")
+    length = _LONGEST_NAME - len(purpose) - 1
+    return f"{(slugify(model) or 'model')[:length]}-{purpose}"
 
 
-def set_shown_by(study: Study) -> str:
-    """The set that a study's images come from, if they were made here; "" otherwise."""
+def image_set_shown_by(study: Study) -> str:
+    """The name of the study's image set, if its images were generated here; "" otherwise."""
     shown = study.tasks.filter(kind=TaskKind.DEPICTION, image_set__runs__kind=RunKind.IMAGES)
     return shown.values_list("image_set__name", flat=True).first() or ""
 
 
-def images_of(study: Study) -> ImageSet:
-    """The set whose images a study shows. Raises PlanRefused if it shows none."""
+def image_set_of(study: Study) -> ImageSet:
+    """The study's image set. Raises PlanRefused if it has none."""
     image_set = ImageSet.objects.filter(task__study=study).order_by("task__kind", "-task__version").first()
     if image_set is None:
         raise PlanRefused(
-            f"The study '{study.name}' shows no images. Name an image set instead, or make some: "
+            f"The study '{study.name}' shows no images. Name an image set instead, or generate images: "
             f"manage.py generate {study.name}"
         )
     return image_set
 
 
-def recipe_of_set(image_set: str) -> ImageRecipe | None:
-    """The recipe of the set's latest pictures; None if none were made here."""
-    run = _makers(image_set).order_by("-pk").first()
+def recipe_of_image_set(image_set: str) -> ImageRecipe | None:
+    """The recipe of the set's latest images; None if none were generated here."""
+    run = _generating_runs(image_set).order_by("-pk").first()
     recipe = from_json(run.recipe) if run is not None else None
     return recipe if isinstance(recipe, ImageRecipe) else None
 
 
 def model_name(recipe: ImageRecipe) -> str:
-    """What the set says its pictures are of: drawings do not pass for a model's."""
+    """The model name recorded with the set; for drawings not a real model's."""
     return FAKE if recipe.backend == FAKE else recipe.model
 
 
-def use_of(recipe: ImageRecipe) -> str:
-    """'detection' or 'pull'; they do not go into one run, nor into one set."""
-    wanted = set(recipe.prompt_sets)
-    if PromptSet.DETECTION not in wanted:
+def purpose_of(recipe: ImageRecipe) -> str:
+    """'detection' or 'pull'. One run and one set cannot have both."""
+    prompt_sets = set(recipe.prompt_sets)
+    if PromptSet.DETECTION not in prompt_sets:
         return "pull"
-    if wanted != {PromptSet.DETECTION.value}:
+    if prompt_sets != {PromptSet.DETECTION.value}:
         raise PlanRefused(
-            "Pictures for detection are shown to people, and those for pull are not: plan them one after "
-            "the other, each into an image set of its own."
+            "Images for detection are shown to people, and those for pull are not: plan them separately, "
+            "each into its own image set."
         )
     return PromptSet.DETECTION
 
@@ -86,61 +86,50 @@ def check_name(name: str) -> None:
 
 
 def check_set(name: str, recipe: ImageRecipe) -> None:
-    """Refuse a set that somebody else's pictures are in."""
-    made_here = _makers(name)
-    mine = _maker(as_json(recipe))
-    for run in made_here:
-        theirs = _maker(run.recipe)
-        if differing := sorted(key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key)):
-            told = ", ".join(f"{key} {theirs.get(key)!r}, not {mine.get(key)!r}" for key in differing)
+    """Raise PlanRefused if the set has images of another generator or purpose."""
+    runs = _generating_runs(name)
+    new = _generator(as_json(recipe))
+    for run in runs:
+        old = _generator(run.recipe)
+        if differing := sorted(key for key in {*new, *old} if new.get(key) != old.get(key)):
+            differences = ", ".join(f"{key} {old.get(key)!r}, not {new.get(key)!r}" for key in differing)
             raise PlanRefused(
-                f"The image set '{name}' is made by another recipe ({told}). "
-                "Choose the same, or another name with --set."
+                f"The image set '{name}' is made by another recipe ({differences}). "
+                "Use the same, or choose another name with --set."
             )
         if (PromptSet.DETECTION in run.recipe["prompt_sets"]) != (PromptSet.DETECTION in recipe.prompt_sets):
             raise PlanRefused(
-                f"The image set '{name}' holds pictures for {', '.join(run.recipe['prompt_sets'])}. "
-                "Choose another name with --set: those for detection are shown to people, those for pull "
+                f"The image set '{name}' holds images for {', '.join(run.recipe['prompt_sets'])}. "
+                "Choose another name with --set: images for detection are shown to people, those for pull "
                 "are not."
             )
-    if not made_here.exists() and Image.objects.filter(image_set__name=name).exists():
+    if not runs.exists() and Image.objects.filter(image_set__name=name).exists():
         raise PlanRefused(
-            f"The image set '{name}' holds images that were brought here, not made here. Choose another "
-            "name with --set."
+            f"The image set '{name}' holds uploaded images, not generated ones. Choose another name with "
+            "--set."
         )
 
 
-def _makers(image_set: str) -> QuerySet[Run]:
-    """The runs that fill a set; one that was cancelled before it made anything has put nothing there."""
+def _generating_runs(image_set: str) -> QuerySet[Run]:
+    """The runs that fill a set, except those cancelled before they made anything."""
     runs = Run.objects.filter(image_set__name=image_set, kind=RunKind.IMAGES)
     return runs.filter(~Q(state=RunState.CANCELLED) | Exists(Job.objects.filter(run=OuterRef("pk"))))
 
 
-def _maker(recipe: Mapping[str, object]) -> dict[str, object]:
-    return {key: value for key, value in recipe.items() if key not in _NOT_OF_THE_MAKER}
+def _generator(recipe: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in recipe.items() if key not in _NOT_GENERATOR_FIELDS}
 
 
-def attachable(study: Study) -> Study | None:
-    """The study, if it waits for images. Raises PlanRefused if it does and is no draft any more."""
+def study_without_images(study: Study) -> Study | None:
+    """The study, if its depiction task has no image set yet. Raises PlanRefused if it is no longer a
+    draft."""
     if not study.tasks.filter(kind=TaskKind.DEPICTION, image_set=None).exists():
         return None
     if study.status != StudyStatus.DRAFT:
         raise PlanRefused(
-            f"The study '{study.name}' asks what images depict, has no image set and is {study.status}: what "
-            "people are asked cannot change. Plan the pictures for a study that is a draft, or name groups "
-            "and a set: manage.py generate SET --groups ..."
+            f"The study '{study.name}' has a depiction task without an image set and is {study.status}, so "
+            "its "
+            "questions cannot change. Plan the images for a draft study, or name groups and a set: "
+            "manage.py generate SET --groups ..."
         )
     return study
-
-
-__all__ = [
-    "attachable",
-    "check_name",
-    "check_set",
-    "default_name",
-    "images_of",
-    "model_name",
-    "recipe_of_set",
-    "set_shown_by",
-    "use_of",
-]

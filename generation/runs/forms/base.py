@@ -1,4 +1,4 @@
-"""What the forms of runs share: a backend, a recipe, a plan, and its refusals beside their fields."""
+"""The base class of the forms for runs: backend, recipe, plan, and errors beside their fields."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ DTYPES = [("float32", "float32"), ("float16", _("float16 (half)")), ("bfloat16",
 
 
 class RunForm(forms.Form):
-    """One kind of run. `plan` after `is_valid`; its errors stand beside the field they are about."""
+    """A form for one kind of run. Call `plan` after `is_valid`; it adds its errors to their fields."""
 
     KIND: str
     title: Promise
-    # fields that are shown first; the others unfold under "The model"
-    FIRST: tuple[str, ...]
+    # Shown first; the other fields are collapsed under "The model".
+    MAIN_FIELDS: tuple[str, ...]
 
     def __init__(self, data: Any = None, *, user: User, initial: Mapping[str, Any] | None = None) -> None:
         self.user = user
         super().__init__(data, initial={**self.defaults(), **(initial or {})}, label_suffix="")
         self.add_fields()
-        known = backends.names(self.KIND)
-        choices = [(name, gettext(told) if told else name) for name, told in known.items()]
+        labels = backends.names(self.KIND)
+        choices = [(name, gettext(label) if label else name) for name, label in labels.items()]
         self.fields["backend"] = forms.ChoiceField(label=gettext("Backend"), choices=choices)
-        self.order_fields([*self.FIRST, "backend"])
+        self.order_fields([*self.MAIN_FIELDS, "backend"])
 
     def add_fields(self) -> None:
-        """Fields whose choices are in the database."""
+        """Set the choices that come from the database."""
 
     def defaults(self) -> dict[str, Any]:
         raise NotImplementedError
@@ -48,36 +48,32 @@ class RunForm(forms.Form):
     def recipe(self) -> Recipe:
         raise NotImplementedError
 
-    def planned(self, recipe: Recipe) -> Plan:
+    def build_plan(self, recipe: Recipe) -> Plan:
         raise NotImplementedError
 
     def plan(self) -> Plan | None:
-        """The plan, or None after an error was added to the form."""
+        """The plan; None if an error was added to the form."""
         try:
-            return self.planned(self.recipe())
+            return self.build_plan(self.recipe())
         except (RecipeRefused, PlanRefused) as refused:
-            said = re.fullmatch(r"recipe: (\w+)[^:]*: (.+)", str(refused), re.DOTALL)
-            if said and said[1] in self.fields:
-                self.add_error(said[1], said[2][0].upper() + said[2][1:])
+            match = re.fullmatch(r"recipe: (\w+)[^:]*: (.+)", str(refused), re.DOTALL)
+            if match and match[1] in self.fields:
+                self.add_error(match[1], match[2][0].upper() + match[2][1:])
             else:
                 self.add_error(None, str(refused))
         return None
 
-    def first_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.fields if name in self.FIRST]
+    def main_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name in self.MAIN_FIELDS]
 
     def model_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.fields if name not in self.FIRST]
+        return [self[name] for name in self.fields if name not in self.MAIN_FIELDS]
 
     def model_errors(self) -> bool:
         return any(field.errors for field in self.model_fields())
 
 
-def offer(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:
-    """Give a field its choices."""
+def set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:
     field = form.fields[name]
     assert isinstance(field, forms.ChoiceField)
     field.choices = choices
-
-
-__all__ = ["DTYPES", "RunForm", "offer"]

@@ -1,7 +1,4 @@
-"""What a run is planned from in the browser: a form for each kind, which gives a recipe and a plan.
-
-A form writes nothing.
-"""
+"""A form for each kind of run, which gives a recipe and a plan. Forms write nothing."""
 
 from __future__ import annotations
 
@@ -18,18 +15,18 @@ from annotation import policies
 from annotation.models import ImageSet, Study
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
-from generation.plans.prompt_choices import PROMPTS
+from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.plans.queries import identity_groups
 from generation.plans.services import Plan
 from generation.recipes.recipes import FAKE, CaptionRecipe, EmbeddingRecipe, ImageRecipe, Recipe
-from generation.runs.forms.base import DTYPES, RunForm, offer
+from generation.runs.forms.base import DTYPES, RunForm, set_choices
 
 _SAFETY = [
-    ("record", _("ask the safety checker and record its verdict")),
-    ("block", _("make flagged pictures black as well")),
-    ("off", _("do not ask the safety checker")),
+    ("record", _("run the safety checker and record its verdict")),
+    ("block", _("also make flagged images black")),
+    ("off", _("do not run the safety checker")),
 ]
-_PLAIN = (
+_COPIED_FIELDS = (
     *("backend", "revision", "scheduler", "steps", "guidance", "width", "height", "dtype", "compiled"),
     *("safety", "negative_prompt"),
 )
@@ -37,8 +34,8 @@ _PLAIN = (
 
 class ImagesForm(RunForm):
     KIND = "images"
-    title = _("Make pictures")
-    FIRST = ("study", "groups", "prompts", "images_per_prompt", "image_set", "seed")
+    title = _("Generate images")
+    MAIN_FIELDS = ("study", "groups", "prompts", "images_per_prompt", "image_set", "seed")
 
     study = forms.ChoiceField(label=_("Study"), required=False)
     groups = forms.CharField(
@@ -46,11 +43,13 @@ class ImagesForm(RunForm):
         required=False,
         max_length=50_000,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text=_("One a line. Empty: all that the study is about."),
+        help_text=_("One per line. Empty: all groups of the study."),
     )
-    prompts = forms.ChoiceField(label=_("Prompts"), choices=[(key, one[0]) for key, one in PROMPTS.items()])
+    prompts = forms.ChoiceField(
+        label=_("Prompts"), choices=[(key, one[0]) for key, one in PROMPT_CHOICES.items()]
+    )
     images_per_prompt = forms.IntegerField(
-        label=_("Pictures a prompt"),
+        label=_("Images per prompt"),
         required=False,
         min_value=1,
         max_value=1000,
@@ -60,20 +59,20 @@ class ImagesForm(RunForm):
         label=_("Image set"),
         required=False,
         max_length=80,
-        help_text=_("Short name. Empty: the one that the study shows, else one named by model and prompts."),
+        help_text=_("Short name. Empty: the study’s set, else a name from the model and the prompts."),
     )
     seed = forms.IntegerField(label=_("Seed"), required=False, min_value=0, help_text=_("Empty: 0."))
     model = forms.CharField(
         label=_("Model"), required=False, max_length=200, help_text=_("A hub id, or a folder on the workers.")
     )
     revision = forms.CharField(
-        label=_("Revision"), required=False, max_length=80, help_text=_("A branch, tag or commit of the hub.")
+        label=_("Revision"), required=False, max_length=80, help_text=_("A branch, tag or commit on the hub.")
     )
     scheduler = forms.CharField(
         label=_("Scheduler"),
         required=False,
         max_length=80,
-        help_text=_("A class of diffusers. Empty: the model’s."),
+        help_text=_("A diffusers class. Empty: the model’s own."),
     )
     steps = forms.IntegerField(
         label=_("Steps"), required=False, min_value=1, max_value=1000, help_text=_("Empty: the model’s own.")
@@ -91,7 +90,7 @@ class ImagesForm(RunForm):
     compiled = forms.BooleanField(
         label=_("Compile the model first"),
         required=False,
-        help_text=_("Costs minutes, then is faster on a graphics card; the last bits of a picture differ."),
+        help_text=_("Takes minutes, then is faster on a GPU; the last bits of an image differ."),
     )
     safety = forms.ChoiceField(label=_("Safety checker"), choices=_SAFETY)
     negative_prompt = forms.CharField(label=_("Negative prompt"), required=False, max_length=500)
@@ -99,7 +98,7 @@ class ImagesForm(RunForm):
     def add_fields(self) -> None:
         led = policies.studies_led_by(self.user).order_by("title")
         self._studies = {each.name: each for each in led.select_related("stereotype_source")}
-        offer(
+        set_choices(
             self,
             "study",
             [("", gettext("– none –")), *((name, each.title) for name, each in self._studies.items())],
@@ -109,35 +108,35 @@ class ImagesForm(RunForm):
         return {**asdict(ImageRecipe()), "prompts": "detection", "images_per_prompt": None, "seed": None}
 
     def recipe(self) -> ImageRecipe:
-        said = self.cleaned_data
-        prompt_sets, per_prompt = PROMPTS[said["prompts"]][1:]
+        data = self.cleaned_data
+        prompt_sets, per_prompt = PROMPT_CHOICES[data["prompts"]][1:]
         return ImageRecipe(
-            **{name: said[name] for name in _PLAIN},
-            # drawings are of no model, whatever the field still says
-            model=FAKE if said["backend"] == FAKE else said["model"],
+            **{name: data[name] for name in _COPIED_FIELDS},
+            # The fake backend uses no model, whatever the field contains.
+            model=FAKE if data["backend"] == FAKE else data["model"],
             prompt_sets=prompt_sets,
-            images_per_prompt=said["images_per_prompt"] or per_prompt,
-            seed=said["seed"] or 0,
+            images_per_prompt=data["images_per_prompt"] or per_prompt,
+            seed=data["seed"] or 0,
         )
 
-    def planned(self, recipe: Recipe) -> Plan:
+    def build_plan(self, recipe: Recipe) -> Plan:
         assert isinstance(recipe, ImageRecipe)
-        said = self.cleaned_data
-        study: Study | None = self._studies.get(said["study"])
-        names = [name.strip() for name in re.split(r"[\n,;]", said["groups"]) if name.strip()]
+        data = self.cleaned_data
+        study: Study | None = self._studies.get(data["study"])
+        names = [name.strip() for name in re.split(r"[\n,;]", data["groups"]) if name.strip()]
         if names:
-            groups = identity_groups.groups_named(names)
+            groups = identity_groups.groups_by_name(names)
         elif study is not None:
-            groups = identity_groups.groups_of(study)
-        elif found := ImageSet.objects.filter(name=said["image_set"]).first():
-            groups = identity_groups.groups_of_set(found)
+            groups = identity_groups.groups_of_study(study)
+        elif found := ImageSet.objects.filter(name=data["image_set"]).first():
+            groups = identity_groups.groups_of_image_set(found)
         else:
             raise PlanRefused(gettext("Choose a study, or name identity groups."))
-        return plans.plan_pictures(recipe=recipe, groups=groups, image_set=said["image_set"], study=study)
+        return plans.plan_images(recipe=recipe, groups=groups, image_set=data["image_set"], study=study)
 
 
-class ReadingForm(RunForm):
-    """A run that reads the images of a set."""
+class ImageSetRunForm(RunForm):
+    """A run for the images of a set."""
 
     def add_fields(self) -> None:
         self._sets = {each.name: each for each in ImageSet.objects.order_by("title", "pk")}
@@ -145,20 +144,22 @@ class ReadingForm(RunForm):
             ("", gettext("– choose –")),
             *((name, f"{each.title} ({name})") for name, each in self._sets.items()),
         ]
-        offer(self, "image_set", choices)
+        set_choices(self, "image_set", choices)
 
-    def planned(self, recipe: Recipe) -> Plan:
+    def build_plan(self, recipe: Recipe) -> Plan:
         assert isinstance(recipe, CaptionRecipe | EmbeddingRecipe)
-        return plans.plan_reading(recipe=recipe, image_set=self._sets[self.cleaned_data["image_set"]])
+        return plans.plan_captions_or_embeddings(
+            recipe=recipe, image_set=self._sets[self.cleaned_data["image_set"]]
+        )
 
 
-class CaptionsForm(ReadingForm):
+class CaptionsForm(ImageSetRunForm):
     KIND = "captions"
     title = _("Write captions")
-    FIRST = ("image_set", "count", "seed")
+    MAIN_FIELDS = ("image_set", "count", "seed")
 
     image_set = forms.ChoiceField(label=_("Image set"))
-    count = forms.IntegerField(label=_("Captions an image"), min_value=1, max_value=1000)
+    count = forms.IntegerField(label=_("Captions per image"), min_value=1, max_value=1000)
     seed = forms.IntegerField(label=_("Seed"), required=False, min_value=0, help_text=_("Empty: 0."))
     model = forms.CharField(
         label=_("Model"),
@@ -173,14 +174,14 @@ class CaptionsForm(ReadingForm):
         required=False,
         max_length=5000,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=_("One a line, as name=value; for example ngrams=/data/ngrams."),
+        help_text=_("One per line, as name=value; for example ngrams=/data/ngrams."),
     )
 
     def defaults(self) -> dict[str, Any]:
         return {**asdict(CaptionRecipe()), "seed": None, "options": ""}
 
     def clean_options(self) -> dict[str, Any]:
-        """Numbers, true, false and null as JSON has them; anything else is a text."""
+        """Values are JSON if they can be parsed, else text."""
         found: dict[str, Any] = {}
         for line in self.cleaned_data["options"].splitlines():
             if not line.strip():
@@ -195,28 +196,28 @@ class CaptionsForm(ReadingForm):
         return found
 
     def recipe(self) -> CaptionRecipe:
-        said = self.cleaned_data
+        data = self.cleaned_data
         plain = ("backend", "model", "revision", "count", "dtype", "options")
-        return CaptionRecipe(**{name: said[name] for name in plain}, seed=said["seed"] or 0)
+        return CaptionRecipe(**{name: data[name] for name in plain}, seed=data["seed"] or 0)
 
 
-class EmbeddingsForm(ReadingForm):
+class EmbeddingsForm(ImageSetRunForm):
     KIND = "embeddings"
     title = _("Embed images")
-    FIRST = ("image_set",)
+    MAIN_FIELDS = ("image_set",)
 
     image_set = forms.ChoiceField(label=_("Image set"))
     model = forms.CharField(
         label=_("Model"),
         required=False,
         max_length=200,
-        help_text=_("An architecture of open_clip, or local-dir:/folder on the workers."),
+        help_text=_("An open_clip architecture, or local-dir:/folder on the workers."),
     )
     pretrained = forms.CharField(
         label=_("Weights"),
         required=False,
         max_length=200,
-        help_text=_("Their tag, or a file on the workers."),
+        help_text=_("A tag, or a file on the workers."),
     )
     dtype = forms.ChoiceField(label=_("Numbers"), choices=DTYPES)
 
@@ -224,25 +225,22 @@ class EmbeddingsForm(ReadingForm):
         return asdict(EmbeddingRecipe())
 
     def recipe(self) -> EmbeddingRecipe:
-        said = self.cleaned_data
-        return EmbeddingRecipe(**{name: said[name] for name in ("backend", "model", "pretrained", "dtype")})
+        data = self.cleaned_data
+        return EmbeddingRecipe(**{name: data[name] for name in ("backend", "model", "pretrained", "dtype")})
 
 
 FORMS: dict[str, type[RunForm]] = {form.KIND: form for form in (ImagesForm, CaptionsForm, EmbeddingsForm)}
 
 
-def initial_like(recipe: Recipe) -> dict[str, Any]:
-    """What a form says to plan more of a recipe."""
-    said = asdict(recipe)
+def initial_from_recipe(recipe: Recipe) -> dict[str, Any]:
+    """Initial form data for a recipe."""
+    data = asdict(recipe)
     if isinstance(recipe, ImageRecipe):
-        by_sets = {frozenset(one[1]): key for key, one in PROMPTS.items()}
-        said["prompts"] = by_sets.get(frozenset(recipe.prompt_sets), "detection")
+        by_sets = {frozenset(one[1]): key for key, one in PROMPT_CHOICES.items()}
+        data["prompts"] = by_sets.get(frozenset(recipe.prompt_sets), "detection")
     if isinstance(recipe, CaptionRecipe):
-        said["options"] = "\n".join(
+        data["options"] = "\n".join(
             f"{key}={value if isinstance(value, str) else json.dumps(value)}"
             for key, value in recipe.options.items()
         )
-    return said
-
-
-__all__ = ["FORMS", "CaptionsForm", "EmbeddingsForm", "ImagesForm", "initial_like"]
+    return data

@@ -1,4 +1,4 @@
-"""What a run is planned from: the fields of the pages' forms, with types, one body for each kind."""
+"""Request bodies for planning runs, one per kind: the typed fields of the page's forms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rest_framework import serializers
 from annotation.api.pages import list_query
 from annotation.api.resource import Body, Query
 from generation.models import RunKind, RunState
-from generation.plans.prompt_choices import PROMPTS
+from generation.plans.prompt_choices import PROMPT_CHOICES
 
 DTYPES = ("float32", "float16", "bfloat16")
 LARGEST_SEED = 2**63 - 1
@@ -32,7 +32,7 @@ class PlanQuery(Query):
     dry_run = serializers.ChoiceField(
         ["true", "false"],
         default="false",
-        help_text="true: only say what would come of it, and write nothing.",
+        help_text="true: only preview the plan; write nothing.",
     )
 
 
@@ -44,43 +44,49 @@ def _text(most: int, help_text: str = "", **options: Any) -> serializers.CharFie
 
 def _seed() -> serializers.IntegerField:
     return serializers.IntegerField(
-        required=False, min_value=0, max_value=LARGEST_SEED, help_text="Usual: 0."
+        required=False, min_value=0, max_value=LARGEST_SEED, help_text="Default: 0."
     )
 
 
 class RunBody(Body):
-    """What is left out is as the page would have it."""
+    """Missing fields have the defaults of the page's form."""
 
-    backend = serializers.CharField(required=False, max_length=40, help_text="What makes it.")
+    backend = serializers.CharField(required=False, max_length=40, help_text="Name of the backend.")
     dtype = serializers.ChoiceField(DTYPES, required=False)
     model = _text(200, "A hub id, or a folder on the workers.")
 
 
 class ImagesRunBody(RunBody):
-    """Pictures of identity groups."""
+    """Images of identity groups."""
 
     kind = serializers.ChoiceField(["images"])
     study = serializers.SlugField(
-        required=False, max_length=80, help_text="Whose groups and stereotypes; one that the account leads."
+        required=False,
+        max_length=80,
+        help_text="A study that the account leads, for its groups and stereotypes.",
     )
     groups = serializers.ListField(
         child=serializers.CharField(max_length=120),
         required=False,
         max_length=2000,
-        help_text="Names of identity groups; left out: all that the study is about.",
+        help_text="Names of identity groups. Default: all groups of the study.",
     )
-    prompts = serializers.ChoiceField(list(PROMPTS), required=False, help_text="Usual: detection.")
+    prompts = serializers.ChoiceField(list(PROMPT_CHOICES), required=False, help_text="Default: detection.")
     images_per_prompt = serializers.IntegerField(
-        required=False, min_value=1, max_value=1000, help_text="Usual: 5 for detection, 15 for the others."
+        required=False, min_value=1, max_value=1000, help_text="Default: 5 for detection, 15 for the others."
     )
-    image_set = _text(80, "Usual: the one that the study shows, else one named by model and prompts.")
+    image_set = _text(80, "Default: the study's set, else a name from the model and the prompts.")
     seed = _seed()
     revision = _text(80)
-    scheduler = _text(80, "A class of diffusers; empty: the model's.")
+    scheduler = _text(80, "A diffusers class. Empty: the model's own.")
     steps = serializers.IntegerField(required=False, min_value=1, max_value=1000, allow_null=True)
     guidance = serializers.FloatField(required=False, min_value=0, max_value=100, allow_null=True)
-    width = serializers.IntegerField(required=False, min_value=8, max_value=4096, help_text="pixels, of 8")
-    height = serializers.IntegerField(required=False, min_value=8, max_value=4096, help_text="pixels, of 8")
+    width = serializers.IntegerField(
+        required=False, min_value=8, max_value=4096, help_text="pixels, a multiple of 8"
+    )
+    height = serializers.IntegerField(
+        required=False, min_value=8, max_value=4096, help_text="pixels, a multiple of 8"
+    )
     compiled = serializers.BooleanField(required=False)
     safety = serializers.ChoiceField(["record", "block", "off"], required=False)
     negative_prompt = _text(500)
@@ -92,12 +98,12 @@ class CaptionsRunBody(RunBody):
     kind = serializers.ChoiceField(["captions"])
     image_set = serializers.SlugField(max_length=80)
     count = serializers.IntegerField(
-        required=False, min_value=1, max_value=1000, help_text="Captions an image; usual: 50."
+        required=False, min_value=1, max_value=1000, help_text="Captions per image. Default: 50."
     )
     seed = _seed()
     revision = _text(80)
     options = serializers.DictField(
-        child=serializers.JSONField(), required=False, help_text="The backend's own."
+        child=serializers.JSONField(), required=False, help_text="Options of the backend."
     )
 
 
@@ -116,9 +122,9 @@ BODIES: dict[str, type[RunBody]] = {
 }
 
 
-def as_form(said: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-    """A body as the form of the page sends it, with the form's own defaults for what was left out."""
-    merged = {**usual, **{name: value for name, value in said.items() if name != "kind"}}
+def as_form_data(body: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """A request body as data for the page's form, with the form's defaults for missing fields."""
+    merged = {**defaults, **{name: value for name, value in body.items() if name != "kind"}}
     if "groups" in merged:
         merged["groups"] = "\n".join(merged["groups"])
     if isinstance(merged.get("options"), Mapping):
@@ -126,6 +132,3 @@ def as_form(said: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]
             f"{key}={json.dumps(value)}" for key, value in merged["options"].items()
         )
     return {name: value for name, value in merged.items() if value is not None}
-
-
-__all__ = ["BODIES", "PlanQuery", "RunBody", "RunsQuery", "as_form"]

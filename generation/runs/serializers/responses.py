@@ -1,4 +1,4 @@
-"""What the API says of runs and plans."""
+"""Serializers of the API's responses about runs and plans."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import Any
 from rest_framework import serializers
 
 from generation.models import RunKind, RunState
-
-ACTIONS = ("start", "pause", "resume", "cancel", "retry")
+from generation.runs.services import ACTIONS
 
 
 class JobCountsSerializer(serializers.Serializer[Any]):
     total = serializers.IntegerField()
     done = serializers.IntegerField()
-    failed = serializers.IntegerField(help_text="Not tried again by themselves.")
+    failed = serializers.IntegerField(help_text="Not retried automatically.")
 
 
 class RunSerializer(serializers.Serializer[Any]):
-    """One recipe over one image set; the same recipe is the same run."""
+    """One recipe for one image set; the same recipe gives the same run."""
 
     id = serializers.IntegerField(source="run.pk")
     kind = serializers.ChoiceField(RunKind.choices, source="run.kind")
@@ -26,9 +25,11 @@ class RunSerializer(serializers.Serializer[Any]):
     image_set = serializers.CharField(source="run.image_set.name")
     backend = serializers.CharField(source="run.backend")
     model = serializers.CharField()
-    recipe = serializers.DictField(source="run.recipe", help_text="Everything that decides what comes out.")
+    recipe = serializers.DictField(source="run.recipe", help_text="Everything that determines the results.")
     recipe_hash = serializers.CharField(source="run.recipe_hash", help_text="SHA-256 of the recipe, in hex.")
-    error = serializers.CharField(source="run.error", allow_blank=True, help_text="Why it paused by itself.")
+    error = serializers.CharField(
+        source="run.error", allow_blank=True, help_text="Why it was paused by an error."
+    )
     created_at = serializers.DateTimeField(source="run.created_at")
     started_at = serializers.DateTimeField(source="run.started_at", allow_null=True)
     finished_at = serializers.DateTimeField(source="run.finished_at", allow_null=True)
@@ -38,20 +39,20 @@ class RunSerializer(serializers.Serializer[Any]):
 class FailureSerializer(serializers.Serializer[Any]):
     error = serializers.CharField()
     jobs = serializers.IntegerField()
-    parked = serializers.IntegerField(help_text="Of these, not tried again by themselves.")
+    parked = serializers.IntegerField(help_text="How many of these are not retried automatically.")
     example = serializers.CharField()
 
 
-class StandingSerializer(JobCountsSerializer):
+class ProgressSerializer(JobCountsSerializer):
     pending = serializers.IntegerField()
     claimed = serializers.IntegerField()
-    rate = serializers.FloatField(allow_null=True, help_text="Jobs a second, over the last two minutes.")
+    rate = serializers.FloatField(allow_null=True, help_text="Jobs per second, over the last two minutes.")
     seconds_left = serializers.FloatField(allow_null=True)
     errors = FailureSerializer(many=True)
 
 
 class MadeWithSerializer(serializers.Serializer[Any]):
-    """What a model that made something of a run said of itself."""
+    """A model that made results of the run."""
 
     model = serializers.CharField()
     revision = serializers.CharField(allow_blank=True)
@@ -63,34 +64,33 @@ class MadeWithSerializer(serializers.Serializer[Any]):
 
 class OneRunSerializer(RunSerializer):
     made_with = MadeWithSerializer(
-        many=True, source="run.made_with", help_text="Each way of making once, the first first."
+        many=True, source="run.made_with", help_text="Each distinct model version once, oldest first."
     )
-    jobs = StandingSerializer(source="stands")
+    jobs = ProgressSerializer(source="progress")
     actions = serializers.ListField(
-        child=serializers.ChoiceField(ACTIONS), help_text="What can be done to it as it stands."
+        child=serializers.ChoiceField(list(ACTIONS)), help_text="The available actions."
     )
 
 
 class EstimateSerializer(serializers.Serializer[Any]):
     seconds = serializers.FloatField(help_text="Model time, on one worker.")
     bytes = serializers.IntegerField(help_text="Files and rows.")
-    measured = serializers.BooleanField(help_text="From jobs of this installation, or assumed.")
-    basis = serializers.CharField(help_text="What the estimate was taken from.")
+    measured = serializers.BooleanField(help_text="true: from jobs of this installation; false: assumed.")
+    basis = serializers.CharField(help_text="What the estimate is based on.")
 
 
 class PlannedSerializer(serializers.Serializer[Any]):
-    """What a plan comes to. `run` is the run that stands for it: null if nothing was written and it would be
-    a new one."""
+    """What a plan makes. `run` is null if nothing was written and the run would be new."""
 
     run = serializers.IntegerField(allow_null=True)
     state = serializers.ChoiceField(RunState.choices, allow_null=True)
     recipe_hash = serializers.RegexField("^[0-9a-f]{64}$")
     image_set = serializers.CharField()
-    total = serializers.IntegerField(help_text="Jobs that the plan wants.")
-    added = serializers.IntegerField(help_text="Of these, jobs that no run has yet.")
+    total = serializers.IntegerField(help_text="Jobs of the plan.")
+    added = serializers.IntegerField(help_text="How many of these no run has yet.")
     groups = serializers.IntegerField()
     pictures = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Prompt set: how many pictures of it."
+        child=serializers.IntegerField(), help_text="Prompt set: number of images."
     )
     prompts = serializers.ListField(
         child=serializers.CharField(), help_text="The prompts of the first group, as examples."

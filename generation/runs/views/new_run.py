@@ -1,4 +1,4 @@
-"""A new run: what it is planned from, and before anything starts what it would make and take."""
+"""The page for a new run: the form, and a preview with time and disk space before anything starts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.core.requests import LoggedIn
-from annotation.studies.errors import StudyRefused
-from generation.core.access import for_makers
+from annotation.studies.units.planned import StudyRefused
+from generation.core.access import image_makers_only
 from generation.core.durations import duration
 from generation.jobs import tasks
 from generation.models import Run, RunState
@@ -27,20 +27,21 @@ from generation.plans.queries import estimates
 from generation.plans.services import Plan, Preview
 from generation.recipes import recipes
 from generation.runs import services as runs
-from generation.runs.forms.kinds import FORMS, RunForm, initial_like
+from generation.runs.forms.kinds import FORMS, RunForm, initial_from_recipe
 
 
 @dataclass(frozen=True)
-class Foreseen:
-    """What is shown before a run starts. `mark` names it: a start is of the very thing that was seen."""
+class RunPreview:
+    """What is shown before a run starts. The start button sends `fingerprint`, so that a run starts only as
+    it was shown."""
 
     plan: Plan
     preview: Preview
     estimate: estimates.Estimate
-    mark: str
+    fingerprint: str
 
     @property
-    def there(self) -> int:
+    def existing(self) -> int:
         return self.preview.total - self.preview.added
 
     @property
@@ -49,7 +50,7 @@ class Foreseen:
 
     @property
     def pictures(self) -> list[tuple[str, int]]:
-        """(prompt set, how many pictures of it)."""
+        """(prompt set, number of images)."""
         return [(_(name.replace("_", " ")), number) for name, number in self.preview.pictures.items()]
 
     @property
@@ -59,25 +60,25 @@ class Foreseen:
         return [each.prompt.text for each in self.plan.prompts if each.group_id == first]
 
 
-@for_makers
+@image_makers_only
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_run(request: LoggedIn, kind: str) -> HttpResponse:
-    """GET asks; POST shows what would come of it, and with `start` plans and starts what was shown."""
+    """GET shows the form; POST shows the preview, and with `start` plans and starts the previewed run."""
     if kind not in FORMS:
         raise Http404
-    foreseen = None
+    run_preview = None
     changed = False
     if request.method == "POST":
         form = FORMS[kind](request.POST, user=request.user)
         plan = form.plan() if form.is_valid() else None
-        foreseen = foresee(plan) if plan is not None else None
-        if foreseen is not None and "start" in request.POST:
-            if request.POST.get("seen") == foreseen.mark:
-                started = _start(request, form, foreseen.plan)
+        run_preview = preview_run(plan) if plan is not None else None
+        if run_preview is not None and "start" in request.POST:
+            if request.POST.get("fingerprint") == run_preview.fingerprint:
+                started = _start(request, form, run_preview.plan)
                 if started is not None:
                     return redirect("run", pk=started.pk)
-                foreseen = None
+                run_preview = None
             changed = True
     else:
         form = FORMS[kind](user=request.user, initial=_initial(request, kind))
@@ -88,29 +89,29 @@ def new_run(request: LoggedIn, kind: str) -> HttpResponse:
             "kind": kind,
             "kinds": [(name, each.title) for name, each in FORMS.items()],
             "form": form,
-            "foreseen": foreseen,
-            "changed": changed and foreseen is not None,
+            "run_preview": run_preview,
+            "changed": changed and run_preview is not None,
             "here": "new",
         },
         status=422 if form.errors else 200,
     )
 
 
-def foresee(plan: Plan) -> Foreseen:
-    """What a plan would make and take, without writing anything."""
+def preview_run(plan: Plan) -> RunPreview:
+    """Preview a plan, without writing anything."""
     preview = plans.preview(plan)
     run = preview.run
-    seen = (plan.recipe_hash, preview.total, preview.added, run.state if run else "", plan.attach_to)
-    return Foreseen(
+    shown = (plan.recipe_hash, preview.total, preview.added, run.state if run else "", plan.attach_to)
+    return RunPreview(
         plan=plan,
         preview=preview,
         estimate=estimates.estimate(plan.recipe, jobs=preview.added),
-        mark=hashlib.sha256(repr(seen).encode()).hexdigest()[:32],
+        fingerprint=hashlib.sha256(repr(shown).encode()).hexdigest()[:32],
     )
 
 
 def _start(request: LoggedIn, form: RunForm, plan: Plan) -> Run | None:
-    """Plan and start; None, and the form says why, if that cannot be."""
+    """Plan and start the run; None if an error was added to the form."""
     try:
         ensured = runs.ensure(plan=plan, by=request.user)
         run = ensured.run
@@ -120,24 +121,24 @@ def _start(request: LoggedIn, form: RunForm, plan: Plan) -> Run | None:
         form.add_error(None, str(refused))
         return None
     run.refresh_from_db()
-    tasks.ring(run)
+    tasks.enqueue(run)
     if ensured.added:
-        said = ngettext("%(number)s job is planned.", "%(number)s jobs are planned.", ensured.added)
-        messages.success(request, said % {"number": intcomma(ensured.added)})
+        message = ngettext("%(number)s job is planned.", "%(number)s jobs are planned.", ensured.added)
+        messages.success(request, message % {"number": intcomma(ensured.added)})
     else:
-        messages.success(request, _("Nothing had to be added: this is the run that has it all."))
+        messages.success(request, _("Nothing to add: this run already has all jobs."))
     return run
 
 
 def _initial(request: LoggedIn, kind: str) -> dict[str, Any]:
-    """What the link says: `like` another run, of this `set`, for this `study`."""
+    """Initial form data from the link: `like` another run, for this `set` or `study`."""
     initial: dict[str, Any] = {}
     like = request.GET.get("like", "")
     run = None
     if like.isascii() and like.isdigit() and len(like) < 19:
         run = Run.objects.select_related("image_set").filter(pk=int(like), kind=kind).first()
     if run is not None:
-        initial = {**initial_like(recipes.from_json(run.recipe)), "image_set": run.image_set.name}
+        initial = {**initial_from_recipe(recipes.from_json(run.recipe)), "image_set": run.image_set.name}
     for name, field in (("set", "image_set"), ("study", "study")):
         if name in request.GET:
             initial[field] = request.GET[name]

@@ -15,7 +15,7 @@ from PIL.PngImagePlugin import PngInfo
 from annotation.models import Image, TaskKind
 from generation.uploads import bundles
 from generation.uploads.services import uploads
-from generation.uploads.tables import read_finished
+from generation.uploads.tables import read_table
 from tests import factories
 from tests.annotation.releases.world import ASIAN_WOMAN, answered, people, person, released, rows
 from tests.generation.uploads.bundles import encoded, pixels, table, zipped
@@ -42,11 +42,11 @@ def test_files_of_images_say_nothing_but_their_pixels(tmp_path):
     files = telling()
     assert all(TOLD in data for data in files.values())
     listed = table(*({"file": name, "group": "Mexican"} for name in files))
-    with bundles.opened(zipped({**files, "t.csv": listed}), name="t.zip") as bundle:
-        uploads.import_finished(
+    with bundles.open_bundle(zipped({**files, "t.csv": listed}), name="t.zip") as bundle:
+        uploads.import_images(
             bundle=bundle,
-            finished=read_finished(bundle),
-            into=uploads.Into(name="brought", title="Brought"),
+            table=read_table(bundle),
+            target=uploads.TargetSet(name="brought", title="Brought"),
             by=None,
         )
     images = list(Image.objects.all())

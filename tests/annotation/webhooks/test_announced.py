@@ -47,13 +47,13 @@ def test_a_run_that_ends_is_announced_to_each_study_that_shows_its_images():
     factories.task(shows, kind=TaskKind.DEPICTION, image_set=run.image_set)
     mine = listen(shows, "run.finished")
     listen(other, "run.finished")
-    assert not claims.close(run_id=run.pk)
+    assert not claims.close_run(run_id=run.pk)
     first, second = run.jobs.order_by("pk")
     now = run.created_at
     type(first).objects.filter(pk=first.pk).update(state=JobState.FAILED, error="x", finished_at=now)
     second.delete()
-    assert claims.close(run_id=run.pk)
-    assert not claims.close(run_id=run.pk)
+    assert claims.close_run(run_id=run.pk)
+    assert not claims.close_run(run_id=run.pk)
     run.refresh_from_db()
     assert run.state == RunState.DONE
     message = Delivery.objects.get()

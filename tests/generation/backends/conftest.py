@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from generation.backends.torch_support import library
+from generation.backends.torch_support import import_library
 from tests.generation.backends import tiny
 
 LIBRARIES = ("torch", "diffusers", "transformers", "open_clip")
@@ -47,5 +47,5 @@ def tiny_models(tmp_path_factory) -> Tiny:
             "Cure: pip install '.[models]'"
         )
     # tests run side by side: threads of each would wait for one another
-    library("torch").set_num_threads(1)
+    import_library("torch").set_num_threads(1)
     return Tiny(tmp_path_factory.mktemp("models"))

@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw
 
 from generation import backends
 from generation.backends.base import BackendError, OutOfMemory
-from generation.backends.torch_support import library
+from generation.backends.torch_support import import_library
 from generation.core import vectors
 from generation.recipes.recipes import EmbeddingRecipe
 
@@ -86,7 +86,7 @@ def folder(tiny_models):
 
 
 def test_a_vector_is_the_one_that_open_clip_gives(folder):
-    open_clip, torch = library("open_clip"), library("torch")
+    open_clip, torch = import_library("open_clip"), import_library("torch")
     name = f"local-dir:{folder}"
     own, _, preprocess = open_clip.create_model_and_transforms(name)
     own.eval()
@@ -99,7 +99,7 @@ def test_a_vector_is_the_one_that_open_clip_gives(folder):
 
 
 def test_weights_are_taken_from_a_file_for_a_known_architecture(folder, tmp_path):
-    open_clip = library("open_clip")
+    open_clip = import_library("open_clip")
     config = json.loads((folder / "open_clip_config.json").read_text())
     (tmp_path / "tiny-for-tests.json").write_text(json.dumps(config["model_cfg"]))
     open_clip.add_model_config(tmp_path / "tiny-for-tests.json")
@@ -125,7 +125,7 @@ def test_memory_that_runs_out_halves_the_batch_and_loses_nothing(folder):
 
     def full(visual, given):
         if len(given[0]) > 3:
-            raise library("torch").OutOfMemoryError("CUDA out of memory.")
+            raise import_library("torch").OutOfMemoryError("CUDA out of memory.")
 
     model._model.visual.register_forward_pre_hook(full)
     for left in (4, 2):
@@ -146,7 +146,7 @@ def test_numbers_that_overflow_are_an_error(folder):
     ("given", "told"),
     [
         ({"model": "local-dir:/nowhere"}, "no folder /nowhere"),
-        ({"model": "ViT-B-33"}, "knows no model 'ViT-B-33'. It knows: .*ViT-B-32"),
+        ({"model": "ViT-B-33"}, "has no model 'ViT-B-33'. It has: .*ViT-B-32"),
         ({"pretrained": "a-tag"}, "neither a file of weights on this machine nor a tag of ViT-B-32.*openai"),
         ({"pretrained": ""}, "neither a file of weights"),
         ({"pretrained": "/nowhere.pt"}, "'/nowhere.pt' is neither"),
@@ -172,7 +172,7 @@ def test_a_spoilt_folder_is_refused_and_never_filled_with_random_weights(folder,
 
 def test_weights_trained_with_quick_gelu_get_it(tiny_models, monkeypatch):
     """open_clip itself would only warn, and the vectors would be wrong."""
-    open_clip = library("open_clip")
+    open_clip = import_library("open_clip")
     asked = {}
 
     def made(name, pretrained, **given):

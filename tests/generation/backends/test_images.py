@@ -6,7 +6,7 @@ from io import BytesIO
 import pytest
 
 from generation import backends
-from generation.backends.base import Wanted
+from generation.backends.base import ImageRequest
 from generation.recipes.recipes import ImageRecipe
 
 pytestmark = [
@@ -14,11 +14,11 @@ pytestmark = [
 ]
 REAL = ("stable_diffusion", "stable_diffusion_2", "stable_diffusion_xl", "stable_diffusion_3", "flux")
 WANTED = [
-    Wanted("a photo of an Indian person", 1),
-    Wanted("a portrait of a Ukrainian person", 2**63 - 1),
-    Wanted("an Indian person", 1),
-    Wanted("a photo of an Indian person", 2),
-    Wanted("", 5),
+    ImageRequest("a photo of an Indian person", 1),
+    ImageRequest("a portrait of a Ukrainian person", 2**63 - 1),
+    ImageRequest("an Indian person", 1),
+    ImageRequest("a photo of an Indian person", 2),
+    ImageRequest("", 5),
 ]
 
 

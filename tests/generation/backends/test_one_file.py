@@ -23,7 +23,7 @@ What a person who adds a backend writes, as the documentation says it.
 
 from PIL import Image
 
-from generation.backends.base import About, BackendError, Picture
+from generation.backends.base import About, BackendError, GeneratedImage
 
 
 class Grey:
@@ -34,7 +34,7 @@ class Grey:
         self._size = recipe.width, recipe.height
 
     def generate(self, wanted):
-        return [Picture(Image.new("RGB", self._size, (one.seed % 256,) * 3)) for one in wanted]
+        return [GeneratedImage(Image.new("RGB", self._size, (one.seed % 256,) * 3)) for one in wanted]
 
 
 def check(recipe):

@@ -12,7 +12,7 @@ import pytest
 
 from generation import backends
 from generation.backends.base import BackendError
-from generation.backends.torch_support import library
+from generation.backends.torch_support import import_library
 from tests.generation.backends import tiny_captions
 from tests.generation.backends.test_image_diffusers import loaded, recipe, refusal
 
@@ -31,7 +31,7 @@ def weights_of(part):
 
 
 def without_a_tensor(path):
-    stored = library("safetensors.torch")
+    stored = import_library("safetensors.torch")
     tensors = stored.load_file(path)
     del tensors[sorted(tensors)[3]]
     stored.save_file(tensors, path, {"format": "pt"})
@@ -166,7 +166,7 @@ def test_a_hub_id_is_loaded_from_the_cache_as_of_its_commit_or_refused_with_the_
 def test_the_revision_of_a_folder_changes_with_its_files(copied):
     first = loaded(copied).about.revision
     assert loaded(copied).about.revision == first
-    stored = library("safetensors.torch")
+    stored = import_library("safetensors.torch")
     path = weights_of(copied / "unet")
     tensors = stored.load_file(path)
     tensors["conv_in.bias"] += 1
@@ -183,7 +183,7 @@ def test_weights_that_do_not_fit_the_device_say_so(tiny_models, monkeypatch):
     module = importlib.import_module("generation.backends.image_diffusers")
 
     def full(*given):
-        raise library("torch").OutOfMemoryError("CUDA out of memory.")
+        raise import_library("torch").OutOfMemoryError("CUDA out of memory.")
 
     monkeypatch.setattr(module, "_place", full)
     assert "does not fit into cpu" in refusal(tiny_models.stable_diffusion)

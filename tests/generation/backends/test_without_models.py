@@ -26,13 +26,13 @@ def test_listing_and_the_fakes_import_no_model_library():
     in_a_process(f"""
 import sys
 from generation import backends
-from generation.backends.base import Wanted
+from generation.backends.base import ImageRequest
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe, ImageRecipe
 for kind in ("images", "captions", "embeddings"):
     told = backends.names(kind)
     assert "fake" in told and all(told.values()), told
 assert "diffusers" in backends.names("images") and "open_clip" in backends.names("embeddings")
-[picture] = backends.load(ImageRecipe(backend="fake")).generate([Wanted("a person", 1)])
+[picture] = backends.load(ImageRecipe(backend="fake")).generate([ImageRequest("a person", 1)])
 backends.load(CaptionRecipe(backend="fake")).caption([picture.pixels], count=2, seed=0)
 backends.load(EmbeddingRecipe(backend="fake")).encode_images([picture.pixels])
 heavy = set({HEAVY!r}) & set(sys.modules)

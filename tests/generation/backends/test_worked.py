@@ -25,7 +25,7 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def nothing_loaded(monkeypatch, settings):
-    monkeypatch.setattr(loaded_model, "_kept", [])
+    monkeypatch.setattr(loaded_model, "_loaded", [])
     settings.MODEL_DEVICE = "cpu"
 
 
@@ -58,13 +58,13 @@ def test_a_lost_picture_is_made_again_by_the_model_byte_for_byte(tiny_models):
     run = made(tiny_models.stable_diffusion, "off")
     image = Image.objects.get(image_set=run.image_set, index=2)
     with default_storage.open(image.file.name) as file:
-        told = png.origin_of(file.read())
+        told = png.read_origin(file.read())
     assert (told.model, told.revision) == (str(tiny_models.stable_diffusion), image.provenance.revision)
     assert {"torch", "diffusers"} <= set(told.libraries)
     default_storage.delete(image.file.name)
     found = verify.verify(image_set=run.image_set)
     assert found.missing == (image,)
-    verify.remake(lost=found.lost, by=None)
+    verify.regenerate(lost=found.lost, by=None)
     loaded_model._kept.clear()  # another process, another day
     assert work.work(run_id=run.pk) == 1
     assert image_files.is_stored(image.file.name, sha256=image.sha256)

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from generation.backends.torch_support import library
+from generation.backends.torch_support import import_library
 
 _HIDDEN = 32
 _LENGTH = 77
@@ -148,7 +148,7 @@ def flux(folder: Path, *, guided: bool = True, seed: int = 0) -> Path:
 
 def open_clip_folder(folder: Path, *, seed: int = 0) -> Path:
     """A CLIP of open_clip, loaded as `local-dir:FOLDER`; its 49,408-token vocabulary is the real one."""
-    torch, open_clip = library("torch"), library("open_clip")
+    torch, open_clip = import_library("torch"), import_library("open_clip")
     torch.manual_seed(seed)
     folder.mkdir(parents=True, exist_ok=True)
     config = {
@@ -160,26 +160,26 @@ def open_clip_folder(folder: Path, *, seed: int = 0) -> Path:
     stored = {"model_cfg": config, "preprocess_cfg": preprocess}
     (folder / "open_clip_config.json").write_text(json.dumps(stored))
     model = open_clip.model.CLIP(**config)
-    library("safetensors.torch").save_file(model.state_dict(), folder / "open_clip_model.safetensors")
+    import_library("safetensors.torch").save_file(model.state_dict(), folder / "open_clip_model.safetensors")
     return folder
 
 
 def clip_tokenizer() -> Any:
     """CLIP's tokenizer over single letters: 256 byte symbols, the same at a word's end, two special ones."""
-    letters = sorted(library("tokenizers").pre_tokenizers.ByteLevel.alphabet())
+    letters = sorted(import_library("tokenizers").pre_tokenizers.ByteLevel.alphabet())
     tokens = [*letters, *(f"{one}</w>" for one in letters), "<|startoftext|>", "<|endoftext|>"]
     vocabulary = {token: number for number, token in enumerate(tokens)}
-    return library("transformers").CLIPTokenizer(vocab=vocabulary, merges=[], model_max_length=_LENGTH)
+    return import_library("transformers").CLIPTokenizer(vocab=vocabulary, merges=[], model_max_length=_LENGTH)
 
 
 def _t5_tokenizer() -> Any:
     pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -2.0)]
     pieces += [(letter, -3.0) for letter in "abcdefghijklmnopqrstuvwxyz"]
-    return library("transformers").T5Tokenizer(vocab=pieces, extra_ids=0, model_max_length=_LENGTH)
+    return import_library("transformers").T5Tokenizer(vocab=pieces, extra_ids=0, model_max_length=_LENGTH)
 
 
 def _clip_text(*, projected: bool = False, **changed: object) -> Any:
-    transformers = library("transformers")
+    transformers = import_library("transformers")
     config = transformers.CLIPTextConfig(
         vocab_size=514,
         bos_token_id=512,
@@ -196,7 +196,7 @@ def _clip_text(*, projected: bool = False, **changed: object) -> Any:
 
 
 def _t5() -> Any:
-    transformers = library("transformers")
+    transformers = import_library("transformers")
     return transformers.T5EncoderModel(
         transformers.T5Config(
             vocab_size=64, d_model=_HIDDEN, d_kv=8, d_ff=37, num_layers=1, num_heads=4, dropout_rate=0.0
@@ -232,7 +232,7 @@ def _vae(diffusers: Any, **more: object) -> Any:
 
 
 def _safety_checker(*, flags_all: bool) -> tuple[Any, Any]:
-    transformers = library("transformers")
+    transformers = import_library("transformers")
     vision = {
         "hidden_size": _HIDDEN,
         "intermediate_size": 37,
@@ -242,7 +242,7 @@ def _safety_checker(*, flags_all: bool) -> tuple[Any, Any]:
         "patch_size": 8,
     }
     config = transformers.CLIPConfig(vision_config=vision, projection_dim=16)
-    module = library("diffusers.pipelines.stable_diffusion.safety_checker")
+    module = import_library("diffusers.pipelines.stable_diffusion.safety_checker")
     checker = module.StableDiffusionSafetyChecker(config)
     # A picture is flagged if it is nearer to one of 17 concepts than this: no cosine is below -1 or above 1.
     checker.concept_embeds_weights.data.fill_(-2.0 if flags_all else 2.0)
@@ -252,8 +252,8 @@ def _safety_checker(*, flags_all: bool) -> tuple[Any, Any]:
 
 
 def _seeded(seed: int) -> Any:
-    library("torch").manual_seed(seed)
-    return library("diffusers")
+    import_library("torch").manual_seed(seed)
+    return import_library("diffusers")
 
 
 def _saved(pipeline: Any, folder: Path) -> Path:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from generation.backends.torch_support import library
+from generation.backends.torch_support import import_library
 
 WORDS = (
     "a",
@@ -28,9 +28,9 @@ _HIDDEN = 32
 
 def bart(folder: Path, *, seed: int = 0) -> Path:
     """BART with a tokenizer of bytes: it writes any letters, not words."""
-    torch, transformers = library("torch"), library("transformers")
+    torch, transformers = import_library("torch"), import_library("transformers")
     torch.manual_seed(seed)
-    letters = sorted(library("tokenizers").pre_tokenizers.ByteLevel.alphabet())
+    letters = sorted(import_library("tokenizers").pre_tokenizers.ByteLevel.alphabet())
     tokens = ["<s>", "<pad>", "</s>", "<unk>", *letters, "<mask>"]
     vocabulary = {token: number for number, token in enumerate(tokens)}
     transformers.BartTokenizer(vocab=vocabulary, merges=[]).save_pretrained(folder)
@@ -52,7 +52,7 @@ def bart(folder: Path, *, seed: int = 0) -> Path:
 
 def blip(folder: Path, *, seed: int = 0) -> Path:
     """BLIP over a dozen words."""
-    torch, transformers = library("torch"), library("transformers")
+    torch, transformers = import_library("torch"), import_library("transformers")
     torch.manual_seed(seed)
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
     vocabulary = {word: number for number, word in enumerate(words)}
@@ -89,7 +89,7 @@ def blip(folder: Path, *, seed: int = 0) -> Path:
 
 def coca(folder: Path, *, seed: int = 0, **text: Any) -> Path:
     """CoCa, loaded as `local-dir:FOLDER`; its 49,408-token vocabulary is the real one."""
-    torch, open_clip = library("torch"), library("open_clip")
+    torch, open_clip = import_library("torch"), import_library("open_clip")
     torch.manual_seed(seed)
     folder.mkdir(parents=True, exist_ok=True)
     words = {"context_length": 20, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1}
@@ -112,5 +112,5 @@ def coca(folder: Path, *, seed: int = 0, **text: Any) -> Path:
     torch.nn.init.normal_(model.text_decoder.text_projection, std=0.5)
     stored = {"model_cfg": {**config, "custom_text": True}, "preprocess_cfg": {}}
     (folder / "open_clip_config.json").write_text(json.dumps(stored))
-    library("safetensors.torch").save_file(model.state_dict(), folder / "open_clip_model.safetensors")
+    import_library("safetensors.torch").save_file(model.state_dict(), folder / "open_clip_model.safetensors")
     return folder

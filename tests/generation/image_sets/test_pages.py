@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from annotation import policies
 from annotation.models import Box, Image, Judgement, Purpose, Response, Unit
-from generation.image_sets.queries.history import history
-from generation.image_sets.queries.sets import IMAGES_A_PAGE
+from generation.image_sets.queries.history import image_history
+from generation.image_sets.queries.sets import IMAGES_PER_PAGE
 from generation.models import Provenance
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from tests import factories
@@ -58,7 +58,7 @@ def test_captions_stand_by_run_best_first_and_embeddings_by_what_made_them(clien
     first = world.made(world.read(run, CaptionRecipe(backend="fake", count=8)))
     second = world.made(world.read(run, CaptionRecipe(backend="fake", count=2, seed=1)))
     embedded = world.made(world.read(run, EmbeddingRecipe(backend="fake", model="fake")))
-    known = history(image, user=factories.user("boss", admin=True))
+    known = image_history(image, user=factories.user("boss", admin=True))
     assert [(each.run, len(each.first), len(each.rest)) for each in known.captions] == [
         (first, 5, len(known.captions[0].rest)),
         (second, len(known.captions[1].first), 0),
@@ -82,9 +82,9 @@ def test_judgements_are_summed_up_by_attribute_and_name_nobody(client, lead, ima
     account = factories.user("maria.gonzalez")
     who = factories.annotator(user=account, pseudonym="secret-maria")
     Response.objects.filter(pk=picked.response_id).update(annotator=who)
-    (judged,) = history(image, user=lead).judged
+    (judged,) = image_history(image, user=lead).judgements
     assert (judged.study, judged.responses) == (study, 3)
-    counts = {seen.text: (seen.k, seen.n, seen.boxes, seen.whole) for seen in judged.seen}
+    counts = {seen.text: (seen.k, seen.n, seen.boxes, seen.whole) for seen in judged.attributes}
     chosen = picked.option.attribute.text
     assert counts[chosen] == (3, 3, 2, 1)
     assert counts["kind"] == (0, 3, 0, 0)
@@ -101,10 +101,10 @@ def test_only_answers_that_count_in_scores_are_summed_up(lead, image):
     withdrawn, superseded, _kept = Response.objects.order_by("pk")
     Response.objects.filter(pk=withdrawn.pk).update(withdrawn_at=timezone.now())
     Response.objects.filter(pk=superseded.pk).update(current=False)
-    (judged,) = history(image, user=lead).judged
+    (judged,) = image_history(image, user=lead).judgements
     assert judged.responses == 1
     Unit.objects.update(purpose=Purpose.GOLD)
-    assert history(image, user=lead).judged == []
+    assert image_history(image, user=lead).judgements == []
 
 
 def test_a_lead_sees_their_own_studys_judgements_only(client, lead, image):
@@ -112,12 +112,12 @@ def test_a_lead_sees_their_own_studys_judgements_only(client, lead, image):
     other = factories.user("other")
     world.judged(image, lead=lead, name="mine")
     world.judged(image, lead=other, name="theirs", values=(0, 1, 0, 0, 0))
-    assert [each.study.name for each in history(image, user=lead).judged] == ["mine"]
+    assert [each.study.name for each in image_history(image, user=lead).judgements] == ["mine"]
     text = shown(client, lead, "image_history", image.pk).text
     assert "theirs" not in text
     text = shown(client, lead, "image_set", "drawn").text
     assert "theirs" not in text
-    assert len(history(image, user=factories.user("boss", admin=True)).judged) == 2
+    assert len(image_history(image, user=factories.user("boss", admin=True)).judgements) == 2
 
 
 def test_a_lead_who_makes_no_images_sees_the_sets_their_studies_show_and_nothing_of_runs(
@@ -161,12 +161,12 @@ def test_a_lead_loses_the_set_with_the_study(client, lead, image):
 def test_the_gallery_is_paged_and_filtered_and_keeps_the_readers_choice(client):
     admin = factories.user("boss", admin=True)
     kept = factories.image_set("large")
-    for index in range(1, IMAGES_A_PAGE + 6):
+    for index in range(1, IMAGES_PER_PAGE + 6):
         factories.image(image_set=kept, index=index)
     only = factories.image(image_set=kept, group_name="Indian")
     Provenance.objects.create(image=only, prompt_set="default")
     first = shown(client, admin, "image_set", "large")
-    assert first.text.count('class="picture"') == IMAGES_A_PAGE
+    assert first.text.count('class="picture"') == IMAGES_PER_PAGE
     mexican = str(factories.group("Mexican").pk)
     second = shown(client, admin, "image_set", "large", group=mexican, page="2")
     assert second.text.count('class="picture"') == 5
@@ -184,11 +184,11 @@ def test_what_is_not_known_of_an_image_is_said(client):
     admin = factories.user("boss", admin=True)
     released = factories.image(prompt="a photo of a Mexican person")
     text = shown(client, admin, "image_history", released.pk).text
-    assert "Nothing is known of how it was made" in text
+    assert "It is not known how this image was made" in text
     assert "a photo of a Mexican person" in text
     assert "not in this installation" in text
     brought = factories.image(index=2, reference="b.png")
     Provenance.objects.create(image=brought, model="an-api", note="<i>second</i>\ntry")
     text = shown(client, admin, "image_history", brought.pk).text
-    assert "it was brought here finished" in text
+    assert "the image was uploaded" in text
     assert "&lt;i&gt;second&lt;/i&gt;<br>try" in text

@@ -31,7 +31,7 @@ def _without_pauses(settings) -> None:
 def made() -> ImageSet:
     """Six pictures of one group, by the backend that draws."""
     recipe = ImageRecipe(backend="fake", model="fake", width=64, height=64, images_per_prompt=2)
-    plan = plans.plan_pictures(recipe=recipe, groups=[factories.group()], image_set="drawn")
+    plan = plans.plan_images(recipe=recipe, groups=[factories.group()], image_set="drawn")
     run = runs.ensure(plan=plan, by=None).run
     runs.start(run=run, by=None)
     assert work.work(run_id=run.pk) == 6
@@ -50,7 +50,7 @@ def run_command(*arguments: str) -> tuple[str, str]:
 
 def test_whole_files_are_said_to_be_whole(made):
     out, err = run_command("drawn")
-    assert "drawn: 6 files are as they were made." in out
+    assert "drawn: 6 files are intact." in out
     assert err == ""
 
 
@@ -61,7 +61,7 @@ def test_a_missing_and_a_damaged_file_are_named_and_nothing_is_changed(made):
     found = verify.verify(image_set=made)
     assert [image.pk for image in found.missing] == [gone.pk]
     assert [image.pk for image in found.damaged] == [hurt.pk]
-    assert found.whole == 4
+    assert found.intact == 4
     with pytest.raises(CommandError, match=r"1 files are missing, 1 are damaged.*--remake"):
         run_command("drawn")
     assert not path(gone).exists()
@@ -74,19 +74,19 @@ def test_lost_pictures_are_made_again_byte_for_byte(made):
     path(images[0]).unlink()
     path(images[3]).write_bytes(b"not a picture")
     out, err = run_command("drawn", "--remake", "--now")
-    assert "drawn: 6 files are as they were made." in out
+    assert "drawn: 6 files are intact." in out
     assert "missing: images/" in err
     assert {image.pk: path(image).read_bytes() for image in images} == before
     assert Image.objects.count() == 6
     assert Run.objects.get().state == RunState.DONE
-    assert png.origin_of(before[images[0].pk]).prompt == images[0].prompt
+    assert png.read_origin(before[images[0].pk]).prompt == images[0].prompt
 
 
 def test_a_picture_that_would_come_out_differently_is_not_put_in_its_place(made):
     image = made.images.order_by("index").first()
     path(image).unlink()
     Job.objects.filter(image=image).update(seed=1)  # as if another library drew it
-    with pytest.raises(CommandError, match="came out differently"):
+    with pytest.raises(CommandError, match="differs from the one that was judged"):
         run_command("drawn", "--remake", "--now")
     assert not path(image).exists()
     assert Image.objects.get(pk=image.pk).sha256 == image.sha256
@@ -98,7 +98,7 @@ def test_what_was_brought_finished_cannot_be_made(made):
     Image.objects.filter(pk=brought.pk).update(file=name, sha256="0" * 64, reference="")
     with pytest.raises(CommandError, match="1 files are missing"):
         run_command("drawn", "--remake", "--now")
-    [only] = verify.remake(lost=[Image.objects.get(pk=brought.pk)], by=None).brought
+    [only] = verify.regenerate(lost=[Image.objects.get(pk=brought.pk)], by=None).uploaded
     assert only.pk == brought.pk
 
 
@@ -123,11 +123,11 @@ def test_what_was_given_up_is_not_made_along_with_what_was_lost(made):
 def test_what_waits_in_the_run_is_told_before_it_is_made_as_well(made):
     recipe = ImageRecipe(backend="fake", model="fake", width=64, height=64, images_per_prompt=2)
     groups = [*IdentityGroup.objects.all(), factories.group("Indian")]
-    runs.ensure(plan=plans.plan_pictures(recipe=recipe, groups=groups, image_set="drawn"), by=None)
+    runs.ensure(plan=plans.plan_images(recipe=recipe, groups=groups, image_set="drawn"), by=None)
     path(made.images.order_by("index").first()).unlink()
     out, _ = run_command("drawn", "--remake", "--now")
-    assert "makes what was lost of it, and 6 that were waiting." in out
-    assert "drawn: 12 files are as they were made." in out
+    assert "generates its lost images again, and 6 pending ones." in out
+    assert "drawn: 12 files are intact." in out
 
 
 def test_a_study_is_not_a_set(made):

@@ -16,13 +16,15 @@ FAKE = ImageRecipe(backend="fake", model="fake", width=64, height=64, images_per
 def pictures(*groups: str, recipe: ImageRecipe = FAKE, image_set: str = "drawn", by=None) -> Run:
     """A planned run of pictures."""
     of = [factories.group(name) for name in groups or ("Mexican",)]
-    plan = plans.plan_pictures(recipe=recipe, groups=of, image_set=image_set)
+    plan = plans.plan_images(recipe=recipe, groups=of, image_set=image_set)
     return runs.ensure(plan=plan, by=by).run
 
 
 def read(run: Run, recipe: CaptionRecipe | EmbeddingRecipe) -> Run:
     """A planned run over the images of another."""
-    return runs.ensure(plan=plans.plan_reading(recipe=recipe, image_set=run.image_set), by=None).run
+    return runs.ensure(
+        plan=plans.plan_captions_or_embeddings(recipe=recipe, image_set=run.image_set), by=None
+    ).run
 
 
 def made(run: Run) -> Run:

@@ -13,8 +13,8 @@ from tests.generation.jobs.world import Moody
 def model(db, monkeypatch, settings):
     """What every run loads; no pauses that a test would have to wait for."""
     moody = Moody()
-    monkeypatch.setattr(loaded_model, "_kept", [])
+    monkeypatch.setattr(loaded_model, "_loaded", [])
     monkeypatch.setattr(backends, "load", lambda recipe, device: moody)
-    monkeypatch.setattr(work, "_LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(work, "_POLL_SECONDS", 0.02)
     settings.JOB_RETRY_SECONDS = 0
     return moody

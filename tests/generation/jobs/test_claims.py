@@ -67,7 +67,7 @@ def test_a_job_whose_workers_never_came_back_is_parked_after_the_third(run):
     assert claim(run, now=NOW + timedelta(days=3)) is None
     job = run.jobs.get()
     assert (job.state, job.claim, job.finished_at) == (JobState.FAILED, None, NOW + timedelta(days=3))
-    assert "3 workers took it and none came back" in job.error
+    assert "3 workers claimed it and none finished" in job.error
 
 
 def test_a_failed_try_is_made_again_after_a_pause_that_doubles_and_parked_after_the_third(run, settings):
@@ -94,7 +94,7 @@ def test_a_failed_try_is_made_again_after_a_pause_that_doubles_and_parked_after_
 
 def test_what_is_given_back_used_up_no_try_and_is_claimed_with_others(run):
     mine = claim(run, 3)
-    assert claims.give_back(mine) == 3
+    assert claims.release(mine) == 3
     assert {job.attempts for job in run.jobs.all()} == {0}
     assert len(claim(run, 6).jobs) == 6
 
@@ -104,27 +104,27 @@ def test_who_overslept_changes_nothing(run):
     other = claim(run, 1, now=NOW + timedelta(seconds=121))
     [theirs] = other.jobs
     claims.fail(late, {theirs.pk: "too late"})
-    claims.give_back(late, ids=[theirs.pk])
+    claims.release(late, ids=[theirs.pk])
     job = Job.objects.get(pk=theirs.pk)
     assert (job.state, job.claim, job.attempts, job.error) == (JobState.CLAIMED, other.key, 2, "")
 
 
 def test_a_run_is_done_when_nothing_is_open_and_not_before(run):
     mine = claim(run, 6)
-    assert not claims.close(run_id=run.pk)
+    assert not claims.close_run(run_id=run.pk)
     claims.fail(mine, {job.pk: "no" for job in mine.jobs})
-    assert not claims.close(run_id=run.pk), "what waits for another try is open"
+    assert not claims.close_run(run_id=run.pk), "what waits for another try is open"
     run.jobs.update(state=JobState.FAILED, not_before=None)
-    assert claims.close(run_id=run.pk)
-    assert not claims.close(run_id=run.pk)
+    assert claims.close_run(run_id=run.pk)
+    assert not claims.close_run(run_id=run.pk)
     run.refresh_from_db()
     assert (run.state, run.finished_at is not None) == (RunState.DONE, True)
 
 
 def test_a_paused_run_is_not_closed_and_is_not_paused_again(db):
     run = run_of_pictures(0, state=RunState.PAUSED)
-    assert not claims.close(run_id=run.pk)
-    assert not claims.stop(run_id=run.pk, error="no weights")
+    assert not claims.close_run(run_id=run.pk)
+    assert not claims.pause_run(run_id=run.pk, error="no weights")
     assert Run.objects.get(pk=run.pk).error == ""
 
 

@@ -58,7 +58,7 @@ def test_out_of_memory_is_no_failure_halves_the_batch_and_is_remembered(model):
     assert model.asked[:3] == [16, 8, 4]
     # another process begins with what was remembered
     other = Moody(batch=16, holds=5)
-    loaded_model._kept[:] = [(RECIPE, other)]
+    loaded_model._loaded[:] = [(RECIPE, other)]
     run.jobs.update(state=JobState.PENDING, attempts=0)
     Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
     Image.objects.filter(image_set=run.image_set).delete()
@@ -79,7 +79,7 @@ def test_a_device_that_holds_not_even_one_pauses_the_run_and_uses_up_no_try(mode
     run = run_of_pictures(3)
     assert work.work(run_id=run.pk) == 0
     assert state(run)[0] == RunState.PAUSED
-    assert "not hold even one" in run.error
+    assert "too small even for one" in run.error
     assert set(run.jobs.values_list("attempts", "state")) == {(0, JobState.PENDING)}
 
 
@@ -98,7 +98,7 @@ def test_what_a_person_has_to_mend_pauses_the_run_and_uses_up_no_try(model, monk
     [
         (BackendError("No weights at /models. Fetch them."), "No weights at /models. Fetch them."),
         (OSError("config.json is no JSON"), "could not be loaded: OSError: config.json is no JSON"),
-        (MemoryError("9 GB"), "memory does not hold the model"),
+        (MemoryError("9 GB"), "does not fit into memory"),
     ],
 )
 def test_a_model_that_cannot_be_loaded_pauses_the_run_with_the_reason(monkeypatch, error, told):
@@ -126,7 +126,7 @@ def test_a_recipe_of_another_version_pauses_the_run():
 
 
 def test_a_full_disk_loses_nothing_uses_up_no_try_and_is_tried_again(model, monkeypatch, settings):
-    monkeypatch.setattr(work, "_ROOM_SECONDS", 0.05)
+    monkeypatch.setattr(work, "_DISK_FULL_SECONDS", 0.05)
     run = run_of_pictures(20)
     room = iter([True] * 5 + [False] * 9)
     write = image_files._write
@@ -163,7 +163,7 @@ def test_a_storage_that_fails_otherwise_counts_as_a_try(model, monkeypatch, sett
     assert "Input/output error" in run.jobs.first().error
 
 
-def test_a_picture_whose_place_is_taken_is_refused_and_the_others_are_kept(model):
+def test_a_picture_whose_place_is_taken_is_refused_and_the_others_are_loaded(model):
     run = run_of_pictures(3)
     job = run.jobs.get(number=2)
     Image.objects.create(
@@ -172,7 +172,7 @@ def test_a_picture_whose_place_is_taken_is_refused_and_the_others_are_kept(model
     for _ in range(5):
         again(run)
     assert counted(run) == {"done": 2, "failed": 1}
-    assert "something has its place already" in run.jobs.get(number=2).error
+    assert "its place is already taken" in run.jobs.get(number=2).error
 
 
 @pytest.fixture
@@ -219,8 +219,8 @@ def test_a_database_that_is_away_for_a_moment_costs_nothing(closed):
             raise answer
         return answer
 
-    assert work._through(ask) == 5
+    assert work._with_retries(ask) == 5
     assert len(closed) == 2
     answers[:] = [OperationalError("gone")] * 4
     with pytest.raises(OperationalError, match="gone"):
-        work._through(ask)
+        work._with_retries(ask)

@@ -10,7 +10,7 @@ import pytest
 from annotation.models import Image
 from generation import backends
 from generation.backends.base import About
-from generation.backends.encode_fake import Colours
+from generation.backends.encode_fake import FakeEncoder
 from generation.jobs import png
 from generation.jobs.services import loaded_model, model_versions, work
 from generation.models import JobState, Run, RunState
@@ -24,7 +24,7 @@ OTHER = "fedcba9876543210fedcba9876543210fedcba98"
 def loads(monkeypatch, model):
     """From now on this is what a worker finds; it begins with nothing loaded."""
     asked = []
-    monkeypatch.setattr(loaded_model, "_kept", [])
+    monkeypatch.setattr(loaded_model, "_loaded", [])
     monkeypatch.setattr(backends, "load", lambda recipe, device: asked.append(recipe) or model)
     return asked
 
@@ -84,11 +84,11 @@ def test_weights_that_changed_under_a_run_pause_it_and_make_nothing(model, monke
     work.work(run_id=pictures.pk)
     images = list(Image.objects.filter(image_set=pictures.image_set))
     run = run_over(images, EmbeddingRecipe(backend="fake", model="fake"))
-    encoder = Colours()
+    encoder = FakeEncoder()
     encoder.batch = 2
     loads(monkeypatch, encoder)
     assert work.work(run_id=run.pk, batches=1) == 2
-    other = Colours()
+    other = FakeEncoder()
     other.about = replace(other.about, revision="2")
     loads(monkeypatch, other)
     assert work.work(run_id=run.pk) == 0
@@ -123,15 +123,15 @@ def test_a_hub_id_without_a_revision_stays_at_the_commit_that_was_loaded_first(m
     run = run_of_pictures(0, recipe=RECIPE)
     Run.objects.filter(pk=run.pk).update(kind=recipe.kind, recipe=as_json(recipe))
     run.refresh_from_db()
-    assert model_versions.pinned(run, recipe) == recipe
-    model_versions.note(run, About("someone/some-model", COMMIT, "cpu", {}))
+    assert model_versions.pin_revision(run, recipe) == recipe
+    model_versions.record(run, About("someone/some-model", COMMIT, "cpu", {}))
     pinned = replace(recipe, revision=COMMIT)
-    assert model_versions.pinned(run, recipe) == pinned
+    assert model_versions.pin_revision(run, recipe) == pinned
     # what is named by whoever planned is not replaced, and open_clip's ids know no revision
     named = replace(recipe, revision="v2")
-    assert model_versions.pinned(run, named) == named
+    assert model_versions.pin_revision(run, named) == named
     at_open_clip = replace(recipe, model="hf-hub:someone/some-model")
-    assert model_versions.pinned(run, at_open_clip) == at_open_clip
+    assert model_versions.pin_revision(run, at_open_clip) == at_open_clip
 
 
 def test_a_model_that_is_loaded_is_the_one_of_its_commit(monkeypatch):
@@ -170,4 +170,4 @@ def test_a_picture_says_what_made_it_and_not_what_the_next_batch_made_of_the_mod
     assert told == ["cpu, 8 at a time"] * 8 + ["cpu, 4 at a time"] * 8
     for job in run.jobs.select_related("image__provenance"):
         with job.image.file.open("rb") as file:
-            assert png.origin_of(file.read()).device == job.image.provenance.device
+            assert png.read_origin(file.read()).device == job.image.provenance.device

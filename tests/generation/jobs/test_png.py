@@ -23,7 +23,7 @@ ORIGIN = png.Origin(
 
 def test_the_pixels_and_the_origin_come_back():
     data = png.encode(PIXELS, ORIGIN)
-    assert png.origin_of(data) == ORIGIN
+    assert png.read_origin(data) == ORIGIN
     with Image.open(BytesIO(data)) as picture:
         assert picture.tobytes() == PIXELS.tobytes()
         # what other programs show of it
@@ -43,4 +43,4 @@ def test_the_same_picture_is_the_same_file_whatever_the_order_of_what_is_told():
 def test_a_file_of_somebody_else_has_no_origin():
     out = BytesIO()
     PIXELS.save(out, "PNG")
-    assert png.origin_of(out.getvalue()) is None
+    assert png.read_origin(out.getvalue()) is None

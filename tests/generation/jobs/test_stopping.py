@@ -20,7 +20,7 @@ from tests.waiting import wait_for
 def test_who_overslept_keeps_nothing(model, monkeypatch):
     """The lease is over and the job another's by the time that the picture is made."""
     run = run_of_pictures(4)
-    complete = claims.Claimed.rows
+    complete = claims.Claim.rows
     took = []
 
     def oversleep(claimed, ids=None):
@@ -29,7 +29,7 @@ def test_who_overslept_keeps_nothing(model, monkeypatch):
             took.append(claims.claim(run_id=run.pk, limit=1, worker="other", now=late))
         return complete(claimed, ids)
 
-    monkeypatch.setattr(claims.Claimed, "rows", oversleep)
+    monkeypatch.setattr(claims.Claim, "rows", oversleep)
     assert work.work(run_id=run.pk) == 3
     [theirs] = took[0].jobs
     job = Job.objects.get(pk=theirs.pk)
@@ -147,8 +147,8 @@ def test_the_leases_of_a_long_batch_are_renewed_by_a_thread_that_closes_its_own_
     mine = claims.claim(run_id=run.pk, limit=8, worker="me")
     ends = mine.jobs[0].lease_expires_at
     with heartbeat.Heartbeat() as beat:
-        beat.hold(mine)
+        beat.add(mine)
         wait_for(lambda: len(closed) > 2, "the heart does not beat")
-        beat.release(mine)
+        beat.remove(mine)
     assert set(closed) == {"heartbeat"}
     assert run.jobs.first().lease_expires_at > ends

@@ -90,7 +90,7 @@ def test_no_more_images_are_held_than_the_machines_memory_takes(model, monkeypat
     assert claims == asked
 
 
-@pytest.mark.parametrize("damage", ["missing", "no picture", "outside"])
+@pytest.mark.parametrize("damage", ["missing", "not a readable image", "outside"])
 def test_an_image_that_cannot_be_read_stops_only_its_own_job(model, monkeypatch, damage):
     pictures = run_of_pictures(3)
     work.work(run_id=pictures.pk)
@@ -105,22 +105,26 @@ def test_an_image_that_cannot_be_read_stops_only_its_own_job(model, monkeypatch,
     run = run_over(images, CaptionRecipe(backend="fake", count=1))
     again(run)
     assert counted(run) == {"done": 2, "failed": 1} or counted(run) == {"done": 2, "pending": 1}
-    told = {"missing": "is missing", "no picture": "no picture", "outside": "Only a reference"}[damage]
+    told = {
+        "missing": "is missing",
+        "not a readable image": "not a readable image",
+        "outside": "only a reference",
+    }[damage]
     assert told in run.jobs.exclude(state=JobState.DONE).get().error
 
 
 def test_the_run_that_was_started_first_is_finished_first(model):
     first, second = run_of_pictures(10), run_of_pictures(10)
-    assert work.runs_to_ring() == [first.pk, second.pk]
+    assert work.runs_needing_work() == [first.pk, second.pk]
     assert work.work_pending(batches=1) == 8
     assert (counted(first), counted(second)) == ({"done": 8, "pending": 2}, {"pending": 10})
     assert [work.work_pending() for _ in range(3)] == [2, 10, 0]
-    assert work.runs_to_ring() == []
+    assert work.runs_needing_work() == []
 
 
 def test_a_run_whose_worker_died_before_saying_done_is_closed_by_the_next():
     run = run_of_pictures(0)
-    assert work.runs_to_ring() == [run.pk]
+    assert work.runs_needing_work() == [run.pk]
     assert work.work_pending() == 0
     assert state(run) == (RunState.DONE, "")
 
@@ -155,6 +159,6 @@ def test_a_lost_file_that_comes_out_differently_is_refused(model):
     Run.objects.filter(pk=run.pk).update(state=RunState.RUNNING)
     assert work.work(run_id=run.pk) == 0
     job.refresh_from_db()
-    assert "came out differently" in job.error
+    assert "differs from the one that was judged" in job.error
     assert not default_storage.exists(job.image.file.name)
     assert len(list(default_storage.listdir("images")[1])) == 0

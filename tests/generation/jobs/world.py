@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from annotation.images import files as image_files
 from annotation.models import Image
-from generation.backends.base import OutOfMemory, Picture, Wanted
-from generation.backends.image_fake import Drawings
+from generation.backends.base import GeneratedImage, ImageRequest, OutOfMemory
+from generation.backends.image_fake import FakeTextToImage
 from generation.jobs import png
 from generation.jobs.services import work
 from generation.models import Job, JobState, Provenance, Run, RunState
@@ -67,7 +67,7 @@ def _run(recipe, image_set, state) -> Run:
     )
 
 
-class Moody(Drawings):
+class Moody(FakeTextToImage):
     """Draws, but `holds` at most so many at once, and fails with `fails[seed]` if that is among them.
 
     `asked`: the sizes of the batches that it was asked for.
@@ -79,7 +79,7 @@ class Moody(Drawings):
         self.fails: dict[int, BaseException] = {}
         self.asked: list[int] = []
 
-    def generate(self, wanted: Sequence[Wanted]) -> list[Picture]:
+    def generate(self, wanted: Sequence[ImageRequest]) -> list[GeneratedImage]:
         self.asked.append(len(wanted))
         if len(wanted) > self.holds:
             raise OutOfMemory(f"{len(wanted)} are too many")
@@ -116,7 +116,7 @@ def nobody_is_disturbed(run):
         assert image.provenance.seed == job.seed
         assert image_files.is_stored(image.file.name, sha256=image.sha256)
         with default_storage.open(image.file.name) as file:
-            assert png.origin_of(file.read()).seed == job.seed
+            assert png.read_origin(file.read()).seed == job.seed
     made = Image.objects.filter(image_set=run.image_set).count()
     assert made == run.jobs.filter(state=JobState.DONE).count()
     assert made == Provenance.objects.filter(run=run).count()

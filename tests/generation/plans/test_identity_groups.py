@@ -28,7 +28,7 @@ class TestPull:
     def test_people_are_described_as_the_study_draws_it(self):
         study = world.knowing_study()
         mexican, indian = factories.group("Mexican"), factories.group("Indian")
-        plan = plans.plan_pictures(
+        plan = plans.plan_images(
             recipe=world.recipe(prompt_sets=world.PULL), groups=[mexican, indian], study=study
         )
         assert world.prompts_of(plan, PromptSet.DEFAULT, "Indian") == ["an Indian person"]
@@ -51,7 +51,9 @@ class TestPull:
         unit = factories.page_unit(task, picture=factories.image(), texts=("hat", "kind"))
         Option.objects.filter(unit=unit, attribute__text="hat").update(role=OptionRole.STEREOTYPICAL)
         Option.objects.filter(unit=unit, attribute__text="kind").update(role=OptionRole.RANDOM)
-        found = identity_groups.described_as(study, [factories.group("Mexican"), factories.group("Indian")])
+        found = identity_groups.attributes_by_group(
+            study, [factories.group("Mexican"), factories.group("Indian")]
+        )
         of_mexican = found[factories.group("Mexican").pk]
         assert (of_mexican.stereotypical, of_mexican.random) == (("hat",), ("kind",))
         # the pages show no Indian: drawn by the study's rule
@@ -63,14 +65,14 @@ class TestPull:
             unit = factories.page_unit(task, picture=factories.image(index=index), texts=("hat", "kind"))
             Option.objects.filter(unit=unit, attribute__text="hat").update(role=role)
             Option.objects.filter(unit=unit, attribute__text="kind").update(role=OptionRole.RANDOM)
-        (of_mexican,) = identity_groups.described_as(task.study, [factories.group("Mexican")]).values()
+        (of_mexican,) = identity_groups.attributes_by_group(task.study, [factories.group("Mexican")]).values()
         assert (of_mexican.stereotypical, of_mexican.random) == (("hat",), ("kind",))
 
     def test_a_release_that_does_not_say_is_read_by_the_studys_rule(self):
         study = world.knowing_study()
         task = factories.task(study, kind=TaskKind.DEPICTION, image_set=factories.image_set())
         factories.page_unit(task, picture=factories.image(), texts=("sombrero", "tall", "kind"))
-        found = identity_groups.described_as(study, [factories.group("Mexican")])
+        found = identity_groups.attributes_by_group(study, [factories.group("Mexican")])
         of_mexican = found[factories.group("Mexican").pk]
         assert (of_mexican.stereotypical, of_mexican.random) == (("sombrero",), ("kind",))
 
@@ -79,7 +81,9 @@ class TestPull:
         task = factories.task(study, strata=("any",))
         for text, value in (("sombrero", 5), ("spicy food", 1), ("kind", 4), ("poor", 4)):
             factories.response(factories.attribute_unit(task, text), values=[value])
-        found = identity_groups.described_as(study, [factories.group("Mexican"), factories.group("Indian")])
+        found = identity_groups.attributes_by_group(
+            study, [factories.group("Mexican"), factories.group("Indian")]
+        )
         (of_mexican,) = found.values()
         assert of_mexican.stereotypical == ("sombrero",)
         assert set(of_mexican.random) <= {"kind", "poor"}
@@ -95,20 +99,20 @@ class TestPull:
         AuditEvent.objects.create(
             what=MADE_FROM_FILE, study=study, details={"draws": {"depiction": {"visual": drawn_from}}}
         )
-        (of_indian,) = identity_groups.described_as(study, [factories.group("Indian")]).values()
+        (of_indian,) = identity_groups.attributes_by_group(study, [factories.group("Indian")]).values()
         assert (of_indian.stereotypical, of_indian.random) == (("sari",), ("hat",))
 
     def test_a_group_without_a_stereotype_gets_default_pictures_and_a_note(self):
         study = world.knowing_study()
         groups = [factories.group("Togolese"), factories.group("Indian")]
-        plan = plans.plan_pictures(recipe=world.recipe(prompt_sets=world.PULL), groups=groups, study=study)
+        plan = plans.plan_images(recipe=world.recipe(prompt_sets=world.PULL), groups=groups, study=study)
         assert world.prompts_of(plan, PromptSet.DEFAULT, "Togolese") == ["a Togolese person"]
         assert world.prompts_of(plan, PromptSet.STEREOTYPICAL, "Togolese") == []
         assert any("'Togolese'" in note for note in plan.notes)
 
     def test_no_group_with_a_stereotype_is_refused(self):
-        with pytest.raises(PlanRefused, match="no visual stereotype of any of 1 groups"):
-            plans.plan_pictures(
+        with pytest.raises(PlanRefused, match="no visual stereotype for any of 1 groups"):
+            plans.plan_images(
                 recipe=world.recipe(prompt_sets=world.PULL),
                 groups=[factories.group("Togolese")],
                 study=world.knowing_study(),
@@ -116,21 +120,19 @@ class TestPull:
 
     def test_described_prompts_need_a_study(self):
         with pytest.raises(PlanRefused, match="Name a study"):
-            plans.plan_pictures(
-                recipe=world.recipe(prompt_sets=world.PULL), groups=[factories.group("Indian")]
-            )
+            plans.plan_images(recipe=world.recipe(prompt_sets=world.PULL), groups=[factories.group("Indian")])
 
     def test_a_study_that_knows_no_attributes_is_refused(self):
-        with pytest.raises(PlanRefused, match="neither pages of attributes nor a source"):
-            plans.plan_pictures(
+        with pytest.raises(PlanRefused, match="neither attribute pages nor a source"):
+            plans.plan_images(
                 recipe=world.recipe(prompt_sets=world.PULL),
                 groups=[factories.group("Indian")],
                 study=factories.study("bare"),
             )
 
     def test_pull_and_detection_do_not_go_together(self):
-        with pytest.raises(PlanRefused, match="one after the other"):
-            plans.plan_pictures(
+        with pytest.raises(PlanRefused, match="plan them separately"):
+            plans.plan_images(
                 recipe=world.recipe(prompt_sets=("detection", "default")), groups=[factories.group("Indian")]
             )
 
@@ -140,10 +142,10 @@ class TestGroups:
         study = world.knowing_study()
         task = factories.task(study, kind=TaskKind.DEPICTION, image_set=factories.image_set())
         factories.page_unit(task, picture=factories.image(group_name="Nepali"))
-        assert [group.name for group in identity_groups.groups_of(study)] == ["Nepali"]
+        assert [group.name for group in identity_groups.groups_of_study(study)] == ["Nepali"]
 
     def test_a_study_that_shows_nothing_yet_is_about_those_its_source_has_a_stereotype_of(self):
-        assert [group.name for group in identity_groups.groups_of(world.knowing_study())] == [
+        assert [group.name for group in identity_groups.groups_of_study(world.knowing_study())] == [
             "Indian",
             "Mexican",
         ]
@@ -156,34 +158,37 @@ class TestGroups:
         with pytest.raises(
             PlanRefused, match="Lower its threshold" if threshold else "source of stereotypes"
         ):
-            identity_groups.groups_of(study)
+            identity_groups.groups_of_study(study)
 
     def test_names_are_found_whatever_their_case_and_order(self):
         factories.group("Indian"), factories.group("Mexican")
-        found = identity_groups.groups_named(["mexican", " Indian", "Mexican"])
+        found = identity_groups.groups_by_name(["mexican", " Indian", "Mexican"])
         assert [group.name for group in found] == ["Mexican", "Indian"]
 
     def test_an_unknown_name_is_refused_with_the_nearest(self):
         factories.group("Mexican")
         with pytest.raises(PlanRefused, match=r"no identity group 'Mexcan'.*Did you mean 'Mexican'"):
-            identity_groups.groups_named(["Mexcan"])
+            identity_groups.groups_by_name(["Mexcan"])
 
     def test_an_empty_catalogue_says_how_to_fill_it(self):
         with pytest.raises(PlanRefused, match="import_seegull"):
-            identity_groups.groups_named(["Mexican"])
+            identity_groups.groups_by_name(["Mexican"])
 
     def test_a_name_on_two_axes_has_to_say_which(self):
         factories.group("Georgian")
         state = IdentityGroup.objects.create(name="Georgian", axis=Axis.US_STATE, demonym="Georgian")
         with pytest.raises(PlanRefused, match="us_state/Georgian"):
-            identity_groups.groups_named(["Georgian"])
-        assert identity_groups.groups_named(["us_state/Georgian"]) == [state]
+            identity_groups.groups_by_name(["Georgian"])
+        assert identity_groups.groups_by_name(["us_state/Georgian"]) == [state]
 
     def test_a_set_is_about_its_images_and_those_that_are_planned(self):
         run = world.planned("Indian").run
         factories.image(group_name="Mexican", image_set=run.image_set)
-        assert [group.name for group in identity_groups.groups_of_set(run.image_set)] == ["Indian", "Mexican"]
+        assert [group.name for group in identity_groups.groups_of_image_set(run.image_set)] == [
+            "Indian",
+            "Mexican",
+        ]
 
     def test_an_empty_set_is_about_nobody(self):
         with pytest.raises(PlanRefused, match="--groups"):
-            identity_groups.groups_of_set(factories.image_set())
+            identity_groups.groups_of_image_set(factories.image_set())

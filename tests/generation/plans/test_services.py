@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 def test_detection_has_the_three_prompts_of_the_protocol_for_each_group():
     groups = [factories.group("Indian"), factories.group("Mexican")]
-    plan = plans.plan_pictures(recipe=world.recipe(images_per_prompt=5), groups=groups)
+    plan = plans.plan_images(recipe=world.recipe(images_per_prompt=5), groups=groups)
     assert plan.total == 2 * 3 * 5
     assert world.prompts_of(plan, PromptSet.DETECTION, "Indian") == [
         "a photo of an Indian person",
@@ -35,7 +35,7 @@ def test_detection_has_the_three_prompts_of_the_protocol_for_each_group():
 
 
 def test_a_preview_writes_nothing():
-    plan = plans.plan_pictures(recipe=world.recipe(), groups=[factories.group("Indian")])
+    plan = plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")])
     preview = plans.preview(plan)
     assert (preview.total, preview.added, preview.groups, preview.run) == (6, 6, 1, None)
     assert dict(preview.pictures) == {"detection": 6}
@@ -48,7 +48,7 @@ def test_a_preview_writes_nothing():
 def test_a_preview_counts_what_is_still_to_be_made():
     world.planned("Indian")
     groups = [factories.group("Indian"), factories.group("Mexican")]
-    plan = plans.plan_pictures(recipe=world.recipe(), groups=groups, image_set="trial")
+    plan = plans.plan_images(recipe=world.recipe(), groups=groups, image_set="trial")
     preview = plans.preview(plan)
     assert (preview.total, preview.added) == (12, 6)
     assert preview.run == Run.objects.get()
@@ -56,12 +56,12 @@ def test_a_preview_counts_what_is_still_to_be_made():
 
 def test_a_group_named_twice_is_planned_once():
     group = factories.group("Indian")
-    assert plans.plan_pictures(recipe=world.recipe(), groups=[group, group]).total == 6
+    assert plans.plan_images(recipe=world.recipe(), groups=[group, group]).total == 6
 
 
 def test_the_demonym_names_people_not_the_group():
     group = IdentityGroup.objects.create(name="United KingdomUK", demonym="British")
-    plan = plans.plan_pictures(recipe=world.recipe(), groups=[group])
+    plan = plans.plan_images(recipe=world.recipe(), groups=[group])
     assert plan.prompts[0].prompt.text == "a photo of a British person"
 
 
@@ -93,7 +93,7 @@ class TestSets:
 
     def test_of_two_recipes_planned_at_once_the_second_is_refused(self):
         first, second = (
-            plans.plan_pictures(
+            plans.plan_images(
                 recipe=world.recipe(seed=seed), groups=[factories.group("Indian")], image_set="trial"
             )
             for seed in (1, 2)
@@ -122,7 +122,7 @@ class TestSets:
 
     def test_a_set_of_brought_images_is_refused(self):
         factories.image(image_set=factories.image_set("visage"))
-        with pytest.raises(PlanRefused, match="brought here"):
+        with pytest.raises(PlanRefused, match="uploaded images"):
             world.planned("Indian", image_set="visage")
 
     def test_an_empty_set_may_be_filled(self):
@@ -148,7 +148,7 @@ class TestSets:
         study = world.knowing_study()
         run = world.planned("Indian", image_set="mine").run
         factories.task(study, kind=TaskKind.DEPICTION, image_set=run.image_set)
-        plan = plans.plan_pictures(recipe=world.recipe(), groups=[factories.group("Mexican")], study=study)
+        plan = plans.plan_images(recipe=world.recipe(), groups=[factories.group("Mexican")], study=study)
         assert plan.image_set == "mine"
         assert plan.recipe_hash == run.recipe_hash
 
@@ -157,8 +157,8 @@ class TestStudies:
     def test_a_draft_that_waits_for_images_shows_the_set(self):
         study = world.knowing_study()
         task = factories.task(study, kind=TaskKind.DEPICTION)
-        plan = plans.plan_pictures(
-            recipe=world.recipe(), groups=identity_groups.groups_of(study), study=study
+        plan = plans.plan_images(
+            recipe=world.recipe(), groups=identity_groups.groups_of_study(study), study=study
         )
         assert plan.attach_to == study
         runs.ensure(plan=plan, by=None)
@@ -166,8 +166,8 @@ class TestStudies:
         assert task.image_set is not None
         assert task.image_set.name == "fake-detection"
         # and again, now that it shows it
-        again = plans.plan_pictures(
-            recipe=world.recipe(), groups=identity_groups.groups_of(study), study=study
+        again = plans.plan_images(
+            recipe=world.recipe(), groups=identity_groups.groups_of_study(study), study=study
         )
         assert again.attach_to is None
         assert runs.ensure(plan=again, by=None).added == 0
@@ -175,13 +175,13 @@ class TestStudies:
     def test_a_study_that_is_no_draft_is_refused(self):
         study = world.knowing_study(status=StudyStatus.OPEN)
         factories.task(study, kind=TaskKind.DEPICTION)
-        with pytest.raises(PlanRefused, match=r"is open: what people are asked cannot change.*--groups"):
-            plans.plan_pictures(recipe=world.recipe(), groups=[factories.group("Indian")], study=study)
+        with pytest.raises(PlanRefused, match=r"is open, so its questions cannot change.*--groups"):
+            plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")], study=study)
 
     def test_a_study_that_was_opened_meanwhile_leaves_nothing_half_written(self):
         study = world.knowing_study()
         factories.task(study, kind=TaskKind.DEPICTION)
-        plan = plans.plan_pictures(recipe=world.recipe(), groups=[factories.group("Indian")], study=study)
+        plan = plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")], study=study)
         type(study).objects.filter(pk=study.pk).update(
             status=StudyStatus.OPEN, opened_at="2026-01-01T00:00:00Z"
         )
@@ -193,7 +193,7 @@ class TestStudies:
     def test_pull_pictures_are_not_shown_to_annotators(self):
         study = world.knowing_study()
         factories.task(study, kind=TaskKind.DEPICTION)
-        plan = plans.plan_pictures(
+        plan = plans.plan_images(
             recipe=world.recipe(prompt_sets=world.PULL), groups=[factories.group("Indian")], study=study
         )
         assert plan.attach_to is None
@@ -201,12 +201,12 @@ class TestStudies:
 
 def test_an_unknown_backend_names_those_there_are():
     with pytest.raises(PlanRefused, match=r"no backend 'dall-e' for images.*fake"):
-        plans.plan_pictures(recipe=world.recipe(backend="dall-e"), groups=[factories.group("Indian")])
+        plans.plan_images(recipe=world.recipe(backend="dall-e"), groups=[factories.group("Indian")])
 
 
 def test_no_group_is_refused():
-    with pytest.raises(PlanRefused, match="nothing to make"):
-        plans.plan_pictures(recipe=world.recipe(), groups=[])
+    with pytest.raises(PlanRefused, match="No identity group is selected"):
+        plans.plan_images(recipe=world.recipe(), groups=[])
 
 
 def test_a_path_that_the_record_cannot_hold_is_refused_before_anything_is_written():

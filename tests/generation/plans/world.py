@@ -26,10 +26,10 @@ def recipe(**fields) -> ImageRecipe:
     )
 
 
-def planned(*names: str, image_set: str = "trial", **fields) -> runs.Ensured:
+def planned(*names: str, image_set: str = "trial", **fields) -> runs.EnsuredRun:
     """A planned run of these groups."""
     groups = [factories.group(name) for name in names]
-    plan = plans.plan_pictures(recipe=recipe(**fields), groups=groups, image_set=image_set)
+    plan = plans.plan_images(recipe=recipe(**fields), groups=groups, image_set=image_set)
     return runs.ensure(plan=plan, by=None)
 
 

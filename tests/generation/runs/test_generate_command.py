@@ -27,7 +27,7 @@ class TestGenerate:
         factories.group("Indian"), factories.group("Mexican")
         told = command("generate", "trial", "--groups", "Indian", "mexican", *FAKE)
         assert "12 pictures from detection prompts" in told
-        assert "To make     12 of 12 pictures" in told
+        assert "To make     12 of 12 images" in told
         assert "assumed" in told
         assert "Run 1 is done: 12 of 12." in told.replace(f"Run {Run.objects.get().pk}", "Run 1")
         assert Image.objects.filter(image_set__name="trial", provenance__prompt_set="detection").count() == 12
@@ -36,7 +36,7 @@ class TestGenerate:
         factories.group("Indian")
         command("generate", "trial", "--groups", "Indian", *FAKE)
         told = command("generate", "trial", "--groups", "Indian", *FAKE)
-        assert "To make     0 of 6 pictures; 6 are planned or made already" in told
+        assert "To make     0 of 6 images; 6 are already planned or made" in told
         assert "Nothing to do" in told
         assert Job.objects.count() == 6
 
@@ -126,7 +126,7 @@ class TestGenerate:
             (("knowin", *FAKE), "Did you mean 'knowing'?"),
             (("study:nowhere", "--groups", "Indian", *FAKE), "no study or image set 'nowhere'"),
             (("trial", "--groups", "Indan", *FAKE), "no identity group 'Indan'"),
-            (("trial", "--groups", "Indian", "--set", "x", *FAKE), "--set goes with a study"),
+            (("trial", "--groups", "Indian", "--set", "x", *FAKE), "--set needs a study"),
             (("knowing", "--backend", "dall-e", "--model", "x"), "no backend 'dall-e'"),
             (("knowing", "--backend", "dall-e"), "recipe: model: give a hub id or a local folder"),
             (("knowing", *FAKE, "--steps", "0"), "recipe: steps: choose 1 to 1000"),
@@ -134,7 +134,7 @@ class TestGenerate:
             (("knowing", *FAKE, "--size", "big"), "--size 'big': write width and height"),
             (("knowing", *FAKE, "--size", "100x100"), "recipe: width: choose a multiple of 8"),
             (("knowing", *FAKE, "--prompts", "portraits"), "--prompts 'portraits': there are detection"),
-            (("knowing", *FAKE, "--prompts", "detection", "pull"), "one after the other"),
+            (("knowing", *FAKE, "--prompts", "detection", "pull"), "plan them separately"),
             (("knowing", *FAKE, "--groups-from", "/nowhere.txt"), "--groups-from /nowhere.txt"),
             (("knowing", *FAKE, "--steps", "many"), "invalid int or 'own' value: 'many'"),
             (("knowing", *FAKE, "--now", "--later"), "not allowed with"),
@@ -148,7 +148,7 @@ class TestGenerate:
 
     def test_an_empty_file_of_groups(self, tmp_path):
         (tmp_path / "none.txt").write_text("\n")
-        assert "names no group" in refused("generate", "t", "--groups-from", str(tmp_path / "none.txt"))
+        assert "the file is empty" in refused("generate", "t", "--groups-from", str(tmp_path / "none.txt"))
 
     def test_a_study_and_a_set_of_one_name_have_to_be_told_apart(self):
         world.knowing_study("same")
@@ -166,7 +166,7 @@ class TestGenerate:
 
         from generation.backends import image_fake
 
-        monkeypatch.setattr(image_fake.Drawings, "generate", broken)
+        monkeypatch.setattr(image_fake.FakeTextToImage, "generate", broken)
         why = refused("generate", "trial", "--groups", "Indian", *FAKE)
         assert "6 failed" in why
         assert "a poisoned model" in why
@@ -182,7 +182,7 @@ class TestGenerate:
         factories.group("Indian")
         why = refused("generate", "trial", "--groups", "Indian", *FAKE)
         run = Run.objects.get()
-        assert f"Run {run.pk} paused at 0 of 6: There are no weights. Fetch them." in why
+        assert f"Run {run.pk} was paused at 0 of 6: There are no weights. Fetch them." in why
         assert f"manage.py runs resume {run.pk}" in why
         assert run.jobs.filter(attempts__gt=0).count() == 0
         # the same command does not begin where a person has to mend something

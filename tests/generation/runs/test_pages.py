@@ -50,24 +50,30 @@ def preview(page, kind="images", **said):
 
 
 def start(page, kind="images", **said):
-    seen = preview(page, kind, **said).context["foreseen"].mark
-    return page.post(reverse("new_run", args=[kind]), {**WANTED, **said, "seen": seen, "start": "1"})
+    seen = preview(page, kind, **said).context["run_preview"].fingerprint
+    return page.post(reverse("new_run", args=[kind]), {**WANTED, **said, "fingerprint": seen, "start": "1"})
 
 
 def test_a_preview_says_what_how_many_how_long_and_how_large_and_writes_nothing(page):
     shown = preview(page)
     assert shown.status_code == 200
     assert "a photo of an Indian person" in shown.text or "a photo of a Mexican person" in shown.text
-    for said in ("Start: 30 pictures", "Time is a guess.", "Disk", "fake-detection", "Identity groups"):
+    for said in (
+        "Start: 30 images",
+        "The time is an assumption.",
+        "Disk",
+        "fake-detection",
+        "Identity groups",
+    ):
         assert said in shown.text
-    assert shown.context["foreseen"].preview.added == 30
+    assert shown.context["run_preview"].preview.added == 30
     for kind in (Run, Job, ImageSet, AuditEvent):
         assert not kind.objects.exists()
 
 
 def test_starting_makes_what_was_shown_and_nothing_else(page, maker, monkeypatch):
     rung = []
-    monkeypatch.setattr(tasks, "ring", rung.append)
+    monkeypatch.setattr(tasks, "enqueue", rung.append)
     answer = start(page)
     run = Run.objects.get()
     assert answer.url == reverse("run", args=[run.pk])
@@ -77,25 +83,25 @@ def test_starting_makes_what_was_shown_and_nothing_else(page, maker, monkeypatch
 
 
 def test_a_start_of_something_else_than_was_seen_shows_it_first(page):
-    seen = preview(page).context["foreseen"].mark
+    seen = preview(page).context["run_preview"].fingerprint
     url = reverse("new_run", args=["images"])
     for changed in ({"seed": "1"}, {"groups": "Mexican"}, {"steps": "20"}):
-        shown = page.post(url, {**WANTED, **changed, "seen": seen, "start": "1"})
-        assert "This is not what you saw before" in shown.text
+        shown = page.post(url, {**WANTED, **changed, "fingerprint": seen, "start": "1"})
+        assert "The preview has changed since you last saw it" in shown.text
     five = replace(world.FAKE, images_per_prompt=5)
     world.made(world.pictures("Mexican", image_set="fake-detection", recipe=five))
-    shown = page.post(url, {**WANTED, "seen": seen, "start": "1"})
-    assert "This is not what you saw before" in shown.text
-    assert "Start: 15 pictures" in shown.text
+    shown = page.post(url, {**WANTED, "fingerprint": seen, "start": "1"})
+    assert "The preview has changed since you last saw it" in shown.text
+    assert "Start: 15 images" in shown.text
     assert not Run.objects.exclude(state=RunState.DONE).exists()
 
 
 def test_the_same_again_is_the_same_run_and_a_group_more_adds_its_pictures(page):
     start(page, groups="Mexican")
     run = Run.objects.get()
-    assert "All of it is planned or made already" in preview(page, groups="Mexican").text
+    assert "Everything is already planned or made" in preview(page, groups="Mexican").text
     more = preview(page)
-    assert (more.context["foreseen"].preview.added, more.context["foreseen"].there) == (15, 15)
+    assert (more.context["run_preview"].preview.added, more.context["run_preview"].existing) == (15, 15)
     start(page)
     assert Run.objects.get() == run
     assert run.jobs.count() == 30
@@ -132,7 +138,7 @@ def test_pull_sets_describe_people_as_a_study_of_ones_own_does(page, maker):
     mine = factories.study("mine", leads=[maker], stereotype_source=factories.source())
     factories.study("theirs", stereotype_source=factories.source())
     shown = preview(page, study="mine", groups="Mexican", prompts="pull", images_per_prompt="2")
-    numbers = dict(shown.context["foreseen"].pictures)
+    numbers = dict(shown.context["run_preview"].pictures)
     assert numbers == {"default": 2, "stereotypical": 12, "non stereotypical": 12}
     assert "a photo of a Mexican person described as poor" in shown.text
     assert preview(page, study="theirs", groups="Mexican", prompts="pull").status_code == 422
@@ -143,7 +149,7 @@ def test_captions_and_embeddings_are_planned_over_a_set_that_has_files(page):
     run = world.made(world.pictures())
     shown = preview(page, "captions", image_set="drawn", count="7", options="ngrams=/data\nlevel = 2")
     assert "Start: 6 images" in shown.text
-    assert shown.context["foreseen"].plan.recipe.options == {"ngrams": "/data", "level": 2}
+    assert shown.context["run_preview"].plan.recipe.options == {"ngrams": "/data", "level": 2}
     start(page, "captions", image_set="drawn", count="7")
     start(page, "embeddings", image_set="drawn", model="fake", pretrained="")
     assert sorted(run.image_set.runs.values_list("kind", flat=True)) == ["captions", "embeddings", "images"]
@@ -193,12 +199,13 @@ def test_a_run_says_how_it_stands_page_and_numbers_alike(page):
         assert said in shown.text
     told = page.get(reverse("run_progress", args=[run.pk])).json()
     assert (told["done"], told["total"], told["failed"], told["pending"]) == ("0", "12", "1", "11")
-    assert told["share"] == {"value": 0, "max": 12}
+    assert told["bar"] == {"value": 0, "max": 12}
     assert (
-        f'data-mark="{told["mark"]}"'.replace("<b>", "&lt;b&gt;").replace("</b>", "&lt;/b&gt;") in shown.text
+        f'data-version="{told["version"]}"'.replace("<b>", "&lt;b&gt;").replace("</b>", "&lt;/b&gt;")
+        in shown.text
     )
     Job.objects.filter(pk=jobs[1].pk).update(state=JobState.FAILED, error="other")
-    assert page.get(reverse("run_progress", args=[run.pk])).json()["mark"] != told["mark"]
+    assert page.get(reverse("run_progress", args=[run.pk])).json()["version"] != told["version"]
 
 
 def test_a_run_that_stopped_by_itself_says_why(page):
@@ -209,7 +216,7 @@ def test_a_run_that_stopped_by_itself_says_why(page):
     assert "There is no folder /m. Copy it there." in shown.text
     assert "Resume" in shown.text
     assert "data-progress" not in shown.text
-    assert "stopped by itself" in page.get(reverse("runs")).text
+    assert "paused by an error" in page.get(reverse("runs")).text
 
 
 def act(page, run, action):
@@ -220,7 +227,7 @@ def act(page, run, action):
 
 def test_a_run_is_paused_resumed_cancelled_and_retried_and_the_audit_says_by_whom(page, maker, monkeypatch):
     rung = []
-    monkeypatch.setattr(tasks, "ring", lambda run: rung.append(run.state))
+    monkeypatch.setattr(tasks, "enqueue", lambda run: rung.append(run.state))
     run = world.pictures()
     act(page, run, "start")
     act(page, run, "pause")
@@ -230,7 +237,7 @@ def test_a_run_is_paused_resumed_cancelled_and_retried_and_the_audit_says_by_who
     Job.objects.filter(pk=run.jobs.first().pk).update(state=JobState.FAILED, error="x", attempts=3)
     act(page, run, "retry")
     assert run.jobs.filter(state=JobState.PENDING, attempts=0).count() == 6
-    assert "Nothing was changed" in act(page, run, "retry").text
+    assert "Nothing to change" in act(page, run, "retry").text
     act(page, run, "cancel")
     assert (run.state, run.jobs.count()) == (RunState.CANCELLED, 0)
     assert set(AuditEvent.objects.filter(by=maker).values_list("what", flat=True)) == {

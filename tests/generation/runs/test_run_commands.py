@@ -93,7 +93,7 @@ class TestRuns:
             "1 failed",
             "It broke.",
             "No weights.",
-            "2: more",
+            "2: larger",
         ):
             assert words in told
 
@@ -141,7 +141,7 @@ class TestRuns:
     def test_with_a_broker_workers_are_rung_and_watched(self, run, settings, monkeypatch):
         settings.CELERY_BROKER_URL = "redis://nowhere"
         rung = []
-        monkeypatch.setattr(_execution.tasks, "ring", lambda run: rung.append(run.pk))
+        monkeypatch.setattr(_execution.tasks, "enqueue", lambda run: rung.append(run.pk))
         monkeypatch.setattr(_execution.time, "sleep", lambda s: Run.objects.update(state=RunState.PAUSED))
         assert "is paused: 0 of 6" in command("runs", "start", str(run.pk))
         assert rung == [run.pk]
@@ -162,7 +162,7 @@ class TestBar:
             state="running", error="", total=100, pending=80, claimed=0, done=18, failed=2,
             rate=0.5, seconds_left=160.0, errors=(),
         )  # fmt: skip
-        assert _execution._progress_text(stands) == "0.5/s, 2 min 40 s left, 2 failed"
+        assert _execution._details(stands) == "0.5/s, 2 min 40 s left, 2 failed"
 
 
 @pytest.mark.parametrize("name", ["generate", "caption", "embed"])

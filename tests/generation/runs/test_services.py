@@ -25,7 +25,7 @@ MOVES = {"start": runs.start, "pause": runs.pause, "resume": runs.resume, "cance
 class TestEnsure:
     def test_a_plan_becomes_a_run_with_a_job_for_each_picture(self):
         lead = factories.user()
-        plan = plans.plan_pictures(recipe=world.recipe(), groups=[factories.group("Indian")])
+        plan = plans.plan_images(recipe=world.recipe(), groups=[factories.group("Indian")])
         ensured = runs.ensure(plan=plan, by=lead)
         assert (ensured.added, ensured.total, ensured.run.state) == (6, 6, RunState.PLANNED)
         assert ensured.run.created_by == lead
@@ -85,13 +85,13 @@ class TestEnsure:
         assert world.planned("Indian").run.state == RunState.DONE
 
     def test_a_plan_larger_than_a_part_is_whole(self, monkeypatch):
-        monkeypatch.setattr(runs, "_AT_ONCE", 7)
+        monkeypatch.setattr(runs, "_JOBS_PER_TRANSACTION", 7)
         names = ["Indian", "Mexican", "French", "Nepali", "Welsh"]
         assert world.planned(*names).added == 30
         assert world.planned(*names).added == 0
 
     def test_what_was_interrupted_is_completed(self, monkeypatch):
-        monkeypatch.setattr(runs, "_AT_ONCE", 6)
+        monkeypatch.setattr(runs, "_JOBS_PER_TRANSACTION", 6)
         create, calls = Job.objects.bulk_create, []
 
         def third_fails(jobs, **options):
@@ -110,15 +110,15 @@ class TestEnsure:
         assert (again.added, again.total) == (6, 18)
 
     def test_a_run_that_is_cancelled_meanwhile_gets_no_more_jobs(self, monkeypatch):
-        monkeypatch.setattr(runs, "_AT_ONCE", 6)
-        find = runs.missing
+        monkeypatch.setattr(runs, "_JOBS_PER_TRANSACTION", 6)
+        find = runs.missing_jobs
 
         def find_and_cancel(plan):
             found = find(plan)
             runs.cancel(run=Run.objects.get(), by=None)
             return found
 
-        monkeypatch.setattr(runs, "missing", find_and_cancel)
+        monkeypatch.setattr(runs, "missing_jobs", find_and_cancel)
         ensured = world.planned("Indian", "Mexican", "French")
         assert (ensured.run.state, ensured.added) == (RunState.CANCELLED, 6)
         with pytest.raises(RunRefused, match="Plan it again"):
@@ -142,34 +142,38 @@ class TestReading:
         "recipe", [CaptionRecipe(backend="fake"), EmbeddingRecipe(backend="fake", model="fake")]
     )
     def test_a_job_for_each_image_and_later_only_for_new_ones(self, shown, recipe):
-        plan = plans.plan_reading(recipe=recipe, image_set=shown)
+        plan = plans.plan_captions_or_embeddings(recipe=recipe, image_set=shown)
         ensured = runs.ensure(plan=plan, by=None)
         assert (ensured.added, ensured.run.image_set) == (3, shown)
         Image.objects.create(
             image_set=shown, group=factories.group(), index=4, width=8, height=8, file="images/4.png",
             sha256="0" * 64,
         )  # fmt: skip
-        again = runs.ensure(plan=plans.plan_reading(recipe=recipe, image_set=shown), by=None)
+        again = runs.ensure(plan=plans.plan_captions_or_embeddings(recipe=recipe, image_set=shown), by=None)
         assert (again.run.pk, again.added, again.total) == (ensured.run.pk, 1, 4)
 
     def test_references_are_left_out_with_a_note(self, shown):
         factories.image(index=9, image_set=shown)
-        plan = plans.plan_reading(recipe=CaptionRecipe(backend="fake"), image_set=shown)
+        plan = plans.plan_captions_or_embeddings(recipe=CaptionRecipe(backend="fake"), image_set=shown)
         assert plan.total == 3
-        assert "1 image is a reference" in plan.notes[0]
+        assert "1 image has no file" in plan.notes[0]
 
     def test_a_set_of_references_alone_is_refused(self):
         factories.image()
         with pytest.raises(PlanRefused, match=r"1 references.*Import the files"):
-            plans.plan_reading(recipe=CaptionRecipe(backend="fake"), image_set=factories.image_set())
+            plans.plan_captions_or_embeddings(
+                recipe=CaptionRecipe(backend="fake"), image_set=factories.image_set()
+            )
 
     def test_an_empty_set_is_refused(self):
         with pytest.raises(PlanRefused, match="no image yet"):
-            plans.plan_reading(recipe=CaptionRecipe(backend="fake"), image_set=factories.image_set())
+            plans.plan_captions_or_embeddings(
+                recipe=CaptionRecipe(backend="fake"), image_set=factories.image_set()
+            )
 
     def test_an_unknown_backend_names_those_there_are(self, shown):
         with pytest.raises(PlanRefused, match=r"'gpt' for captions.*fake"):
-            plans.plan_reading(recipe=CaptionRecipe(backend="gpt"), image_set=shown)
+            plans.plan_captions_or_embeddings(recipe=CaptionRecipe(backend="gpt"), image_set=shown)
 
 
 class TestMoves:

@@ -44,7 +44,7 @@ def test_a_client_that_calls_no_file_by_its_kind_sends_plain_bytes(program):
 @pytest.mark.parametrize(
     ("body", "query", "status", "why"),
     [
-        (b"not a zip", "", 422, "no whole ZIP file"),
+        (b"not a zip", "", 422, "not a complete ZIP file"),
         (b"", "", 422, "empty"),
         (zipped({"1.png": encoded()}).getvalue(), "", 422, "CSV"),
         (b"", "?axis=shoes", 400, "axis"),

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image, ImageCms, PngImagePlugin
 
 from generation.uploads import decoding
-from generation.uploads.decoding import PictureRefused, clean
+from generation.uploads.decoding import PictureRefused, clean_image
 from tests.generation.uploads.bundles import encoded, pixels
 
 SECRET = "Ada's camera"
@@ -45,28 +45,34 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 )
 def test_a_file_of_pixels_alone_is_kept_byte_for_byte(kind, suffix, options):
     data = encoded(gradient(size=(200, 120)), kind, **options)
-    kept = clean(data)
-    assert (kept.data, kept.suffix, kept.width, kept.height, kept.changed) == (data, suffix, 200, 120, False)
+    kept = clean_image(data)
+    assert (kept.data, kept.suffix, kept.width, kept.height, kept.reencoded) == (
+        data,
+        suffix,
+        200,
+        120,
+        False,
+    )
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGBA"])
 def test_every_kind_of_pixel_that_browsers_show_is_kept(mode):
     data = encoded(gradient(mode), "PNG")
-    assert clean(data).data == data
+    assert clean_image(data).data == data
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "WEBP"])
 def test_what_a_file_says_besides_its_pixels_is_left_out_and_no_pixel_changes(kind):
     data = encoded(gradient(), kind, exif=exif())
     assert SECRET.encode() in data
-    kept = clean(data)
-    assert kept.changed
+    kept = clean_image(data)
+    assert kept.reencoded
     assert kept.suffix == ".png"
     assert SECRET.encode() not in kept.data
     with Image.open(io.BytesIO(data)) as before, Image.open(io.BytesIO(kept.data)) as after:
         assert before.convert("RGB").tobytes() == after.convert("RGB").tobytes()
         assert not after.getexif()
-    assert not clean(kept.data).changed
+    assert not clean_image(kept.data).reencoded
 
 
 def test_text_comments_thumbnails_and_what_stands_after_the_end_are_left_out():
@@ -84,15 +90,15 @@ def test_text_comments_thumbnails_and_what_stands_after_the_end_are_left_out():
         encoded(gradient(), "WEBP") + SECRET.encode(),
     ]
     for data in made:
-        kept = clean(data)
-        assert kept.changed
+        kept = clean_image(data)
+        assert kept.reencoded
         assert SECRET.encode() not in kept.data
-        assert not clean(kept.data).changed
+        assert not clean_image(kept.data).reencoded
 
 
 def test_a_picture_on_its_side_is_stored_as_it_is_seen():
     data = encoded(gradient(size=(24, 16)), "PNG", exif=exif(orientation=6))
-    kept = clean(data)
+    kept = clean_image(data)
     assert (kept.width, kept.height) == (16, 24)
     with Image.open(io.BytesIO(kept.data)) as after:
         assert after.getpixel((15, 0)) == gradient(size=(24, 16)).getpixel((0, 0))
@@ -100,9 +106,9 @@ def test_a_picture_on_its_side_is_stored_as_it_is_seen():
 
 def test_a_colour_profile_stays_since_it_says_what_the_pixels_mean():
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
-    assert not clean(encoded(gradient(), icc_profile=profile)).changed
-    kept = clean(encoded(gradient(), "JPEG", icc_profile=profile, exif=exif()))
-    assert kept.changed
+    assert not clean_image(encoded(gradient(), icc_profile=profile)).reencoded
+    kept = clean_image(encoded(gradient(), "JPEG", icc_profile=profile, exif=exif()))
+    assert kept.reencoded
     with Image.open(io.BytesIO(kept.data)) as after:
         assert after.info["icc_profile"] == profile
 
@@ -110,13 +116,13 @@ def test_a_colour_profile_stays_since_it_says_what_the_pixels_mean():
 def test_transparency_of_a_palette_survives():
     image = gradient("P")
     data = encoded(image, transparency=3, exif=exif())
-    with Image.open(io.BytesIO(data)) as before, Image.open(io.BytesIO(clean(data).data)) as after:
+    with Image.open(io.BytesIO(data)) as before, Image.open(io.BytesIO(clean_image(data).data)) as after:
         assert before.convert("RGBA").tobytes() == after.convert("RGBA").tobytes()
 
 
 def test_cmyk_is_stored_as_rgb():
-    kept = clean(encoded(gradient("CMYK"), "JPEG"))
-    assert kept.changed
+    kept = clean_image(encoded(gradient("CMYK"), "JPEG"))
+    assert kept.reencoded
     with Image.open(io.BytesIO(kept.data)) as after:
         assert after.mode == "RGB"
 
@@ -124,21 +130,21 @@ def test_cmyk_is_stored_as_rgb():
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "no PNG, JPEG or WebP"),
-        (b"GIF89a" + b"\0" * 40, "no PNG, JPEG or WebP"),
-        (b'<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>', "no PNG, JPEG or WebP"),
+        (b"", "not a PNG, JPEG or WebP"),
+        (b"GIF89a" + b"\0" * 40, "not a PNG, JPEG or WebP"),
+        (b'<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>', "not a PNG, JPEG or WebP"),
         (encoded()[:40], "cut short or damaged"),
         (encoded(gradient())[:-20], "cut short"),
         (encoded(gradient(), "JPEG")[:-60], "cut short"),
         (encoded(gradient(), "WEBP")[:-20], "cut short"),
-        (encoded(gradient("I;16")), "kind 'I;16'"),
+        (encoded(gradient("I;16")), "format is 'I;16'"),
         (encoded(pixels(), save_all=True, append_images=[pixels("red")]), "animation"),
         (encoded(pixels(), "WEBP", save_all=True, append_images=[pixels("red")]), "animation"),
     ],
 )
 def test_what_is_no_still_picture_is_refused_with_a_reason(data, said):
     with pytest.raises(PictureRefused, match=said):
-        clean(data)
+        clean_image(data)
 
 
 def bomb_png(width: int, height: int) -> bytes:
@@ -167,13 +173,13 @@ def test_a_small_file_that_claims_a_huge_picture_is_refused_before_it_is_decoded
 
     monkeypatch.setattr(decoding.Image, "open", never)
     with pytest.raises(PictureRefused, match="pixels"):
-        clean(data)
+        clean_image(data)
 
 
 def test_a_file_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr(decoding, "LARGEST_BYTES", 50)
+    monkeypatch.setattr(decoding, "MAX_BYTES", 50)
     with pytest.raises(PictureRefused, match="MB"):
-        clean(encoded(gradient()))
+        clean_image(encoded(gradient()))
 
 
 # pillow warns of a damaged EXIF, which is not kept
@@ -190,7 +196,7 @@ def test_damage_anywhere_ends_in_a_refusal_or_in_a_picture_and_in_nothing_else(k
         if generator.random() < 0.3:
             del data[generator.randrange(len(data)) :]
         try:
-            assert clean(bytes(data)).width <= decoding.MOST_PIXELS
+            assert clean_image(bytes(data)).width <= decoding.MAX_PIXELS
         except PictureRefused:
             refused += 1
     assert refused > 50

@@ -15,9 +15,9 @@ from annotation.imports.readers.oddities import FileRefused
 from annotation.models import AuditEvent, Axis, Image, ImageSet
 from generation.models import Provenance, Run, RunKind, RunState
 from generation.uploads import bundles
-from generation.uploads.services import pictures, uploads
-from generation.uploads.services.uploads import Into, UploadRefused, import_finished
-from generation.uploads.tables import read_finished
+from generation.uploads.services import images, uploads
+from generation.uploads.services.uploads import TargetSet, UploadRefused, import_images
+from generation.uploads.tables import read_table
 from tests import factories
 from tests.generation.uploads.bundles import encoded, folder, pixels, table, zipped
 
@@ -32,9 +32,9 @@ FILES = {"a/1.png": TEAL, "2.png": RED, "images.csv": table(*ROWS)}
 
 
 def bring(source, *, name="brought", csv=None, **options):
-    with bundles.opened(source, name="pack.zip") as bundle:
-        finished = read_finished(bundle, table=csv)
-        return import_finished(bundle=bundle, finished=finished, into=Into(name=name), by=None, **options)
+    with bundles.open_bundle(source, name="pack.zip") as bundle:
+        finished = read_table(bundle, table=csv)
+        return import_images(bundle=bundle, table=finished, target=TargetSet(name=name), by=None, **options)
 
 
 def stored(image: Image) -> bytes:
@@ -61,7 +61,7 @@ def test_each_row_becomes_an_image_with_its_origin(tmp_path, pack):
     else:
         source = zipped({f"pics/{name}": data for name, data in FILES.items()})
     done = bring(source, csv=csv)
-    assert (done.created, done.filled, done.unchanged, done.stored_anew, done.notes) == (2, 0, 0, 0, ())
+    assert (done.created, done.filled, done.unchanged, done.reencoded, done.notes) == (2, 0, 0, 0, ())
     first, second = Image.objects.order_by("-group__name")
     assert (first.group.name, first.index, first.prompt) == ("Mexican", 1, "a Mexican person")
     assert (first.reference, first.width, first.sha256) == ("a/1.png", 8, hashlib.sha256(TEAL).hexdigest())
@@ -77,7 +77,7 @@ def test_the_same_again_changes_nothing_and_more_rows_are_added_after(tmp_path):
     before = list(Image.objects.order_by("pk").values())
     again = bring(zipped(FILES))
     assert (again.created, again.unchanged) == (0, 2)
-    assert again.summary()[0] == "Nothing to do: the set 'brought' has all 2 images already."
+    assert again.summary()[0] == "Nothing to do: the set 'brought' already has all 2 images."
     more = {"file": "3.png", "group": "Mexican"}
     done = bring(zipped({**FILES, "3.png": encoded(pixels("blue")), "images.csv": table(*ROWS, more)}))
     assert (done.created, done.unchanged) == (1, 2)
@@ -93,14 +93,14 @@ def test_a_picture_that_is_known_is_not_told_otherwise(changed):
     bring(zipped(FILES))
     rows = ({**ROWS[0], **changed}, ROWS[1])
     before = list(Provenance.objects.order_by("pk").values())
-    with pytest.raises(FileRefused, match=r"images\.csv, row 2: the set holds 'a/1\.png' of Mexican already"):
+    with pytest.raises(FileRefused, match=r"images\.csv, row 2: the set already has 'a/1\.png' of Mexican"):
         bring(zipped({**FILES, "images.csv": table(*rows)}))
     assert list(Provenance.objects.order_by("pk").values()) == before
 
 
 def test_another_picture_under_a_known_name_is_refused_and_leaves_no_file():
     bring(zipped(FILES))
-    with pytest.raises(FileRefused, match="as another picture"):
+    with pytest.raises(FileRefused, match="as another image"):
         bring(zipped({**FILES, "a/1.png": encoded(pixels("pink"))}))
     assert len(list(Path(default_storage.location).rglob("*.png"))) == 2
 
@@ -113,7 +113,7 @@ def test_a_known_image_without_a_file_gets_it_if_its_size_is_the_same():
     assert stored(image) == TEAL
     assert image.provenance.model == "api-1"
     other = factories.image(image_set=factories.image_set("other"), reference="a/1.png")
-    with pytest.raises(FileRefused, match="8 × 6 pixels, and the set knows it as 512 × 512"):
+    with pytest.raises(FileRefused, match="8 × 6 pixels, but the set has it as 512 × 512"):
         bring(zipped(FILES), name="other")
     other.refresh_from_db()
     assert not other.file
@@ -125,8 +125,8 @@ def test_what_files_say_besides_pixels_is_told_of_and_the_original_stays_traceab
     data = encoded(exif=exif)
     row = {"file": "1.png", "group": "Mexican", "note": "mine"}
     done = bring(zipped({"1.png": data, "t.csv": table(row)}))
-    assert done.stored_anew == 1
-    assert "1 file said more than pixels" in done.summary()[1]
+    assert done.reencoded == 1
+    assert "1 file with metadata" in done.summary()[1]
     image = Image.objects.get()
     assert b"Ada" not in stored(image)
     assert image.provenance.note.startswith("mine\nStored as PNG")
@@ -150,8 +150,8 @@ def test_nothing_is_left_out_in_silence():
         ([{"file": "../2.png", "group": "Mexican"}], r"there is no file '\.\./2\.png'"),
         ([{"file": "2.png", "group": ""}], "row 2, column 'group': the cell is empty"),
         ([{"file": "2.png", "group": "Mexcan"}], "row 2, column 'group': no identity group .* 'Mexcan'"),
-        ([{"file": "2.png", "group": "Mexican"}] * 2, "row 3, column 'file': '2.png' is named in row 2"),
-        ([{"file": "2.png", "group": "Indian", "seed": "-1"}], "column 'seed': '-1' is no whole number"),
+        ([{"file": "2.png", "group": "Mexican"}] * 2, "row 3, column 'file': '2.png' is already in row 2"),
+        ([{"file": "2.png", "group": "Indian", "seed": "-1"}], "column 'seed': '-1' is not a whole number"),
         ([{"file": "2.png", "group": "Indian", "seed": str(2**63)}], "column 'seed'"),
         ([{"file": "2.png", "group": "Indian", "seed": "1.0"}], "column 'seed'"),
         (
@@ -191,7 +191,7 @@ def test_a_row_that_cannot_be_brought_in_names_itself_and_nothing_is_kept(rows, 
         ("file,group,FILE\n", "two columns of this name"),
         ('file,group\n"2.png,Indian\n', "not comma-separated text"),
         ("file,group\n2.png,Espa\xf1a\n".encode("latin-1"), "row 2: the file is not UTF-8"),
-        ("file,group\n2.png,Indian\n".encode("utf-16"), "not UTF-8|no text file"),
+        ("file,group\n2.png,Indian\n".encode("utf-16"), "not UTF-8|not a text file"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_refused(text, said):
@@ -226,13 +226,13 @@ def locked() -> io.BytesIO:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (lambda: zipped({**FILES, "../evil.png": TEAL}), "leads out of the ZIP"),
-        (lambda: zipped({**FILES, "/etc/evil.png": TEAL}), "leads out of the ZIP"),
-        (lambda: zipped({**FILES, "a/../../evil.png": TEAL}), "leads out of the ZIP"),
-        (a_link, "leads out of the ZIP"),
-        (locked, "locked with a password"),
-        (lambda: io.BytesIO(b"PK not really"), "no whole ZIP file"),
-        (lambda: io.BytesIO(zipped(FILES).getvalue()[:-30]), "no whole ZIP file"),
+        (lambda: zipped({**FILES, "../evil.png": TEAL}), "points outside the ZIP"),
+        (lambda: zipped({**FILES, "/etc/evil.png": TEAL}), "points outside the ZIP"),
+        (lambda: zipped({**FILES, "a/../../evil.png": TEAL}), "points outside the ZIP"),
+        (a_link, "points outside the ZIP"),
+        (locked, "encrypted with a password"),
+        (lambda: io.BytesIO(b"PK not really"), "not a complete ZIP file"),
+        (lambda: io.BytesIO(zipped(FILES).getvalue()[:-30]), "not a complete ZIP file"),
         (lambda: io.BytesIO(zipped(FILES).getvalue().replace(TEAL[40:60], b"x" * 20)), "cannot be unpacked"),
     ],
 )
@@ -243,12 +243,12 @@ def test_a_zip_that_is_not_what_it_should_be_is_refused(made, said):
 
 
 def test_a_zip_that_unpacks_to_too_much_is_refused(monkeypatch):
-    monkeypatch.setattr(bundles, "MOST_BYTES", 300)
+    monkeypatch.setattr(bundles, "MAX_BYTES", 300)
     with pytest.raises(FileRefused, match="unpacks to more than"):
         bring(zipped(FILES))
-    monkeypatch.setattr(bundles, "MOST_BYTES", 10**9)
-    monkeypatch.setattr(bundles, "MOST_FILES", 2)
-    with pytest.raises(FileRefused, match="it has 3 files; 2 is the most"):
+    monkeypatch.setattr(bundles, "MAX_BYTES", 10**9)
+    monkeypatch.setattr(bundles, "MAX_FILES", 2)
+    with pytest.raises(FileRefused, match="it has 3 files; the limit is 2"):
         bring(zipped(FILES))
 
 
@@ -258,7 +258,7 @@ def test_a_member_that_unpacks_to_gigabytes_is_read_no_further_than_a_picture_ma
         archive.writestr("1.png", TEAL + bytes(60_000_000))
         archive.writestr("t.csv", table({"file": "1.png", "group": "Mexican"}))
     assert len(stored.getvalue()) < 100_000
-    with pytest.raises(FileRefused, match="more than 50 MB"):
+    with pytest.raises(FileRefused, match="larger than 50 MB"):
         bring(stored)
     assert nothing_there()
 
@@ -266,15 +266,15 @@ def test_a_member_that_unpacks_to_gigabytes_is_read_no_further_than_a_picture_ma
 def test_no_more_of_a_file_is_read_than_was_asked_for(tmp_path):
     source = folder(tmp_path / "pics", {"1.png": bytes(5000)})
     for each in (source, zipped({"1.png": bytes(5000)})):
-        with bundles.opened(each, name="pack.zip") as bundle:
-            assert len(bundle.read("1.png", most=100)) == 101
+        with bundles.open_bundle(each, name="pack.zip") as bundle:
+            assert len(bundle.read("1.png", limit=100)) == 101
 
 
 def test_a_full_disk_is_said_and_adds_no_image(monkeypatch):
     def full(data, *, suffix):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(pictures.image_files, "keep", full)
+    monkeypatch.setattr(images.image_files, "keep", full)
     with pytest.raises(UploadRefused, match=r"'a/1\.png' cannot be stored \(No space left on device\)"):
         bring(zipped(FILES))
     assert not Image.objects.exists()
@@ -299,7 +299,7 @@ def test_a_link_out_of_a_folder_is_not_followed(tmp_path):
     secret.write_bytes(TEAL)
     source = folder(tmp_path / "pics", {"images.csv": table({"file": "link.png", "group": "Mexican"})})
     (source / "link.png").symlink_to(secret)
-    with pytest.raises(FileRefused, match="leads out of the folder"):
+    with pytest.raises(FileRefused, match="a link to a file outside the folder"):
         bring(source)
     assert nothing_there()
 
@@ -329,7 +329,7 @@ def test_drawings_and_sets_that_a_run_fills_take_no_uploads():
         recipe={},
         recipe_hash="0" * 64,
     )
-    with pytest.raises(UploadRefused, match="filled by a run"):
+    with pytest.raises(UploadRefused, match="holds generated images"):
         bring(zipped(FILES), name="made")
     for name in ("", "Bad Name", "x" * 81, "../up"):
         with pytest.raises(UploadRefused, match="set's name"):
@@ -340,7 +340,7 @@ def test_a_picture_that_changes_while_it_is_read_is_refused(monkeypatch, tmp_pat
     source = folder(tmp_path / "pics", FILES)
 
     def change(step, done, total):
-        if (step, done) == ("pictures read", total):
+        if (step, done) == ("images read", total):
             (source / "2.png").write_bytes(encoded(pixels("black")))
 
     with pytest.raises(UploadRefused, match=r"'2\.png' changed while it was read"):
@@ -360,7 +360,7 @@ def test_the_number_of_queries_does_not_grow_with_the_pictures(django_assert_max
 def test_the_command_brings_images_in_and_says_what_it_did(tmp_path, capsys):
     source = folder(tmp_path / "pics", FILES)
     call_command("import_images", str(source), "--set", "brought", "--title", "Brought", "--licence", "CC0")
-    assert "The set 'brought': 2 images added, 0 known ones got their file" in capsys.readouterr().out
+    assert "The set 'brought': 2 images added, 0 files added to known images" in capsys.readouterr().out
     made = ImageSet.objects.get()
     assert (made.title, made.licence, made.model_name) == ("Brought", "CC0", "")
     packed = tmp_path / "pack.zip"

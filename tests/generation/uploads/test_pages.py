@@ -43,11 +43,11 @@ def test_a_zip_becomes_an_image_set_and_what_was_done_is_said(client, maker):
 @pytest.mark.parametrize(
     ("how", "why"),
     [
-        ({"raw": b"not a zip"}, "no whole ZIP file"),
+        ({"raw": b"not a zip"}, "not a complete ZIP file"),
         ({"raw": b""}, "empty"),
         ({"files": {"1.png": encoded()}}, "pack.zip: it has no CSV file"),
-        ({"files": {**FILES, "1.png": b"<svg/>"}}, "it is no PNG, JPEG or WebP"),
-        ({"files": {**FILES, "../1.png": encoded()}}, "leads out of the ZIP"),
+        ({"files": {**FILES, "1.png": b"<svg/>"}}, "it is not a PNG, JPEG or WebP"),
+        ({"files": {**FILES, "../1.png": encoded()}}, "points outside the ZIP"),
         ({"name": "No Name"}, "set’s name|set&#x27;s name"),
         ({"axis": "planet"}, "planet"),
         ({"files": {"1.png": encoded(), "t.csv": table({"file": "1.png", "group": "Nobody"})}}, "Nobody"),
@@ -57,7 +57,7 @@ def test_what_is_refused_says_why_and_keeps_nothing(client, maker, how, why):
     client.force_login(maker)
     shown = send(client, **how)
     assert shown.status_code == 422
-    assert "Nothing was kept." in shown.text
+    assert "Nothing was imported." in shown.text
     assert any(each in shown.text for each in why.split("|"))
     assert not ImageSet.objects.exists()
 

@@ -213,11 +213,11 @@ def test_pictures_that_were_made_by_a_run_for_the_study_are_found():
         images_per_prompt=2,
         prompt_sets=("default", "stereotypical", "non_stereotypical"),
     )
-    pictures = runs.ensure(plan=plans.plan_pictures(recipe=recipe, groups=groups, study=study), by=None).run
+    pictures = runs.ensure(plan=plans.plan_images(recipe=recipe, groups=groups, study=study), by=None).run
     runs.start(run=pictures, by=None)
     work.work(run_id=pictures.pk)
     seen = EmbeddingRecipe(backend="fake", model="fake")
-    reading = plans.plan_reading(recipe=seen, image_set=pictures.image_set)
+    reading = plans.plan_captions_or_embeddings(recipe=seen, image_set=pictures.image_set)
     embedded = runs.ensure(plan=reading, by=None).run
     runs.start(run=embedded, by=None)
     work.work(run_id=embedded.pk)

@@ -68,7 +68,7 @@ def loads(now: datetime) -> dict[str, QueueLoad]:
         "scores": (ScoreRun, score_runs.waiting),
         "exports": (ExportJob, export_jobs.waiting),
         "deliveries": (Delivery, deliveries.waiting),
-        "generation": (Job, claims.claimable),
+        "generation": (Job, claims.claimable_jobs),
     }
     result = {}
     for kind, (model, waiting) in sources.items():
@@ -105,7 +105,7 @@ def _runs_untouched_since(now: datetime) -> datetime | None:
     """Since when no worker has processed a run that has jobs to do; None while one does."""
     job = Job.objects.filter(run=OuterRef("pk"))
     held = Exists(job.filter(state=JobState.CLAIMED, lease_expires_at__gte=now))
-    ready = Exists(claims.claimable(now).filter(run=OuterRef("pk")))
+    ready = Exists(claims.claimable_jobs(now).filter(run=OuterRef("pk")))
     running = list(
         Run.objects.filter(state=RunState.RUNNING)
         .annotate(held=held, ready=ready)

@@ -17,7 +17,7 @@ class TestVisage:
     def test_bart_reads_the_nearest_ngrams(self, load, folders, ngrams, images):
         captioner = load("visage", top_ngrams=3, separator=" ; ")
         writer = captioner._model
-        seen = writer.look(images, batch=1)
+        seen = writer.encode(images, batch=1)
         clip = backends.load(
             EmbeddingRecipe(model=f"local-dir:{folders['clip']}", pretrained=""), device="cpu"
         )
@@ -168,13 +168,13 @@ class TestCoca:
         assert writer._text([writer._tokenizer.sot_token_id, man, hat]).split() == ["man", "hat"]
 
     def test_more_tokens_than_it_knows_places_for(self, recipe):
-        with pytest.raises(BackendError, match=r"options\.max_tokens: .* writes 19 tokens at most"):
+        with pytest.raises(BackendError, match=r"options\.max_tokens: .* writes at most 19 tokens"):
             backends.load(recipe("coca", max_tokens=20), device="cpu")
 
     def test_a_clip_writes_no_captions(self, folders):
         asked = CaptionRecipe(backend="coca", model=f"local-dir:{folders['clip']}")
         with pytest.raises(
-            BackendError, match=r"writes no captions\. Choose a CoCa, for example coca_ViT-L-14"
+            BackendError, match=r"cannot write captions\. Choose a CoCa model, for example coca_ViT-L-14"
         ):
             backends.load(asked, device="cpu")
 

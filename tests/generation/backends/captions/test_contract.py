@@ -138,7 +138,7 @@ class TestReal:
     def test_nothing_but_empty_captions(self, load, images, backend, monkeypatch):
         captioner = load(backend)
         monkeypatch.setattr(captioner._model, "write", lambda seen, picker: [" \x00\n"] * picker.rows)
-        with pytest.raises(ValueError, match="nothing but empty captions"):
+        with pytest.raises(ValueError, match="only empty captions"):
             captioner.caption(images, count=4, seed=1)
 
     def test_few_different_captions_are_drawn_for_again_and_then_taken(

@@ -8,7 +8,7 @@ import pytest
 
 from generation.backends import ngrams, ngrams_build
 from generation.backends.base import BackendError, OutOfMemory
-from generation.backends.encode_fake import Colours
+from generation.backends.encode_fake import FakeEncoder
 from generation.backends.ngrams import Ngrams
 
 TEXT = "An old man in a hat.\nA woman in a sari, an old man in the street.\nThe man in the hat\n" * 2
@@ -23,7 +23,7 @@ def text(tmp_path):
 
 def built(text, out, encoder=None, **given):
     return ngrams_build.build(
-        [text], out, encoder=encoder or Colours(), model="fake", pretrained="1", **given
+        [text], out, encoder=encoder or FakeEncoder(), model="fake", pretrained="1", **given
     )
 
 
@@ -37,7 +37,7 @@ class TestBuild:
         assert len(texts) == made.rows == sum(made.per_n.values())
         assert made.per_n["1"] == sum(" " not in one for one in texts)
         stored = np.load(tmp_path / "out" / "vectors.npy")
-        assert np.array_equal(stored, Colours().encode_texts(texts))
+        assert np.array_equal(stored, FakeEncoder().encode_texts(texts))
 
     def test_float16_is_half_as_large_and_nearly_the_same(self, text, tmp_path):
         built(text, tmp_path / "half")
@@ -53,7 +53,7 @@ class TestBuild:
 
     def test_texts_are_encoded_in_several_goes(self, text, tmp_path, monkeypatch):
         built(text, tmp_path / "a")
-        monkeypatch.setattr(ngrams_build, "_ENCODED", 4)
+        monkeypatch.setattr(ngrams_build, "_TEXTS_AT_ONCE", 4)
         built(text, tmp_path / "b")
         for name in ("vectors.npy", "offsets.npy"):
             assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
@@ -76,7 +76,7 @@ class TestAllOrNothing:
         return [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 
     def test_an_encoder_that_fails(self, text, tmp_path):
-        class Failing(Colours):
+        class Failing(FakeEncoder):
             def encode_texts(self, texts):
                 raise BackendError("no weights")
 
@@ -85,7 +85,7 @@ class TestAllOrNothing:
         assert self.only_text(tmp_path)
 
     def test_interrupted(self, text, tmp_path):
-        class Interrupted(Colours):
+        class Interrupted(FakeEncoder):
             def encode_texts(self, texts):
                 raise KeyboardInterrupt
 
@@ -105,12 +105,12 @@ class TestAllOrNothing:
     def test_what_is_there_is_left_alone(self, text, tmp_path):
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "mine").touch()
-        with pytest.raises(BackendError, match=r"is there already\. Name another folder"):
+        with pytest.raises(BackendError, match=r"already exists\. Name another folder"):
             built(text, tmp_path / "out")
         assert [path.name for path in (tmp_path / "out").iterdir()] == ["mine"]
 
     def test_two_at_once_leave_one_whole_cache(self, text, tmp_path):
-        class Overtaken(Colours):
+        class Overtaken(FakeEncoder):
             def encode_texts(self, texts):
                 if not (tmp_path / "out").exists():
                     built(text, tmp_path / "out")
@@ -135,11 +135,11 @@ class TestAllOrNothing:
         assert self.only_text(tmp_path)
 
     def test_no_folder_to_write_in(self, text, tmp_path):
-        with pytest.raises(BackendError, match=r"Nothing can be written in .*nowhere: No such file"):
+        with pytest.raises(BackendError, match=r"Cannot write to .*nowhere: No such file"):
             built(text, tmp_path / "nowhere" / "out")
 
     def test_vectors_that_are_no_numbers(self, text, tmp_path):
-        class Overflown(Colours):
+        class Overflown(FakeEncoder):
             def encode_texts(self, texts):
                 return super().encode_texts(texts) * np.nan
 
@@ -148,7 +148,7 @@ class TestAllOrNothing:
 
 
 class TestMemory:
-    class Small(Colours):
+    class Small(FakeEncoder):
         """Room for two texts."""
 
         batch = 8
@@ -168,18 +168,18 @@ class TestMemory:
     def test_not_one_text_fits(self, text, tmp_path):
         small = self.Small()
         small.room = 0
-        with pytest.raises(BackendError, match="too little memory for one text: full"):
+        with pytest.raises(BackendError, match="too little memory even for one text: full"):
             built(text, tmp_path / "out", small)
 
 
 class TestNearest:
     def random(self, tmp_path, monkeypatch, rows=500, dim=8, dtype="float16"):
         """A cache of random vectors, several pieces long."""
-        monkeypatch.setattr(ngrams, "_SCORED", 64)
+        monkeypatch.setattr(ngrams, "_ROWS_AT_ONCE", 64)
         vectors = np.random.default_rng(1).normal(size=(rows, dim))
         vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype("f4")
 
-        class Known(Colours):
+        class Known(FakeEncoder):
             def encode_texts(self, texts):
                 return vectors[[int(text[1:]) for text in texts]]
 
@@ -215,7 +215,7 @@ class TestNearest:
         assert cache.nearest(vectors[:50], top=10, product=product) == cache.nearest(vectors[:50], top=10)
 
     def test_equal_scores_by_the_alphabet(self, tmp_path):
-        class Same(Colours):
+        class Same(FakeEncoder):
             def encode_texts(self, texts):
                 return np.tile(super().encode_texts(["x"]), (len(texts), 1))
 
@@ -263,7 +263,7 @@ class TestRefused:
     def test_another_version(self, cache):
         told = json.loads((cache / "manifest.json").read_text())
         (cache / "manifest.json").write_text(json.dumps({**told, "format": 99}))
-        with pytest.raises(BackendError, match="it has format 99, and this program reads 1"):
+        with pytest.raises(BackendError, match="it has format 99, but this program reads 1"):
             Ngrams(cache)
 
     @pytest.mark.parametrize("asked", [("fake", "2"), ("other", "1")])
@@ -272,21 +272,21 @@ class TestRefused:
         with pytest.raises(
             BackendError, match=rf"was made with fake \(1\).*asks for {model} \({pretrained}\)"
         ):
-            Ngrams(cache).need_model(Colours(), model=model, pretrained=pretrained)
+            Ngrams(cache).check_model(FakeEncoder(), model=model, pretrained=pretrained)
 
     def test_other_weights_under_the_same_name(self, cache):
-        class Other(Colours):
+        class Other(FakeEncoder):
             def encode_texts(self, texts):
                 return super().encode_texts([text[::-1] for text in texts])
 
-        Ngrams(cache).need_model(Colours(), model="fake", pretrained="1")
+        Ngrams(cache).check_model(FakeEncoder(), model="fake", pretrained="1")
         with pytest.raises(BackendError, match="made with other weights of fake"):
-            Ngrams(cache).need_model(Other(), model="fake", pretrained="1")
+            Ngrams(cache).check_model(Other(), model="fake", pretrained="1")
 
     def test_vectors_of_another_length(self, cache):
-        class Short(Colours):
+        class Short(FakeEncoder):
             def encode_texts(self, texts):
                 return super().encode_texts(texts)[:, :7]
 
         with pytest.raises(BackendError, match="made with other weights of fake"):
-            Ngrams(cache).need_model(Short(), model="fake", pretrained="1")
+            Ngrams(cache).check_model(Short(), model="fake", pretrained="1")

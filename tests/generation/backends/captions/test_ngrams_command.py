@@ -33,7 +33,7 @@ def test_it_tells_what_it_made(text, tmp_path, capsys):
     [
         ({"backend": "gpt", "model": "g"}, "no backend 'gpt' for embeddings"),
         ({"min_count": 0}, "--min-count 0: choose 1 or more"),
-        ({"min_count": 50}, "No n-gram was seen 50 times"),
+        ({"min_count": 50}, "No n-gram occurs 50 times"),
         ({"dtype": "float8"}, "recipe: dtype"),
     ],
 )

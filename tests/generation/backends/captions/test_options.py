@@ -39,19 +39,19 @@ class TestEvery:
         ("given", "told"),
         [
             ({"method": "beam"}, "options.method: choose one of greedy, top_k, top_p."),
-            ({"method": "greedy"}, "greedy writes one caption an image, and count is 50"),
-            ({"method": 3}, "options.method: 3 is no text"),
+            ({"method": "greedy"}, "greedy writes one caption per image, and count is 50"),
+            ({"method": 3}, "options.method: 3 is not a text"),
             ({"top_k": 0}, "options.top_k: choose 1 to 1000"),
-            ({"top_k": "many"}, "options.top_k: 'many' is no whole number"),
-            ({"top_k": 2.5}, "options.top_k: 2.5 is no whole number"),
-            ({"top_k": True}, "options.top_k: True is no whole number"),
+            ({"top_k": "many"}, "options.top_k: 'many' is not a whole number"),
+            ({"top_k": 2.5}, "options.top_k: 2.5 is not a whole number"),
+            ({"top_k": True}, "options.top_k: True is not a whole number"),
             ({"top_p": 0}, "options.top_p: choose more than 0"),
             ({"top_p": 1.01}, "options.top_p: choose more than 0"),
-            ({"top_p": None}, "options.top_p: None is no number"),
+            ({"top_p": None}, "options.top_p: None is not a number"),
             ({"temperature": 0}, "options.temperature: choose more than 0"),
             ({"temperature": float("nan")}, "options.temperature: choose more than 0"),
             ({"max_tokens": 1}, "options.max_tokens: choose 2 to 500"),
-            ({"candidates": 49}, "options.candidates: choose 50 (the captions wanted) to 10000"),
+            ({"candidates": 49}, "options.candidates: choose 50 (the number of captions) to 10000"),
             ({"candidates": 10_001}, "options.candidates"),
         ],
     )
@@ -85,7 +85,7 @@ class TestVisage:
 
 
 def test_a_revision_that_coca_would_not_read():
-    assert "CoCa's weights are named by options.pretrained" in refusal("coca", revision="main")
+    assert "options.pretrained names the weights of CoCa" in refusal("coca", revision="main")
 
 
 def test_options_of_another_backend():
@@ -101,7 +101,7 @@ def test_a_plan_that_could_not_run_is_refused(settings, tmp_path):
     factories.image(image_set=shown)
     asked = CaptionRecipe(backend="blip", options={"beams": 3})
     with pytest.raises(PlanRefused, match="there is no 'beams'"):
-        plans.plan_reading(recipe=asked, image_set=shown)
+        plans.plan_captions_or_embeddings(recipe=asked, image_set=shown)
 
 
 def test_the_fake_one_takes_any():

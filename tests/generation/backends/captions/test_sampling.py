@@ -12,7 +12,7 @@ if importlib.util.find_spec("torch") is None:
 
 import torch
 
-from generation.backends.captions import goes
+from generation.backends.captions import padded_batches
 from generation.backends.sampling import Picker, pick
 
 ODDS = (0.1, 0.4, 0.2, 0.3)
@@ -109,4 +109,4 @@ class TestPicker:
     ],
 )
 def test_goes_are_of_one_size(items, size, expected):
-    assert [("".join(go), real) for go, real in goes(items, size)] == expected
+    assert [("".join(go), real) for go, real in padded_batches(items, size)] == expected
