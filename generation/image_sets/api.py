@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import Unreachable
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import FileResource, Resource, file_of
 from annotation.images.files import CONTENT_TYPES
 from annotation.models import Image
@@ -28,8 +28,8 @@ from generation.models.runs import PROMPT_SET_CHOICES
 TAGS = ["images"]
 LARGEST = 2**63 - 1
 
-SetsQuery = listing("ImageSets", orders={"name": "name", "title": "title"}, default="name")
-ImagesQuery = listing(
+SetsQuery = list_query("ImageSets", orders={"name": "name", "title": "title"}, default="name")
+ImagesQuery = list_query(
     "Images",
     orders={"id": "pk"},
     default="id",
@@ -40,7 +40,7 @@ ImagesQuery = listing(
         PROMPT_SET_CHOICES, required=False, help_text="Images from these prompts."
     ),
 )
-CaptionsQuery = listing(
+CaptionsQuery = list_query(
     "Captions",
     orders={"rank": "rank"},
     default="rank",
@@ -56,7 +56,7 @@ class ImageSets(Resource):
     @extend_schema(
         operation_id="image_sets_list",
         parameters=[SetsQuery],
-        responses=page_of(ImageSetSerializer),
+        responses=page_serializer(ImageSetSerializer),
         tags=TAGS,
     )
     def get(self, request: Request) -> Response:
@@ -67,7 +67,7 @@ class ImageSets(Resource):
             query=query,
             kind=SetsQuery,
             row=ImageSetSerializer,
-            shown=partial(sets.image_set_rows, user=request.user),
+            prepare=partial(sets.image_set_rows, user=request.user),
         )
 
 
@@ -84,7 +84,10 @@ class Images(Resource):
     """The images of a set, each with its provenance."""
 
     @extend_schema(
-        operation_id="images_list", parameters=[ImagesQuery], responses=page_of(ImageSerializer), tags=TAGS
+        operation_id="images_list",
+        parameters=[ImagesQuery],
+        responses=page_serializer(ImageSerializer),
+        tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:
         image_set = get_visible_image_set(request, name)
@@ -111,7 +114,7 @@ class Captions(Resource):
     @extend_schema(
         operation_id="captions_list",
         parameters=[CaptionsQuery],
-        responses=page_of(CaptionSerializer),
+        responses=page_serializer(CaptionSerializer),
         tags=TAGS,
     )
     def get(self, request: Request, number: int) -> Response:

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import Refused, refusals
-from annotation.api.pages import page, page_of
+from annotation.api.pages import page, page_serializer
 from annotation.api.resource import Resource
 from annotation.studies.units.planned import StudyRefused
 from generation.jobs import tasks
@@ -56,7 +56,7 @@ class Runs(Resource):
     """Runs that make images, captions and embeddings; for accounts that may set up studies."""
 
     @extend_schema(
-        operation_id="runs_list", parameters=[RunsQuery], responses=page_of(RunSerializer), tags=TAGS
+        operation_id="runs_list", parameters=[RunsQuery], responses=page_serializer(RunSerializer), tags=TAGS
     )
     def get(self, request: Request) -> Response:
         rows = _visible_runs(request)
@@ -64,7 +64,7 @@ class Runs(Resource):
         rows = rows.filter(**{each: query[each] for each in ("kind", "state") if each in query})
         if "image_set" in query:
             rows = rows.filter(image_set__name=query["image_set"])
-        return page(request, rows, query=query, kind=RunsQuery, row=RunSerializer, shown=queries.run_rows)
+        return page(request, rows, query=query, kind=RunsQuery, row=RunSerializer, prepare=queries.run_rows)
 
     @extend_schema(
         operation_id="runs_plan",

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import NoRoom, Refused, TooLarge, refusals
+from annotation.api.errors import InsufficientStorage, Refused, TooLarge, refusals
 from annotation.api.resource import BYTES, Query, Resource
 from annotation.images import upload_spool
 from annotation.imports.readers.oddities import FileRefused
@@ -57,7 +57,7 @@ class ZipBody(parsers.BaseParser):
                 kept.close()
             while stream.read(_IN_MEMORY):  # a client that is still sending does not read the answer
                 pass
-            raise NoRoom from error
+            raise InsufficientStorage from error
         return kept
 
 

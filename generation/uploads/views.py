@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation import policies
-from annotation.core.requests import LoggedIn, takes_files
+from annotation.core.requests import LoggedIn, accepts_files
 from annotation.imports.readers.oddities import FileRefused
 from generation.core.access import image_makers_only
 from generation.uploads import bundles
@@ -25,7 +25,7 @@ def _max_bytes(user: User | AnonymousUser) -> int:
     return settings.UPLOAD_MAX_MB * 1_000_000 if policies.may_make_images(user) else 0
 
 
-@takes_files(_max_bytes)
+@accepts_files(_max_bytes)
 @image_makers_only
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -30,7 +30,7 @@ def group_labeller(study: Study, by: str | None) -> Callable[[list[object]], str
 
     def stated_group(key: list[object]) -> str:
         # The slot's stratum records what was true when they answered; a profile can change later.
-        value = strata.value_of(str(key[1]), by) or profiles.get(key[0], {}).get(by, "")
+        value = strata.single_value(str(key[1]), by) or profiles.get(key[0], {}).get(by, "")
         # 'woman' and 'Woman' are one group, in the spelling seen first
         return spelling.setdefault(value.lower(), value) or NOT_STATED
 
@@ -39,7 +39,7 @@ def group_labeller(study: Study, by: str | None) -> Callable[[list[object]], str
 
 def _pool(profile: Mapping[str, str], stratum: str, region: str) -> str:
     def answer(field: str) -> str:
-        return (strata.value_of(stratum, field) or profile.get(field, "")).lower()
+        return (strata.single_value(stratum, field) or profile.get(field, "")).lower()
 
     residence = answer(ProfileField.RESIDENCE)
     if not residence or not region:

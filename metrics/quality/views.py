@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.core.requests import without_page
+from annotation.core.requests import query_without_page
 from annotation.exports.formats.text import safe_cell
 from annotation.models import Study
 from metrics.core.answers import has_simulated_answers
@@ -50,7 +50,7 @@ def quality(request: HttpRequest, name: str) -> HttpResponse:
         "columns": headings(
             request, pages.COLUMNS, sort=sort, descending=descending, text_columns=_TEXT_COLUMNS
         ),
-        "pager": without_page(request),
+        "pager": query_without_page(request),
         "number": number,
     }
     if partial:

@@ -13,10 +13,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import Busy, refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import FileResource, Query, Resource, file_of
 from annotation.api.scopes import EXPORT_SCOPES
-from annotation.api.study_access import exported_study
+from annotation.api.study_access import study_for_export
 from annotation.exports.formats.registry import FORMATS
 from annotation.exports.selection import STATUSES, ExportRefused, Filters
 from annotation.exports.services import judgements, writing
@@ -62,7 +62,7 @@ ExportQuery: type[Query] = type(
         **filter_fields(),
     },
 )
-JudgementsQuery = listing("Judgements", orders={"id": "pk"}, default="id", **filter_fields())
+JudgementsQuery = list_query("Judgements", orders={"id": "pk"}, default="id", **filter_fields())
 
 
 class FormatSerializer(serializers.Serializer):
@@ -145,7 +145,7 @@ class Download(FileResource):
     def get(self, request: Request, name: str) -> StreamingHttpResponse:
         """A zip archive with the data and a description of its columns, streamed as it is made. For large
         studies, create a background export."""
-        study = exported_study(request, name)
+        study = study_for_export(request, name)
         params = self.query(ExportQuery)
         fmt = params.pop("format")
         with refusals(ExportRefused, status=422):
@@ -166,7 +166,7 @@ class Judgements(Resource):
         operation_id="judgements_list",
         parameters=[JudgementsQuery],
         responses={
-            200: page_of(JudgementSerializer),
+            200: page_serializer(JudgementSerializer),
             503: OpenApiResponse(description="A long transaction is writing answers. Try again."),
         },
         tags=TAGS,
@@ -174,7 +174,7 @@ class Judgements(Resource):
     def get(self, request: Request, name: str) -> Response:
         """Every page is recorded in the audit trail. While answers come in, pages show different moments; an
         export shows one. No answer is skipped, however late it is committed."""
-        study = exported_study(request, name)
+        study = study_for_export(request, name)
         query = self.query(JudgementsQuery)
         filters = Filters(
             **{key: value for key, value in query.items() if key not in ("order", "limit", "cursor")}
@@ -188,4 +188,4 @@ class Judgements(Resource):
         def shown(found: Sequence[Judgement]) -> list[dict[str, Any]]:
             return judgements.read_rows(study=study, filters=filters, found=found, by=request.user)
 
-        return page(request, rows, query=query, kind=JudgementsQuery, row=JudgementSerializer, shown=shown)
+        return page(request, rows, query=query, kind=JudgementsQuery, row=JudgementSerializer, prepare=shown)

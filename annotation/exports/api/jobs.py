@@ -11,10 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import Conflict, Unreachable, refusals
-from annotation.api.pages import listing, page, page_of
+from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body, FileResource, Resource, file_of
 from annotation.api.scopes import EXPORT_SCOPES
-from annotation.api.study_access import exported_study
+from annotation.api.study_access import study_for_export
 from annotation.exports import queries, tasks
 from annotation.exports.api.exports import TAGS, filter_fields
 from annotation.exports.formats.registry import FORMATS, UnknownFormat
@@ -58,7 +58,7 @@ ExportBody: type[Body] = type(
         **filter_fields(),
     },
 )
-ExportsQuery = listing(
+ExportsQuery = list_query(
     "Exports",
     orders={"id": "pk"},
     default="-id",
@@ -76,11 +76,11 @@ class Exports(Resource):
     @extend_schema(
         operation_id="exports_list",
         parameters=[ExportsQuery],
-        responses=page_of(ExportJobSerializer),
+        responses=page_serializer(ExportJobSerializer),
         tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:
-        rows = ExportJob.objects.filter(study=exported_study(request, name), by=request.user)
+        rows = ExportJob.objects.filter(study=study_for_export(request, name), by=request.user)
         query = self.query(ExportsQuery)
         if "state" in query:
             rows = rows.filter(state=query["state"])
@@ -97,7 +97,7 @@ class Exports(Resource):
     )
     def post(self, request: Request, name: str) -> Response:
         """Request an export. Returns the existing one if the same export is pending or being made already."""
-        study = exported_study(request, name)
+        study = study_for_export(request, name)
         params: dict[str, Any] = dict(self.body(ExportBody))
         fmt = params.pop("format")
         with refusals(ExportRefused, UnknownFormat, status=422):
@@ -182,7 +182,7 @@ class ExportFile(FileResource):
 
 
 def _job(request: Request, name: str, number: int) -> ExportJob:
-    job = queries.export_job(request.user, exported_study(request, name), pk=number)
+    job = queries.export_job(request.user, study_for_export(request, name), pk=number)
     if job is None:
         raise Http404
     return job
