@@ -48,4 +48,6 @@ def enqueue(job: ExportJob) -> None:
 
 def enqueue_waiting() -> int:
     """Send messages for pending exports if the queue has none left; returns how many."""
-    return broker.ring_again(make_export, export_jobs.claimable().values_list("pk", flat=True), queue=QUEUE)
+    return broker.resend_messages(
+        make_export, export_jobs.claimable().values_list("pk", flat=True), queue=QUEUE
+    )

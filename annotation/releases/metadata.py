@@ -10,6 +10,7 @@ from typing import Any
 from django.utils.translation import gettext_noop
 
 from annotation.core.code_version import code_version
+from annotation.core.translation import LANGUAGE
 from annotation.models import ImageSet, Purpose, Response, Source, Study, Task
 from annotation.releases import columns
 from annotation.releases.annotators import People
@@ -18,12 +19,12 @@ from annotation.releases.request import ReleaseOptions
 from annotation.releases.rows import Counts
 from annotation.releases.screening import Screen
 from annotation.releases.tables import ReleasedImages, associations
+from annotation.studies.errors import StudyRefused
 from annotation.studies.services import study_files
 from annotation.studies.services.study_plan import current_consent
-from annotation.studies.study_file.reading import CROWD_PARAMETERS, LANGUAGE, StudyFile
+from annotation.studies.study_file.reading import CROWD_PARAMETERS, StudyFile
 from annotation.studies.study_file.tasks import TaskFile
 from annotation.studies.study_file.writing import study_toml
-from annotation.studies.units.planned import StudyRefused
 
 _STUDY = ("name", "title", "description", "contact", "stereotype_pool", "stereotype_threshold")
 _RULES = ("visual_rule", "visual_mean")
@@ -189,7 +190,7 @@ def study_file(info: ReleaseInfo) -> str:
     If the units cannot be described in a study file, they are left out, and a comment says why.
     """
     try:
-        file, problem = study_files.describe(study=info.study), ""
+        file, problem = study_files.to_study_file(study=info.study), ""
     except StudyRefused as refused:
         file, problem = _without_units(info), str(refused)
     file = replace(file, leads=(), completion_code="", completion_url="", crowd_parameters=CROWD_PARAMETERS)

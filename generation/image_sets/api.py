@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.errors import Unreachable
+from annotation.api.errors import StorageUnreachable
 from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import FileResource, Resource, file_of
 from annotation.images.files import CONTENT_TYPES
@@ -151,4 +151,4 @@ class ImageFile(FileResource):
         except FileNotFoundError as error:
             raise Http404 from error
         except OSError as error:
-            raise Unreachable from error
+            raise StorageUnreachable from error

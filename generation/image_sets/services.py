@@ -54,7 +54,7 @@ def verify(*, image_set: ImageSet, progress: Progress = lambda done, total: None
         name = image.file.name
         if not name:
             references += 1
-        elif image_files.holds(name, sha256=image.sha256):
+        elif image_files.is_stored(name, sha256=image.sha256):
             intact += 1
         elif default_storage.exists(name):
             damaged.append(image)

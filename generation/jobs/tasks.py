@@ -70,4 +70,4 @@ def sweep() -> int:
 
 def queued_messages() -> int:
     """How many messages no worker has taken yet."""
-    return broker.messages(QUEUE)
+    return broker.message_count(QUEUE)

@@ -18,7 +18,7 @@ from annotation import policies
 from annotation.api.errors import Refused, refusals
 from annotation.api.pages import page, page_serializer
 from annotation.api.resource import Resource
-from annotation.studies.units.planned import StudyRefused
+from annotation.studies.errors import StudyRefused
 from generation.jobs import tasks
 from generation.models import Run
 from generation.plans import services as plans

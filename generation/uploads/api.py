@@ -50,9 +50,9 @@ class ZipBody(parsers.BaseParser):
             shutil.copyfileobj(stream, kept)
             kept.seek(0)
         except OSError as error:
-            if error.errno not in upload_spool.FULL:
+            if error.errno not in upload_spool.DISK_FULL:
                 raise
-            upload_spool.told(error)
+            upload_spool.log_disk_full(error)
             with suppress(OSError):  # closing may write too
                 kept.close()
             while stream.read(_IN_MEMORY):  # a client that is still sending does not read the answer

@@ -9,9 +9,9 @@ from itertools import combinations
 from django.contrib.auth.models import User
 
 from annotation import policies
-from metrics.core.annotator_groups import GROUPINGS, LEAST_PEOPLE
+from metrics.core.annotator_groups import GROUPINGS, MIN_GROUP_SIZE
 from metrics.models import Score, ScoreRun, Variant
-from metrics.score_runs.queries import Wanted
+from metrics.score_runs.queries import ScoreRequest
 
 METRIC = "agreement"
 BY = ("none", *GROUPINGS)
@@ -91,10 +91,10 @@ def _task(part: str, scores_by_part: dict[str, Scores]) -> TaskAgreement:
 
 
 def _shown(annotators: Score | None) -> bool:
-    return annotators is None or annotators.n >= LEAST_PEOPLE
+    return annotators is None or annotators.n >= MIN_GROUP_SIZE
 
 
-def run_of(by: str) -> Wanted:
+def run_of(by: str) -> ScoreRequest:
     """The agreement run that a page shows: by groups of annotators unless `by` is the first of BY."""
     return METRIC, Variant.CORRECTED, {} if by == BY[0] else {"by": by}
 

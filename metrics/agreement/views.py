@@ -10,9 +10,9 @@ from django.views.decorators.http import require_safe
 
 from metrics.agreement import queries as pages
 from metrics.agreement.queries import run_of
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_study_or_404
-from metrics.core.tables import changed
+from metrics.core.tables import url_with
 from metrics.score_runs import freshness, queries
 
 _TAB_TEXTS = {
@@ -38,12 +38,14 @@ def agreement(request: HttpRequest, name: str) -> HttpResponse:
         "metrics/agreement/agreement.html",
         {
             "study": study,
-            "simulated": holds_simulated(study),
+            "simulated": has_simulated_answers(study),
             "by": by,
-            "choices": [(each, _TAB_TEXTS[each], changed(request, by=each)) for each in pages.BY],
+            "choices": [(each, _TAB_TEXTS[each], url_with(request, by=each)) for each in pages.BY],
             "run": run,
             "tasks": pages.task_agreements(run) if run else [],
             "fresh": freshness.check(study, [wanted]) if "check" in request.GET else None,
-            "fresh_question": freshness.question([wanted], more=[("by", by)] if by != pages.BY[0] else []),
+            "fresh_question": freshness.query_string(
+                [wanted], extra=[("by", by)] if by != pages.BY[0] else []
+            ),
         },
     )

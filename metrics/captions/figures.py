@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from annotation.models import IdentityGroup, Region, Study
 from metrics.captions.charts import Panel, RankedBar, RankingTexts, ranking_chart
 from metrics.core import figure_options
-from metrics.core.answers import stereotype_rule_in_words, stereotypes
+from metrics.core.answers import describe_stereotype_rule, stereotypes
 from metrics.core.charts.figure import Figure
-from metrics.core.figure_sources import NothingToDraw, Source, answers_of, group_link, study_title
+from metrics.core.figure_sources import FigureSource, NothingToDraw, answers_label, group_link, study_title
 from metrics.depiction.queries.judged_images import judged_groups
 from metrics.models import Score, Variant
 from metrics.score_runs import queries
-from metrics.score_runs.current_scores import evaluated
+from metrics.score_runs.current_scores import cached_evaluation
 from metrics.score_runs.evaluation import Evaluation
 from metrics.score_runs.rows import ScoreRow
 
@@ -66,10 +66,10 @@ def _top_attributes(study: Study, options: Mapping[str, str]) -> Figure:
             name="top-attributes",
             title="Most likely and most salient attributes",
             subtitle=(
-                f"{study_title(study)}; {_group_count(groups, names)}; {stereotype_rule_in_words(study)}",
+                f"{study_title(study)}; {_group_count(groups, names)}; {describe_stereotype_rule(study)}",
             ),
             panel_column="identity",
-            answers=answers_of(study),
+            answers=answers_label(study),
             notes=_notes(likely, salient, chosen.get("attributes", "all")),
         ),
         columns=2 if likely.by_group and salient.by_group else 3,
@@ -184,7 +184,7 @@ def _scores(study: Study, metric: str, parameters: Mapping[str, str] | None = No
     because a figure must not wait for a bootstrap."""
     latest = queries.latest_run(study, metric, Variant.CORRECTED, parameters)
     if latest.run is None or latest.stale:
-        evaluation = evaluated(study, metric, parameters=parameters)
+        evaluation = cached_evaluation(study, metric, parameters=parameters)
         return _Scores(evaluation.rule, _by_group(evaluation.rows))
     stored = Score.objects.filter(run=latest.run, group__isnull=False, attribute__isnull=False, part="")
     rows = stored.values_list(
@@ -211,7 +211,7 @@ def _scores(study: Study, metric: str, parameters: Mapping[str, str] | None = No
 
 
 def _seegull_salience(study: Study) -> Evaluation:
-    evaluation = evaluated(study, "salience_seegull")
+    evaluation = cached_evaluation(study, "salience_seegull")
     if not evaluation.rows:
         raise NothingToDraw(f"Study '{study.name}' has no stereotypes: {evaluation.rule}.")
     return evaluation
@@ -260,7 +260,7 @@ def _group_count(groups: list[int], names: Mapping[int, str]) -> str:
 _LIKE_SALIENCE = "after SeeGULL, figures 10 and 11"
 
 FIGURES = {
-    "top-attributes": Source(
+    "top-attributes": FigureSource(
         "Most likely and most salient attributes",
         _top_attributes,
         {
@@ -272,7 +272,7 @@ FIGURES = {
         {"attributes": ("all", "visual")},
         counterpart="ViSAGe, figure 3",
     ),
-    "salient": Source(
+    "salient": FigureSource(
         "Most salient stereotypes of each country",
         _salient,
         {
@@ -282,7 +282,7 @@ FIGURES = {
         },
         counterpart=_LIKE_SALIENCE,
     ),
-    "salience-regions": Source(
+    "salience-regions": FigureSource(
         "Most salient stereotypes of each region",
         _salience_regions,
         {"top": _TOP_HELP},

@@ -13,7 +13,7 @@ from metrics.core.stats import bootstrap, differences
 from metrics.core.stats.checks import Bools, Floats
 from metrics.core.stats.differences import AnswerSet
 from metrics.depiction.data import GroupFrame, read_depiction
-from metrics.depiction.scores.measures import Drawn, as_variant, people_of_all
+from metrics.depiction.scores.measures import ResampledGroup, as_variant, people_of_all_groups
 from metrics.score_runs import registry, shared_resamples
 from metrics.score_runs.digests import inputs_digest
 from metrics.score_runs.rows import Inputs
@@ -29,7 +29,7 @@ def compared_studies(inputs: Inputs) -> tuple[Study, Study]:
     return inputs.study, other or inputs.study
 
 
-def drawn_pairs(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[Drawn, Drawn]]:
+def drawn_pairs(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[ResampledGroup, ResampledGroup]]:
     """Both sides of each group on both sides, with resamples drawn together. Metrics and variants that
     compare the same sides use the same resamples. `together`, for means over groups: known annotators are
     drawn once for all groups. Raises ValueError for an invalid comparison."""
@@ -45,7 +45,7 @@ def drawn_pairs(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[Dra
                 tuple(one.without_responses() for one in pair) for pair in _draw(inputs, choice, together)
             ],
         )
-        pairs: Iterator[tuple[Drawn, ...]] = iter(kept)
+        pairs: Iterator[tuple[ResampledGroup, ...]] = iter(kept)
     else:
         pairs = _draw(inputs, choice, together)
     for pair in pairs:
@@ -53,8 +53,10 @@ def drawn_pairs(inputs: Inputs, *, together: bool = False) -> Iterator[tuple[Dra
         yield first, second
 
 
-def _draw(inputs: Inputs, choice: ComparisonChoice, together: bool) -> Iterator[tuple[Drawn, Drawn]]:
-    people = people_of_all(inputs) if together else None
+def _draw(
+    inputs: Inputs, choice: ComparisonChoice, together: bool
+) -> Iterator[tuple[ResampledGroup, ResampledGroup]]:
+    people = people_of_all_groups(inputs) if together else None
     pairs = (
         _pairs_between_studies(inputs.study, choice.other)
         if choice.other is not None
@@ -71,7 +73,7 @@ def _draw(inputs: Inputs, choice: ComparisonChoice, together: bool) -> Iterator[
                 )
             ]
         first, second = (
-            Drawn(frame, *frame.sums(), *drawn, known=bool((frame.annotators >= 0).any()))
+            ResampledGroup(frame, *frame.sums(), *drawn, annotators_known=bool((frame.annotators >= 0).any()))
             for frame, drawn in zip(pair, values, strict=True)
         )
         yield first, second

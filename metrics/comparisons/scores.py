@@ -11,8 +11,8 @@ from metrics.core.stats import differences
 from metrics.core.stats.differences import Difference
 from metrics.depiction.data import GroupFrame
 from metrics.depiction.scores import group_offensiveness, group_tendency
-from metrics.depiction.scores.group_tendency import Scored
-from metrics.depiction.scores.measures import Drawn, drawn_groups
+from metrics.depiction.scores.group_tendency import GroupTendency
+from metrics.depiction.scores.measures import ResampledGroup, resampled_groups
 from metrics.depiction.stats import tendency
 from metrics.score_runs import compared_rows
 from metrics.score_runs.compared_rows import SIDES, ComparedEstimates, Estimates
@@ -24,7 +24,7 @@ _NO_SAMPLES = np.empty(0)
 
 def tendency_difference_scores(inputs: Inputs) -> list[ScoreRow]:
     found: list[tuple[GroupFrame, int, list[Difference]]] = []
-    scored: list[tuple[Scored, Scored]] = []
+    scored: list[tuple[GroupTendency, GroupTendency]] = []
     known = False
     for sides, first, second in _reported(drawn_pairs(inputs)):
         number = first.point.n_stereotypical + first.point.n_random
@@ -40,13 +40,15 @@ def tendency_difference_scores(inputs: Inputs) -> list[ScoreRow]:
     ]
     for (frame, *_), each in zip(found, scored, strict=True):
         for part, side in zip(SIDES, each, strict=True):
-            rows += group_tendency.rows(side, frame, part=part)
+            rows += group_tendency.score_rows(side, frame, part=part)
     if known:
         scored = [(first, second) for _, first, second in _reported(drawn_pairs(inputs, together=True))]
     return rows + _means(scored, inputs) if scored else rows
 
 
-def _reported(pairs: Iterable[tuple[Drawn, Drawn]]) -> Iterator[tuple[tuple[Drawn, Drawn], Scored, Scored]]:
+def _reported(
+    pairs: Iterable[tuple[ResampledGroup, ResampledGroup]],
+) -> Iterator[tuple[tuple[ResampledGroup, ResampledGroup], GroupTendency, GroupTendency]]:
     """The tendencies of each group that has more than one stereotype on both sides."""
     for sides in pairs:
         first, second = (_tendency(one) for one in sides)
@@ -54,27 +56,27 @@ def _reported(pairs: Iterable[tuple[Drawn, Drawn]]) -> Iterator[tuple[tuple[Draw
             yield sides, first, second
 
 
-def _shares_annotators(sides: tuple[Drawn, Drawn], inputs: Inputs) -> bool:
+def _shares_annotators(sides: tuple[ResampledGroup, ResampledGroup], inputs: Inputs) -> bool:
     """Whether drawing annotators once for all groups changes the resamples of this group."""
-    return inputs.resamples > 0 and any(one.known for one in sides)
+    return inputs.resamples > 0 and any(one.annotators_known for one in sides)
 
 
-def _means(scored: list[tuple[Scored, Scored]], inputs: Inputs) -> list[ScoreRow]:
+def _means(scored: list[tuple[GroupTendency, GroupTendency]], inputs: Inputs) -> list[ScoreRow]:
     """Rows of the means of both sides over all groups, and their differences."""
     sides = [group_tendency.mean([pair[place] for pair in scored]) for place in (0, 1)]
     rows = []
     for name, each in zip(NAMES, _differences(*sides), strict=True):
         rows += compared_rows.rows_with_q(name, [(None, "", len(scored), each)], inputs)
     for part, side in zip(SIDES, sides, strict=True):
-        rows += group_tendency.rows(side, None, part=part, groups=len(scored))
+        rows += group_tendency.score_rows(side, None, part=part, groups=len(scored))
     return rows
 
 
-def _tendency(group: Drawn) -> Scored:
-    return group_tendency.scored(group.k, group.n, group.frame.stereotypical, group.likelihoods)
+def _tendency(group: ResampledGroup) -> GroupTendency:
+    return group_tendency.compute(group.k, group.n, group.frame.stereotypical, group.likelihoods)
 
 
-def _differences(first: Scored, second: Scored) -> list[Difference]:
+def _differences(first: GroupTendency, second: GroupTendency) -> list[Difference]:
     """The differences of l_stereo and l_random, and the logarithm of the ratio of theta."""
     a, b = (
         [_NO_SAMPLES if each is None else each for each in (one.stereo, one.random)]
@@ -98,7 +100,7 @@ def _differences(first: Scored, second: Scored) -> list[Difference]:
 
 def tendency_contrast_scores(inputs: Inputs) -> list[ScoreRow]:
     groups = []
-    for group in drawn_groups(inputs, none_of_above_selected=False, together=True):
+    for group in resampled_groups(inputs, none_of_above_selected=False, together=True):
         one = _tendency(group)
         if one.point.n_stereotypical >= 2:
             samples = _NO_SAMPLES if one.stereo is None else one.stereo
@@ -108,7 +110,7 @@ def tendency_contrast_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def offensiveness_difference_scores(inputs: Inputs) -> list[ScoreRow]:
-    rated = [group_offensiveness.ratings(study, inputs.variant) for study in compared_studies(inputs)]
+    rated = [group_offensiveness.read_ratings(study, inputs.variant) for study in compared_studies(inputs)]
     found, known = [], False
     for sides, one in _compared_offensiveness(drawn_pairs(inputs), rated):
         found.append(one)
@@ -128,8 +130,8 @@ def offensiveness_difference_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def _compared_offensiveness(
-    pairs: Iterable[tuple[Drawn, Drawn]], rated: Sequence[group_offensiveness.Ratings]
-) -> Iterator[tuple[tuple[Drawn, Drawn], ComparedEstimates]]:
+    pairs: Iterable[tuple[ResampledGroup, ResampledGroup]], rated: Sequence[group_offensiveness.Ratings]
+) -> Iterator[tuple[tuple[ResampledGroup, ResampledGroup], ComparedEstimates]]:
     """O(id) of each group that has a score on both sides."""
     for sides in pairs:
         first, second = (_group_offensiveness(one, known) for one, known in zip(sides, rated, strict=True))
@@ -149,18 +151,18 @@ def _defined_on_both(one: ComparedEstimates) -> tuple[Estimates, Estimates]:
 
 
 def offensiveness_contrast_scores(inputs: Inputs) -> list[ScoreRow]:
-    known = group_offensiveness.ratings(inputs.study, inputs.variant)
+    known = group_offensiveness.read_ratings(inputs.study, inputs.variant)
     groups = []
-    for group in drawn_groups(inputs, none_of_above_selected=False, together=True):
+    for group in resampled_groups(inputs, none_of_above_selected=False, together=True):
         own = _group_offensiveness(group, known)
         if own is not None:
             groups.append((group.without_responses().frame, group.frame.region, own))
     return compared_rows.contrast_rows(["o"], groups, inputs)
 
 
-def _group_offensiveness(group: Drawn, known: group_offensiveness.Ratings) -> Estimates | None:
+def _group_offensiveness(group: ResampledGroup, known: group_offensiveness.Ratings) -> Estimates | None:
     """O(id) of a group; None if it has no score."""
-    found = group_offensiveness.scored(
+    found = group_offensiveness.compute(
         group.frame, group.k, group.n, group.likelihoods, group.selections, known
     )
     if found is None or not found.point.n:

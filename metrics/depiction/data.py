@@ -173,12 +173,12 @@ def _names_and_regions(groups: QuerySet[IdentityGroup]) -> list[tuple[int, str, 
 def _read_responses(study: Study, group: int) -> _Responses:
     """The responses to images of `group`, in an order that does not depend on primary keys."""
     of_group = Unit.objects.filter(task__study=study, task__kind="depiction", image__group=group).order_by()
-    units = text_columns.numbers(
+    units = text_columns.read_integers(
         of_group, "pk", "image__index", "task__version", "position", "image_id", "image__image_set_id"
     )
     rows = counted_responses(study, "depiction").filter(unit__image__group_id=group).order_by()
     # 0: not identified
-    numbers, texts_read = text_columns.numbers_and_texts(
+    numbers, texts_read = text_columns.read_integers_and_texts(
         rows.annotate(answer=_answer_text()),
         ("pk", "unit_id", "slot__index", Coalesce("annotator_id", Value(0))),
         ("slot__stratum", "answer"),
@@ -194,8 +194,8 @@ def _read_responses(study: Study, group: int) -> _Responses:
     image, image_set = units[4:, place]
     # not identified: the response is a cluster of its own (PROTOCOL §13)
     annotators = np.where(annotators == 0, -key, annotators)
-    stratum, strata = text_columns.numbered(reserved)
-    answer_of, texts_of_answers = text_columns.numbered(texts)
+    stratum, strata = text_columns.factorize(reserved)
+    answer_of, texts_of_answers = text_columns.factorize(texts)
     # the same answer can have several texts, with the attributes in another order
     answers: dict[_Answer, int] = {}
     renumbered = np.empty(len(texts_of_answers), dtype=np.int64)

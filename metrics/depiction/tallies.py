@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from annotation.models import Study
-from metrics.core.stats.checks import NOBODY, Ints
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Ints
 from metrics.depiction.data import GroupFrame, read_depiction
 
 
 @dataclass(frozen=True)
 class Tally:
     """The judgements of the images of `group_id`. `counts` (R, 2): how often an attribute of an image was not
-    selected, and selected. For each row (R,): `images`, `attributes`, `raters` (NOBODY if not identified) and
-    `stratum`, the index in `strata` of what the slots were reserved for.
+    selected, and selected. For each row (R,): `images`, `attributes`, `raters` (UNKNOWN_ANNOTATOR if not
+    identified) and `stratum`, the index in `strata` of what the slots were reserved for.
     """
 
     group_id: int
@@ -47,7 +47,7 @@ def tally_each(frame: GroupFrame) -> Tally:
         counts=np.stack([1 - chosen, chosen], axis=1),
         images=frame.images[row],
         attributes=np.array(frame.attribute_ids, dtype=np.int64)[column],
-        raters=np.where(raters < 0, NOBODY, raters),
+        raters=np.where(raters < 0, UNKNOWN_ANNOTATOR, raters),
         stratum=frame.stratum_of[row],
         strata=frame.strata,
     )
@@ -69,7 +69,7 @@ def tally_by_image(frame: GroupFrame, *, by_stratum: bool = False) -> Tally:
         counts=np.stack([(shown - selected)[row, column], selected[row, column]], axis=1),
         images=keys[0, starts[row]],
         attributes=np.array(frame.attribute_ids, dtype=np.int64)[column],
-        raters=np.full(len(row), NOBODY, dtype=np.int8),
+        raters=np.full(len(row), UNKNOWN_ANNOTATOR, dtype=np.int8),
         stratum=keys[1, starts[row]].astype(np.int32),
         strata=frame.strata,
     )

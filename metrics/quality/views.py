@@ -13,8 +13,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.core.csv_text import safe_cell
 from annotation.core.requests import query_without_page
-from annotation.exports.formats.text import safe_cell
 from annotation.models import Study
 from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_study_or_404

@@ -33,6 +33,6 @@ def enqueue(run: ScoreRun) -> None:
 def sweep() -> int:
     """Send messages again for waiting runs. Returns how many were sent. This includes runs whose last attempt
     failed: nothing else sends their next message."""
-    return broker.ring_again(
+    return broker.resend_messages(
         compute_score_run, score_runs.waiting().values_list("pk", flat=True), queue=QUEUE
     )

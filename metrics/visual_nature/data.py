@@ -8,7 +8,7 @@ import numpy as np
 
 from annotation.models import Attribute, Study
 from metrics.core.answers import counted_judgements
-from metrics.core.columns import NONE, columns
+from metrics.core.columns import NULL, read_columns
 from metrics.core.stats import passing_shares
 from metrics.core.stats.checks import Ints
 from metrics.visual_nature.stats import SCALE
@@ -33,7 +33,7 @@ class VisualFrame:
 
 def read_visual_nature(study: Study) -> VisualFrame:
     """The units that were rated at least once; an attribute can have several. Two queries."""
-    rows = columns(
+    rows = read_columns(
         counted_judgements(study, "visual_nature").order_by(),
         "response__unit__position",
         "response__unit_id",
@@ -52,8 +52,8 @@ def read_visual_nature(study: Study) -> VisualFrame:
         unit_ids=tuple(units[:, 1].tolist()),
         attribute_ids=tuple(attributes),
         attributes=tuple(texts[pk] for pk in attributes),
-        ratings=passing_shares.tables(unit_of.ravel(), labels, shape=(len(units), len(SCALE))),
+        ratings=passing_shares.count_labels(unit_of.ravel(), labels, shape=(len(units), len(SCALE))),
         unit_of=unit_of.ravel(),
         labels=labels,
-        annotators=np.where(rows[:, 5] == NONE, -rows[:, 4], rows[:, 5]),
+        annotators=np.where(rows[:, 5] == NULL, -rows[:, 4], rows[:, 5]),
     )

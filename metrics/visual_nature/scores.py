@@ -99,7 +99,7 @@ def visual_rules_scores(inputs: Inputs) -> list[ScoreRow]:
     n, numbers = len(attributes), (failed == 0).sum(axis=0).tolist()
     intervals: list[percentiles.Interval | None] = [None] * len(rules)
     if inputs.resamples:
-        drawn = _resampled_shares(inputs, frame, "visual rules", passes_each_rule, every_time=True)
+        drawn = _resampled_shares(inputs, frame, "visual rules", passes_each_rule, require_all_units=True)
         intervals = [*percentiles.percentile_intervals(drawn, [k / n for k in numbers])]
     used = visual_rule.part_of(inputs.study)
     rows = []
@@ -111,7 +111,7 @@ def visual_rules_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def _resampled_shares(
-    inputs: Inputs, frame: VisualFrame, name: str, passed: _Rule, *, every_time: bool = False
+    inputs: Inputs, frame: VisualFrame, name: str, passed: _Rule, *, require_all_units: bool = False
 ) -> Floats:
     """Shares of the attributes that pass, in each resample of attributes and annotators."""
 
@@ -126,7 +126,7 @@ def _resampled_shares(
         items=frame.attribute_ids,
         number=len(stats.SCALE),
         rule=rule,
-        every_time=every_time,
+        require_all_units=require_all_units,
         resamples=inputs.resamples,
         rng=bootstrap.generator(inputs.seed, name),
     )

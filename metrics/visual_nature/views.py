@@ -9,9 +9,9 @@ from django.views.decorators.http import require_safe
 
 from annotation.core.requests import query_without_page
 from annotation.models import Attribute, Study, TaskKind
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_study_or_404
-from metrics.core.tables import first_direction, headings
+from metrics.core.tables import default_direction, headings
 from metrics.score_runs import freshness
 from metrics.visual_nature import queries as pages
 
@@ -26,7 +26,7 @@ def attributes(request: HttpRequest, name: str) -> HttpResponse:
     sort = request.GET.get("sort", "text")
     if sort not in pages.COLUMNS:
         sort = "text"
-    descending = request.GET.get("dir", first_direction(sort, _TEXT_COLUMNS)) == "desc"
+    descending = request.GET.get("dir", default_direction(sort, _TEXT_COLUMNS)) == "desc"
     search = request.GET.get("q", "")
     table = pages.attribute_table(
         study, search=search, sort=sort, descending=descending, page=request.GET.get("page", "1")
@@ -36,13 +36,13 @@ def attributes(request: HttpRequest, name: str) -> HttpResponse:
         "metrics/visual_nature/attributes.html",
         {
             "study": study,
-            "simulated": holds_simulated(study),
+            "simulated": has_simulated_answers(study),
             "page": table,
             "search": search,
             "sort": sort,
             "direction": "desc" if descending else "asc",
             "columns": headings(
-                request, pages.COLUMNS, sort=sort, descending=descending, words=_TEXT_COLUMNS
+                request, pages.COLUMNS, sort=sort, descending=descending, text_columns=_TEXT_COLUMNS
             ),
             "pager": query_without_page(request),
             **_fresh(request, study),
@@ -62,7 +62,7 @@ def attribute(request: HttpRequest, name: str, attribute_id: int) -> HttpRespons
         "metrics/visual_nature/attribute.html",
         {
             "study": study,
-            "simulated": holds_simulated(study),
+            "simulated": has_simulated_answers(study),
             "page": pages.attribute_page(study, chosen),
             **_fresh(request, study),
         },
@@ -72,8 +72,8 @@ def attribute(request: HttpRequest, name: str, attribute_id: int) -> HttpRespons
 def _fresh(request: HttpRequest, study: Study) -> dict[str, object]:
     """Context for checking whether the scores on the page are up to date."""
     kinds = {task.kind for task in study.tasks.all()}
-    wanted = freshness.usual(metric for kind, metric in _METRIC_OF_TASK.items() if kind in kinds)
+    wanted = freshness.default_requests(metric for kind, metric in _METRIC_OF_TASK.items() if kind in kinds)
     return {
         "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
-        "fresh_question": freshness.question(wanted),
+        "fresh_question": freshness.query_string(wanted),
     }

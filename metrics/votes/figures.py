@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from annotation.models import IdentityGroup, Study
 from metrics.core import figure_options
-from metrics.core.answers import stereotype_rule_in_words
+from metrics.core.answers import describe_stereotype_rule
 from metrics.core.charts.figure import Figure
-from metrics.core.figure_sources import NothingToDraw, Source, group_link, study_title
-from metrics.score_runs.current_scores import Interval, evaluated, intervals
+from metrics.core.figure_sources import FigureSource, NothingToDraw, group_link, study_title
+from metrics.score_runs.current_scores import Interval, cached_evaluation, intervals
 from metrics.score_runs.rows import ScoreRow
 from metrics.votes.charts import Dot, Plot, Unit, dot_chart
 from metrics.votes.scores.subsets import pool_part
@@ -129,7 +129,7 @@ def _offensiveness_regions(study: Study, options: Mapping[str, str]) -> Figure:
         axis="mean offensiveness (−1 not offensive, 4 extremely)",
         region=region,
         unit="score",
-        notes=(stereotype_rule_in_words(study),) if of == "stereotypes" else (),
+        notes=(describe_stereotype_rule(study),) if of == "stereotypes" else (),
     )
 
 
@@ -156,14 +156,14 @@ def _offensive_groups(study: Study, options: Mapping[str, str]) -> Figure:
         region="groups",
         unit="score",
         notes=(
-            stereotype_rule_in_words(study),
+            describe_stereotype_rule(study),
             f"{len(chosen)} of {len(categories)} groups with at least {minimum} rated",
         ),
     )
 
 
 def _visual_rules(study: Study, options: Mapping[str, str]) -> Figure:
-    evaluation = evaluated(study, "visual_rules", resamples=_RESAMPLES)
+    evaluation = cached_evaluation(study, "visual_rules", resamples=_RESAMPLES)
     used = {row.part for row in evaluation.rows if row.name == "in_use" and row.value}
     points = []
     for row in evaluation.rows:
@@ -194,11 +194,11 @@ def _scores(study: Study, options: Mapping[str, str], votes: str, answers: str, 
     if chosen == "source" or (chosen == "either" and study.stereotype_source_id is not None):
         if study.stereotype_source is None:
             raise NothingToDraw(f"Study '{study.name}' has no stereotype source, so no {kind} of one.")
-        evaluation = evaluated(study, votes, resamples=_RESAMPLES)
+        evaluation = cached_evaluation(study, votes, resamples=_RESAMPLES)
         subtitle = f"{study.title}; {kind} of {study.stereotype_source.title}"
         interval_note = _INTERVAL_NOTES[kind]
     else:
-        evaluation = evaluated(study, answers)
+        evaluation = cached_evaluation(study, answers)
         subtitle = f"{study_title(study)}; {kind} of its own annotators"
         stored_intervals = intervals(study, evaluation)
     rows = {}
@@ -265,14 +265,14 @@ _LIKE_VOTES = "after SeeGULL, figures 3, 4 and 9"
 _LIKE_OFFENSIVENESS = "after SeeGULL, figures 5 and 8"
 
 FIGURES = {
-    "thresholds": Source(
+    "thresholds": FigureSource(
         "Known stereotypes by threshold",
         _thresholds,
         {"from": _SOURCE_HELP, "region": _REGION_HELP, "show": _SHOW_HELP},
         {"from": SOURCES, "show": SHOWN},
         counterpart=_LIKE_VOTES,
     ),
-    "pools": Source(
+    "pools": FigureSource(
         "Stereotypes known in the region, out of it, and to both",
         _pools,
         {
@@ -284,7 +284,7 @@ FIGURES = {
         {"from": SOURCES, "show": SHOWN},
         counterpart=_LIKE_VOTES,
     ),
-    "offensiveness-regions": Source(
+    "offensiveness-regions": FigureSource(
         "How offensive stereotypes are, by region",
         _offensiveness_regions,
         {
@@ -295,7 +295,7 @@ FIGURES = {
         {"from": SOURCES, "of": ASSOCIATIONS},
         counterpart=_LIKE_OFFENSIVENESS,
     ),
-    "offensive-groups": Source(
+    "offensive-groups": FigureSource(
         "Groups with the most offensive stereotypes",
         _offensive_groups,
         {
@@ -306,5 +306,5 @@ FIGURES = {
         {"from": SOURCES},
         counterpart=_LIKE_OFFENSIVENESS,
     ),
-    "visual-rules": Source("What each rule of visual nature selects", _visual_rules, {}),
+    "visual-rules": FigureSource("What each rule of visual nature selects", _visual_rules, {}),
 }

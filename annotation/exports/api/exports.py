@@ -12,10 +12,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import Busy, refusals
 from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import FileResource, Query, Resource, file_of
-from annotation.api.scopes import EXPORT_SCOPES
 from annotation.api.study_access import study_for_export
 from annotation.exports.formats.registry import FORMATS
 from annotation.exports.selection import STATUSES, ExportRefused, Filters

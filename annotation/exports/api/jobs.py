@@ -10,10 +10,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.errors import Conflict, Unreachable, refusals
+from annotation.api.auth import EXPORT_SCOPES
+from annotation.api.errors import Conflict, StorageUnreachable, refusals
 from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body, FileResource, Resource, file_of
-from annotation.api.scopes import EXPORT_SCOPES
 from annotation.api.study_access import study_for_export
 from annotation.exports import queries, tasks
 from annotation.exports.api.exports import TAGS, filter_fields
@@ -172,7 +172,7 @@ class ExportFile(FileResource):
             with refusals(export_jobs.ExportGone):
                 file = export_jobs.open_file(job=job, by=request.user)
         except OSError as error:
-            raise Unreachable from error
+            raise StorageUnreachable from error
         return FileResponse(
             file,
             as_attachment=True,

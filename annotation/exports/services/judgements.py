@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
 
-from annotation.core.committed_ids import horizon
+from annotation.core.committed_ids import highest_safe_id
 from annotation.exports.selection import Filters, Selection, check_filters
 from annotation.exports.table import COLUMNS, chunks
 from annotation.models import AuditEvent, Judgement, Study
@@ -33,7 +33,7 @@ def readable_judgements(*, study: Study, filters: Filters) -> QuerySet[Judgement
     Raises ExportRefused for an unknown value of a filter, and WritesInProgress.
     """
     check_filters(study, filters)
-    reached = horizon(Judgement)
+    reached = highest_safe_id(Judgement)
     if reached is None:
         raise WritesInProgress
     return Selection(study, filters).judgements().filter(pk__lte=reached)

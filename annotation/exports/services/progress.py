@@ -8,7 +8,7 @@ from types import TracebackType
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotation.core.heartbeat import Pulse
+from annotation.core.heartbeat import PeriodicThread
 from annotation.exports.selection import Selection
 from annotation.models import ExportJob
 
@@ -26,7 +26,7 @@ class LeaseRenewal:
     def __init__(self, claimed: QuerySet[ExportJob], selection: Selection, duration: timedelta) -> None:
         self.lost = False
         self._claimed, self._selection, self._duration = claimed, selection, duration
-        self._pulse = Pulse(self._renew, every=self._seconds, name="export-lease")
+        self._pulse = PeriodicThread(self._renew, every=self._seconds, name="export-lease")
 
     def __enter__(self) -> LeaseRenewal:
         self._pulse.__enter__()

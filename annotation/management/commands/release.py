@@ -9,8 +9,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.management.commands._lookups import get_study
-from annotation.releases.metadata import in_words
-from annotation.releases.request import ReleaseRefused, Wanted
+from annotation.releases.metadata import describe_level
+from annotation.releases.request import ReleaseOptions, ReleaseRefused
 from annotation.releases.services import bundle
 
 
@@ -53,7 +53,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = get_study(options["study"])
-        wanted = Wanted(
+        release_options = ReleaseOptions(
             k=options["k"],
             with_text=options["with_text"],
             images=options["images"],
@@ -64,20 +64,20 @@ class Command(BaseCommand):
         )
         try:
             made = bundle.write(
-                study=study, path=options["out"], by=None, wanted=wanted, overwrite=options["force"]
+                study=study, path=options["out"], by=None, options=release_options, overwrite=options["force"]
             )
         except (ReleaseRefused, OSError) as error:
             raise CommandError(str(error)) from error
         for each in made.people.coarsened.report:
-            how = in_words(each.name, each.level, each.levels, each.told)
+            how = describe_level(each)
             self.stdout.write(
-                f"{each.name}: {how}; told of {each.told} people, own words {each.own_words}, "
+                f"{each.name}: {how}; published for {each.published} people, own words {each.own_words}, "
                 f"withheld so that nobody stands out {each.rare}, "
                 f"not permitted {made.people.unpermitted.get(each.name, 0)}"
             )
         if not made.people.coarsened.report:
-            self.stdout.write("No profile field is told of anybody.")
-        if not made.people.strata_told:
+            self.stdout.write("No profile field is published for anybody.")
+        if not made.people.strata_published:
             self.stdout.write("Strata are withheld: they would say more of people than their profiles.")
         if found := made.people.linkage.found:
             self.stdout.write(

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.core.table_statistics import learn
+from annotation.core.table_statistics import analyze_tables
 from annotation.imports.services.catalogue import Imported, ImportRefused, Progress
 from annotation.models import (
     Association,
@@ -30,7 +30,8 @@ from annotation.models import (
 from annotation.releases.reading import Release
 from annotation.releases.services import importing_catalogue as catalogue
 from annotation.releases.services.importing_rows import RowImporter
-from annotation.studies.study_file.table import StudyFileError, Table
+from annotation.studies.errors import StudyFileError
+from annotation.studies.study_file.table import Table
 from annotation.studies.study_file.texts import read_questions, read_translations
 
 AUDIT_EVENT = "release imported"
@@ -79,7 +80,7 @@ def import_release(*, release: Release, name: str, progress: Progress) -> Import
         details={"checksum": release.checksum, "responses": created["responses"]},
     )
     written = (Attribute, Association, Image, Unit, Option, Slot, Response, Judgement, Box)
-    learn(*written, rows=sum(created.values()))
+    analyze_tables(*written, rows=sum(created.values()))
     return Imported(created=created)
 
 
@@ -90,8 +91,8 @@ def _study(release: Release, name: str, source_of: Mapping[str, Any]) -> Study:
         raise release.refused("study.stereotype_source", f"'{source}' is not among the sources.")
     try:
         # Pages rely on every language having the same number of choices
-        read_questions(Table(metadata, where="study").tables("questions"))
-        read_translations(Table(metadata, where="study").table("translations"))
+        read_questions(Table(metadata, path="study").tables("questions"))
+        read_translations(Table(metadata, path="study").table("translations"))
     except StudyFileError as error:
         raise release.refused("study", str(error)) from error
     study = Study(

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, Max, OuterRef, Q
 
-from annotation.core.committed_ids import PATIENCE_SECONDS, horizon
+from annotation.core.committed_ids import TIMEOUT_SECONDS, highest_safe_id
 from annotation.events import FULLY_ANNOTATED, RESPONSE_CREATED
 from annotation.models import Delivery, DeliveryState, Purpose, Response, Slot, SlotState, Unit, Webhook
 from annotation.webhooks.services.subscriptions import newest_response_id
@@ -25,7 +25,7 @@ _MAX_WAITING = 20
 _MAX_LAG = 10_000
 
 
-def queue_messages(*, patience: float = PATIENCE_SECONDS) -> int:
+def queue_messages(*, timeout: float = TIMEOUT_SECONDS) -> int:
     """Queue messages about responses that came in since the last call; returns how many messages.
 
     Every response is sent exactly once, however many processes call this at the same time.
@@ -39,7 +39,7 @@ def queue_messages(*, patience: float = PATIENCE_SECONDS) -> int:
     behind = [webhook for webhook in subscribed if webhook.seen_response < newest]
     if not behind:
         return 0
-    reached = horizon(Response, patience=patience)
+    reached = highest_safe_id(Response, timeout=timeout)
     if reached is None:
         return 0
     return sum(_queue_for(webhook, reached) for webhook in behind)

@@ -124,7 +124,7 @@ class ImageHandler:
                 "the "
                 "device and with the library versions named in its history."
             )
-        name, sha256 = image_files.keep(data)
+        name, sha256 = image_files.store(data)
         return StoredImage(name, sha256, pixels.width, pixels.height, output.image.flagged, output.about)
 
     def complete(self, claim: Claim, results: Sequence[JobResult]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from uuid import UUID
 
-from annotation.core.heartbeat import Pulse
+from annotation.core.heartbeat import PeriodicThread
 from generation.jobs.services import claims
 from generation.jobs.services.claims import Claim
 
@@ -18,7 +18,7 @@ class Heartbeat:
 
     def __init__(self) -> None:
         self._claims: dict[UUID, Claim] = {}
-        self._pulse = Pulse(
+        self._pulse = PeriodicThread(
             self._renew, every=lambda: claims.lease_length().total_seconds() / 3, name="heartbeat"
         )
 

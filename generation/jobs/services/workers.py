@@ -15,7 +15,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotation.core.code_version import code_version
-from annotation.core.heartbeat import Pulse
+from annotation.core.heartbeat import PeriodicThread
 from generation.backends.memory import device_memory
 from generation.models import Worker
 
@@ -59,7 +59,7 @@ def reporting(*, queue: str) -> Iterator[None]:
     At the end it deletes the worker's row: a worker that is stopped on purpose is not missing.
     """
     _log_database_errors(lambda: report(queue=queue))
-    with Pulse(lambda: bool(report(queue=queue)), every=lambda: REPORT_EVERY, name="report"):
+    with PeriodicThread(lambda: bool(report(queue=queue)), every=lambda: REPORT_EVERY, name="report"):
         yield
     _log_database_errors(lambda: Worker.objects.filter(name=_name(queue)).delete())
 

@@ -19,10 +19,10 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
-from annotation.studies.services.study_plan import MADE
+from annotation.studies.services.study_plan import MADE_FROM_FILE
 from annotation.studies.units import draws
-from annotation.studies.units.draws import Drawn, Resource
-from annotation.studies.units.planned import listed
+from annotation.studies.units.draws import GroupAssociations, GroupDraw
+from annotation.studies.units.planned import quoted_list
 from generation.models import Job
 from generation.plans.errors import PlanRefused
 
@@ -41,7 +41,7 @@ def groups_by_name(names: Sequence[str]) -> list[IdentityGroup]:
             raise PlanRefused(
                 f"There is no identity group '{name}' in the catalogue.{suggestion(name, known)} "
                 + (
-                    f"Known groups: {listed(known)}."
+                    f"Known groups: {quoted_list(known)}."
                     if known
                     else "It is empty: import associations first (manage.py import_seegull)."
                 )
@@ -93,7 +93,7 @@ def groups_of_image_set(image_set: ImageSet) -> list[IdentityGroup]:
     return list(IdentityGroup.objects.filter(pk__in=pks))
 
 
-def attributes_by_group(study: Study, groups: Sequence[IdentityGroup]) -> dict[int, Drawn]:
+def attributes_by_group(study: Study, groups: Sequence[IdentityGroup]) -> dict[int, GroupDraw]:
     """Group id -> S(id) and R(id): as the study's depiction pages show them, else drawn by its rule with the
     depiction task's seed (PROTOCOL §5). Groups without data are left out.
 
@@ -136,7 +136,7 @@ def suggestion(name: str, known: Sequence[str]) -> str:
     return f" Did you mean '{close[0]}'?" if close else ""
 
 
-def _shown_attributes(study: Study) -> dict[int, Drawn]:
+def _shown_attributes(study: Study) -> dict[int, GroupDraw]:
     """The attributes on the study's pages. For those without a role (imported releases), the study's rule
     decides; attributes that are associated but not stereotypes are then in neither set."""
     rows = (
@@ -151,8 +151,8 @@ def _shown_attributes(study: Study) -> dict[int, Drawn]:
         .distinct()
     )
     by_group: dict[int, tuple[set[str], set[str]]] = {}
-    resources: Mapping[int, Resource] | None = None
-    empty = Resource(stereotypes=frozenset(), associated=frozenset())
+    resources: Mapping[int, GroupAssociations] | None = None
+    empty = GroupAssociations(stereotypes=frozenset(), associated=frozenset())
     for role, text, group in rows:
         stereotypical, random = by_group.setdefault(group, (set(), set()))
         if role == OptionRole.UNASSIGNED and resources is None:
@@ -165,16 +165,16 @@ def _shown_attributes(study: Study) -> dict[int, Drawn]:
         elif role == OptionRole.RANDOM or text not in resource.associated:
             random.add(text)
     return {
-        group: Drawn(stereotypical=tuple(sorted(first)), random=tuple(sorted(second - first)))
+        group: GroupDraw(stereotypical=tuple(sorted(first)), random=tuple(sorted(second - first)))
         for group, (first, second) in by_group.items()
         if first
     }
 
 
-def _resources(study: Study) -> dict[int, Resource]:
+def _resources(study: Study) -> dict[int, GroupAssociations]:
     if study.stereotype_source is None:
         return {}
-    return draws.resources(
+    return draws.associations_by_group(
         source=study.stereotype_source, pool=study.stereotype_pool, threshold=study.stereotype_threshold
     )
 
@@ -187,13 +187,13 @@ def _visual_attributes(study: Study) -> set[str]:
     ).exists()
     if asked:
         return draws.visual_attributes(study=study)
-    made = study.audit_events.filter(what=MADE).order_by("-pk").first()
+    made = study.audit_events.filter(what=MADE_FROM_FILE).order_by("-pk").first()
     drawn_from = made.details["draws"].get(TaskKind.DEPICTION, {}).get("visual") if made else None
     if isinstance(drawn_from, str) and (other := Study.objects.filter(name=drawn_from).first()):
         return draws.visual_attributes(study=other)
     if isinstance(drawn_from, list):
         return set(drawn_from)
-    return draws.known_attributes(source=study.stereotype_source) if study.stereotype_source else set()
+    return draws.source_attributes(source=study.stereotype_source) if study.stereotype_source else set()
 
 
 def _depiction_task(study: Study) -> Task | None:

@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.core.requests import LoggedIn
-from annotation.studies.units.planned import StudyRefused
+from annotation.studies.errors import StudyRefused
 from generation.core.access import image_makers_only
 from generation.core.durations import duration
 from generation.jobs import tasks

@@ -76,7 +76,7 @@ def store_image(bundle: Bundle, table: ImageTable, checked: CheckedImage) -> str
     if checked.reencoded:
         data = _clean(table, checked.row, data).data
     try:
-        name, _ = image_files.keep(data, suffix=checked.suffix)
+        name, _ = image_files.store(data, suffix=checked.suffix)
     except OSError as error:
         raise UploadRefused(
             f"'{checked.row.file}' cannot be stored ({error.strerror or error}). No image was added: free "

@@ -19,11 +19,11 @@ from annotation.models import (
     Unit,
 )
 from metrics.agreement.stats.rated_pairs import Ratings
-from metrics.core.annotator_groups import GROUPINGS, grouping
+from metrics.core.annotator_groups import GROUPINGS, group_labeller
 from metrics.core.answers import counted_judgements, counted_responses
-from metrics.core.columns import NONE, columns
+from metrics.core.columns import NULL, read_columns
 from metrics.core.fingerprints import fingerprint, profiles_fingerprint
-from metrics.core.stats.checks import NOBODY, Ints
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Ints
 from metrics.depiction.tallies import Tally, tallies
 
 # lookup of the judged identity group, for tasks about one
@@ -82,7 +82,7 @@ def read_ratings(
     group_of_row = np.zeros(len(rows.raters), dtype=np.int64)
     if by is not None and rows.strata:
         keys = np.column_stack([rows.stratum, rows.identities])
-        names, group_of_row = _annotator_groups(grouping(study, by), rows.raters, rows.strata, keys)
+        names, group_of_row = _annotator_groups(group_labeller(study, by), rows.raters, rows.strata, keys)
     # attributes are the units of a cluster
     order = np.lexsort((rows.raters, group_of_row, rows.attributes, rows.clusters))
     attributes = rows.attributes[order]
@@ -151,7 +151,7 @@ def _judgement_rows(study: Study, task: TaskKind, by: str | None, values: tuple[
         counts=counts,
         clusters=rows[:, 0],
         attributes=rows[:, 1],
-        raters=rows[:, -1] if individual else np.full(len(rows), NOBODY),
+        raters=rows[:, -1] if individual else np.full(len(rows), UNKNOWN_ANNOTATOR),
         identities=_identities(study, task, rows[:, 0]),
         stratum=rows[:, 2] if reserved else np.zeros(0, dtype=np.int64),
         strata=reserved,
@@ -162,7 +162,7 @@ def _individual_rows(
     rows: QuerySet[Judgement], keys: list[str], values: tuple[int, ...]
 ) -> tuple[Ints, Ints]:
     """A row for each judgement, with its annotator in the last column."""
-    rows_read = columns(rows, *keys, "value", "response__annotator_id")
+    rows_read = read_columns(rows, *keys, "value", "response__annotator_id")
     place = np.searchsorted(values, rows_read[:, -2])
     counts: NDArray[Any] = np.zeros((len(rows_read), len(values)), dtype=np.int8)
     counts[np.arange(len(rows_read)), place] = 1
@@ -172,7 +172,7 @@ def _individual_rows(
 def _summed_rows(rows: QuerySet[Judgement], keys: list[str], values: tuple[int, ...]) -> tuple[Ints, Ints]:
     """A row for each unit, summed by SQL."""
     sums = {f"given_{place}": Count("pk", filter=Q(value=value)) for place, value in enumerate(values)}
-    rows_read = columns(rows.values(*keys).annotate(**sums), *keys, *sums)
+    rows_read = read_columns(rows.values(*keys).annotate(**sums), *keys, *sums)
     return rows_read[:, : len(keys)], rows_read[:, len(keys) :]
 
 
@@ -183,11 +183,11 @@ def _strata(study: Study, kind: str) -> tuple[str, ...]:
 
 
 def _identities(study: Study, task: TaskKind, units_of: Ints) -> Ints:
-    """The identity group of each row; NONE without one."""
+    """The identity group of each row; NULL without one."""
     if task not in _GROUP:
-        return np.full(len(units_of), NONE)
+        return np.full(len(units_of), NULL)
     units = Unit.objects.filter(task__study=study, task__kind=task).order_by()
-    pairs = columns(units, "pk", _GROUP[task])
+    pairs = read_columns(units, "pk", _GROUP[task])
     pairs = pairs[np.argsort(pairs[:, 0])]
     return np.asarray(pairs[np.searchsorted(pairs[:, 0], units_of), 1])
 
@@ -200,7 +200,9 @@ def _annotator_groups(
     regions = dict(IdentityGroup.objects.values_list("pk", "region"))
     kinds, inverse = np.unique(np.column_stack([raters, keys]), axis=0, return_inverse=True)
     names_of_rows = [
-        group_of([None if rater == NOBODY else rater, reserved[stratum], regions.get(identity, "")])
+        group_of(
+            [None if rater == UNKNOWN_ANNOTATOR else rater, reserved[stratum], regions.get(identity, "")]
+        )
         for rater, stratum, identity in kinds.tolist()
     ]
     names = tuple(sorted(set(names_of_rows)))

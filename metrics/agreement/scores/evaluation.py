@@ -27,7 +27,7 @@ from metrics.agreement.stats.rated_pairs import Cells
 from metrics.core.annotator_groups import GROUPINGS, NOT_STATED
 from metrics.core.answers import task_kinds
 from metrics.core.fingerprints import snapshot
-from metrics.core.stats.checks import NOBODY, Ints
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Ints
 from metrics.depiction.tallies import Tally
 from metrics.score_runs.rows import defined
 
@@ -142,7 +142,7 @@ def _rows_of_groups(frame: RatingFrame, reading: Reading, resampling: Resampling
 
 def _count_people(raters: Ints) -> int | None:
     """Number of annotators; None if some are not identified."""
-    return None if (raters == NOBODY).any() else len(np.unique(raters))
+    return None if (raters == UNKNOWN_ANNOTATOR).any() else len(np.unique(raters))
 
 
 def _within_row(

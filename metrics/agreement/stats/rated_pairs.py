@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metrics.core.stats import bootstrap, checks
-from metrics.core.stats.checks import NOBODY, Bools, Floats, Ints
+from metrics.core.stats.checks import UNKNOWN_ANNOTATOR, Bools, Floats, Ints
 
 _FIELDS = ("sums", "clusters", "first", "second")
 # numbers in memory at once: 4 million are 32 MB, whatever the size of the study
@@ -87,7 +87,8 @@ def within(table: Ratings) -> Cells:
 
     Examples
     --------
-    >>> cells = within(Ratings(np.array([[2, 1]]), np.array([0]), np.array([0]), np.array([NOBODY])))
+    >>> unknown = np.array([UNKNOWN_ANNOTATOR])
+    >>> cells = within(Ratings(np.array([[2, 1]]), np.array([0]), np.array([0]), unknown))
     >>> cells.sums.tolist()
     [[1.0, 1.0, 1.0, 0.0, 1.0, 3.0]]
     """
@@ -105,14 +106,14 @@ def _within(table: Ratings, weights: Floats) -> Cells:
         both = counts[one][:, :, None] * counts[other][:, None, :]
         if one is other:
             both -= counts[:, :, None] * np.eye(counts.shape[1])
-            alone = np.full(len(counts), NOBODY)
+            alone = np.full(len(counts), UNKNOWN_ANNOTATOR)
             found.append(_cells(table, one, both, weights, table.raters, alone))
             continue
         both = both + both.transpose(0, 2, 1)
         low = np.minimum(table.raters[one], table.raters[other])
         high = np.maximum(table.raters[one], table.raters[other])
         # two ratings of one unit by the same annotator are drawn together
-        found.append(_cells(table, one, both, weights, high, np.where(low == high, NOBODY, low)))
+        found.append(_cells(table, one, both, weights, high, np.where(low == high, UNKNOWN_ANNOTATOR, low)))
     return _gathered(found, counts.shape[1] ** 2 + 2)
 
 
@@ -158,7 +159,9 @@ def _between(table: Ratings, other: Bools) -> Cells:
         if one is two:
             sides = np.concatenate([counts * ~other[:, None], counts * other[:, None]], axis=1)
             sums = np.concatenate([np.zeros((len(counts), values**2)), sides], axis=1)
-            found.append(_summed(Cells(sums, table.clusters, table.raters, np.full(len(counts), NOBODY))))
+            found.append(
+                _summed(Cells(sums, table.clusters, table.raters, np.full(len(counts), UNKNOWN_ANNOTATOR)))
+            )
             continue
         across = other[one] != other[two]
         one, two = one[across], two[across]
@@ -248,7 +251,7 @@ def paired_resampled(
 def _people(cells: Cells) -> Ints:
     """The identified annotators, sorted."""
     people = np.unique(np.concatenate([cells.first, cells.second]))
-    return np.asarray(people[people != NOBODY])
+    return np.asarray(people[people != UNKNOWN_ANNOTATOR])
 
 
 def _weighed(cells: Cells, by_image: Ints, people: Ints, drawn: Ints) -> Floats:
@@ -308,8 +311,8 @@ def _kinds(rows: Floats) -> tuple[Floats, Ints]:
 
 
 def _place(who: Ints, people: Ints) -> Ints:
-    """The column of each annotator's weight; the last one for NOBODY."""
-    return np.where(who == NOBODY, len(people), np.searchsorted(people, who))
+    """The column of each annotator's weight; the last one for UNKNOWN_ANNOTATOR."""
+    return np.where(who == UNKNOWN_ANNOTATOR, len(people), np.searchsorted(people, who))
 
 
 def _neighbours(table: Ratings) -> Iterator[tuple[Ints, Ints]]:
@@ -343,7 +346,7 @@ def _summed(cells: Cells) -> Cells:
     keys = np.stack([cells.clusters, cells.first, cells.second])
     sums = cells.sums
     # without identified annotators they are already sorted
-    if not (np.array_equal(cells.first, cells.second) and bool((cells.first == NOBODY).all())):
+    if not (np.array_equal(cells.first, cells.second) and bool((cells.first == UNKNOWN_ANNOTATOR).all())):
         order = np.lexsort((cells.second, cells.first, cells.clusters))
         keys, sums = keys[:, order], sums[order]
     starts = np.concatenate([[0], np.flatnonzero((np.diff(keys) != 0).any(axis=0)) + 1])

@@ -14,8 +14,8 @@ from annotation.api.errors import refusals
 from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Resource
 from annotation.models import IdentityGroup, Image
-from metrics.core.answers import holds_simulated
-from metrics.core.serializers import LARGEST
+from metrics.core.answers import has_simulated_answers
+from metrics.core.serializers import MAX_ID
 from metrics.core.study_access import get_depiction_study_or_404
 from metrics.depiction.queries.gallery import (
     DISAGREEMENT_CHOICES,
@@ -33,7 +33,7 @@ GalleryQuery = list_query(
     group=serializers.IntegerField(
         required=False,
         min_value=1,
-        max_value=LARGEST,
+        max_value=MAX_ID,
         help_text="Identity group, by number; the first group if neither group nor attribute is given.",
     ),
     attribute=serializers.CharField(
@@ -126,5 +126,5 @@ class Gallery(Resource):
             kind=GalleryQuery,
             row=JudgedImageSerializer,
             prepare=search.pictures,
-            extra={"simulated": holds_simulated(study), "people": search.people},
+            extra={"simulated": has_simulated_answers(study), "people": search.people},
         )

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metrics.core.charts.figure import INK, INK_SOFT, LINE_FAINT, NOTHING, SEQUENCE, UNKNOWN, Figure, styled
+from metrics.core.charts.figure import (
+    INK,
+    INK_SOFT,
+    LINE_FAINT,
+    NOTHING,
+    SEQUENCE,
+    UNKNOWN,
+    Figure,
+    apply_style,
+)
 from metrics.depiction.charts.geography import Country, country_of, shapes
 
 _WIDTH, _HEIGHT = 860, 420
@@ -115,7 +124,7 @@ def world_map(groups: Sequence[MapGroup], texts: MapTexts) -> Figure:
         alt=f"World map. {texts.alt} {' '.join(notes)}".strip(),
         columns=("identity", "country", "iso3", *texts.columns),
         rows=tuple((group.group, group.country, _code(group), *group.cells) for group in groups),
-        spec=styled(chart) | {"datasets": {"areas": areas, "dots": dots}},
+        spec=apply_style(chart) | {"datasets": {"areas": areas, "dots": dots}},
         notes=notes,
     )
 

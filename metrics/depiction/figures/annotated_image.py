@@ -12,9 +12,9 @@ from PIL import Image as Pillow
 from PIL import UnidentifiedImageError
 
 from annotation.models import Box, Image, OptionRole, Study, Task, TaskKind, Unit
-from metrics.core.answers import counted_judgements, holds_simulated, stereotypes
+from metrics.core.answers import counted_judgements, has_simulated_answers, stereotypes
 from metrics.core.charts.figure import Figure
-from metrics.core.figure_sources import NothingToDraw, Source, group_link
+from metrics.core.figure_sources import FigureSource, NothingToDraw, group_link
 from metrics.depiction.charts.annotated_image import AnnotatedAttribute, annotated_image_chart
 
 _IMAGES_LOOKED_AT = 60
@@ -58,7 +58,7 @@ def _annotated_image(study: Study, options: Mapping[str, str]) -> Figure:
         picture=_data_url(image),
         size=(image.width, image.height),
         study=study.title,
-        simulated=holds_simulated(study),
+        simulated=has_simulated_answers(study),
         link=group_link(study, image.group_id),
     )
 
@@ -110,7 +110,7 @@ _BOX = (
 )
 
 FIGURES = {
-    "annotated-image": Source(
+    "annotated-image": FigureSource(
         "An image with the boxes of its annotators",
         _annotated_image,
         {"image": "the number of an image whose file is stored here (default: one with many boxes)"},

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from annotation.models import Axis, IdentityGroup, Study, TaskKind
 from metrics.core import figure_options
-from metrics.core.answers import holds_simulated, stereotypes, task_kinds
+from metrics.core.answers import has_simulated_answers, stereotypes, task_kinds
 from metrics.core.charts.figure import Figure
 from metrics.core.charts.titles import marked_title
-from metrics.core.figure_sources import NothingToDraw, Source, answers_of, group_link
+from metrics.core.figure_sources import FigureSource, NothingToDraw, answers_label, group_link
 from metrics.depiction.charts.maps import MapGroup, MapTexts, world_map
 from metrics.depiction.queries.judged_images import judged_groups
-from metrics.score_runs.current_scores import Interval, evaluated, intervals
+from metrics.score_runs.current_scores import Interval, cached_evaluation, intervals
 from metrics.score_runs.rows import ScoreRow
 
 SHOW = ("number", "likely")
@@ -82,7 +82,7 @@ def _map_stereotypes(study: Study, options: Mapping[str, str]) -> Figure:
 
 
 def _count_map(study: Study, by_group: Mapping[int, list[_VisualStereotype]]) -> Figure:
-    answers = answers_of(study)
+    answers = answers_label(study)
     groups = [
         MapGroup(
             group=group.name,
@@ -108,8 +108,8 @@ def _count_map(study: Study, by_group: Mapping[int, list[_VisualStereotype]]) ->
 def _likelihood_map(study: Study, by_group: Mapping[int, list[_VisualStereotype]]) -> Figure:
     if not any(stereotype.n for of_group in by_group.values() for stereotype in of_group):
         raise NothingToDraw(f"Study '{study.name}' has no answers yet about what images of groups depict.")
-    answers = answers_of(study)
-    tendency = evaluated(study, "tendency")
+    answers = answers_label(study)
+    tendency = cached_evaluation(study, "tendency")
     stored_intervals = intervals(study, tendency)
     stereo = {row.group_id: row for row in tendency.rows if row.name == "l_stereo"}
     groups = []
@@ -135,7 +135,7 @@ def _likelihood_map(study: Study, by_group: Mapping[int, list[_VisualStereotype]
 
 
 def _map_offensiveness(study: Study, options: Mapping[str, str]) -> Figure:
-    evaluation = evaluated(study, "offensiveness")
+    evaluation = cached_evaluation(study, "offensiveness")
     rows: dict[int, dict[str, ScoreRow]] = defaultdict(dict)
     for row in evaluation.rows:
         rows[row.group_id or 0][row.name] = row
@@ -144,7 +144,7 @@ def _map_offensiveness(study: Study, options: Mapping[str, str]) -> Figure:
             f"Study '{study.name}' has no group with an offensiveness score: a score needs rated stereotypes "
             "that annotators marked as present in images."
         )
-    answers = answers_of(study)
+    answers = answers_label(study)
     stored_intervals = intervals(study, evaluation)
     judged = {group.pk for group in judged_groups(study)}
     groups = IdentityGroup.objects.filter(pk__in=judged | set(rows), axis=Axis.NATIONALITY).order_by("name")
@@ -207,13 +207,13 @@ def _visual_stereotypes(study: Study) -> dict[int, list[_VisualStereotype]]:
     counts = {}
     found: dict[int, list[_VisualStereotype]] = {}
     if TaskKind.DEPICTION in kinds:
-        for row in evaluated(study, "likelihood").rows:
+        for row in cached_evaluation(study, "likelihood").rows:
             found.setdefault(row.group_id or 0, [])
             if row.attribute_id is not None:
                 counts[row.group_id, row.attribute_id] = (row.k or 0, row.n)
     visual = None
     if TaskKind.VISUAL_NATURE in kinds:
-        passed = evaluated(study, "visual_nature").rows
+        passed = cached_evaluation(study, "visual_nature").rows
         visual = {row.attribute_id for row in passed if row.name == "visual" and row.value == 1}
     for group, attribute, text in stereotypes(study).values_list("group", "attribute", "attribute__text"):
         if attribute in visual if visual is not None else (group, attribute) in counts:
@@ -240,7 +240,7 @@ def _nations(
 def _map(study: Study, groups: list[MapGroup], texts: MapTexts, extent: str) -> Figure:
     if not groups:
         raise NothingToDraw(f"Study '{study.name}' is not about nationalities, so there is no map of it.")
-    simulated = holds_simulated(study)
+    simulated = has_simulated_answers(study)
     scored = sorted(
         (group for group in groups if group.value is not None), key=lambda group: -(group.value or 0)
     )
@@ -270,7 +270,7 @@ def _interval_text(low: float | None, high: float | None) -> str:
 
 
 FIGURES = {
-    "map-stereotypes": Source(
+    "map-stereotypes": FigureSource(
         "Map of visual stereotypes",
         _map_stereotypes,
         {
@@ -279,7 +279,7 @@ FIGURES = {
         {"show": SHOW},
         counterpart="ViSAGe, figure 2",
     ),
-    "map-offensiveness": Source(
+    "map-offensiveness": FigureSource(
         "Map of offensiveness", _map_offensiveness, {}, counterpart="ViSAGe, figure 8"
     ),
 }

@@ -24,7 +24,7 @@ from annotation.models import (
     Study,
     TaskKind,
 )
-from metrics.core.annotator_groups import people_offered, profiles_of
+from metrics.core.annotator_groups import annotator_profiles, selectable_groups
 from metrics.core.answers import counted_judgements
 from metrics.depiction.queries.judged_images import judged_groups, judged_images
 from metrics.depiction.queries.pictures import Rect, boxes_by_judgement
@@ -162,8 +162,8 @@ def search_images(study: Study, filters: Filters) -> ImageSearch:
     attribute = Attribute.objects.filter(text=filters.attribute.strip().lower()).first()
     group = filters.group or (None if filters.attribute or not groups else groups[0])
     filters = Filters(group, filters.attribute, filters.people, filters.differ)
-    profiles = profiles_of(study)
-    offered = people_offered(profiles, region=group.region if group else "")
+    profiles = annotator_profiles(study)
+    offered = selectable_groups(profiles, region=group.region if group else "")
     if filters.people and filters.people not in offered:
         raise ValueError(f"'{filters.people}' is not a group of annotators to filter by.")
     judgements = counted_judgements(study, TaskKind.DEPICTION)

@@ -61,13 +61,13 @@ def resampled_groups(
 
 
 def _shared_or_resampled(inputs: Inputs, together: bool) -> Iterator[ResampledGroup]:
-    if not shared_resamples.shared(inputs):
+    if not shared_resamples.is_shared(inputs):
         yield from _resample(inputs, together=together)
         return
     digest = _digest(inputs.study)
-    kept = shared_resamples.drawn_once(_KIND, inputs, digest, lambda: _resample_for_sharing(inputs)).groups
+    kept = shared_resamples.draw_once(_KIND, inputs, digest, lambda: _resample_for_sharing(inputs)).groups
     if together and any(one.annotators_known for one in kept):
-        kept = shared_resamples.drawn_once(
+        kept = shared_resamples.draw_once(
             _TOGETHER,
             inputs,
             digest,
@@ -87,7 +87,7 @@ def _resample_for_sharing(inputs: Inputs) -> _SharedResamples:
 
 def shared_tallies(study: Study) -> list[Tally] | None:
     """The tallies of `study`'s images, if a metric of the same answers has already read them."""
-    kept = shared_resamples.kept_of(_KIND, _digest(study)) if shared_resamples.under_way() else None
+    kept = shared_resamples.cached_draw(_KIND, _digest(study)) if shared_resamples.is_sharing() else None
     return kept.tallies if isinstance(kept, _SharedResamples) else None
 
 
@@ -110,16 +110,16 @@ def _resample(inputs: Inputs, *, together: bool = False) -> Iterator[ResampledGr
                 answers=found.answers,
                 resamples=inputs.resamples,
                 rng=bootstrap.generator(inputs.seed, found.group),
-                people=people,
+                annotator_draws=people,
             )
         yield ResampledGroup(
             found, k, n, likelihoods, selections, annotators_known=bool((found.annotators >= 0).any())
         )
 
 
-def people_of_all_groups(inputs: Inputs) -> bootstrap.People:
+def people_of_all_groups(inputs: Inputs) -> bootstrap.AnnotatorDraws:
     """Draws the annotators of all groups once."""
-    return bootstrap.People(inputs.resamples, bootstrap.generator(inputs.seed, ""))
+    return bootstrap.AnnotatorDraws(inputs.resamples, bootstrap.generator(inputs.seed, ""))
 
 
 def as_variant(group: ResampledGroup, variant: str, *, none_of_above_selected: bool) -> ResampledGroup:

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_safe
 
 from annotation.core.requests import query_without_page
 from annotation.models import IdentityGroup
-from metrics.core.answers import holds_simulated
-from metrics.core.request_parameters import whole_number
+from metrics.core.answers import has_simulated_answers
+from metrics.core.request_parameters import parse_id
 from metrics.core.study_access import get_depiction_study_or_404
 from metrics.depiction.queries.gallery import DISAGREEMENT_CHOICES, Filters
 from metrics.depiction.queries.gallery import gallery_page as read_gallery
@@ -21,8 +21,8 @@ from metrics.depiction.queries.gallery import gallery_page as read_gallery
 def gallery(request: HttpRequest, name: str) -> HttpResponse:
     study = get_depiction_study_or_404(request, name)
     number = request.GET.get("group", "")
-    group = get_object_or_404(IdentityGroup, pk=whole_number(number)) if number else None
-    differ = whole_number(request.GET.get("differ", "0"))
+    group = get_object_or_404(IdentityGroup, pk=parse_id(number)) if number else None
+    differ = parse_id(request.GET.get("differ", "0"))
     filters = Filters(
         group=group,
         attribute=request.GET.get("attribute", ""),
@@ -38,7 +38,7 @@ def gallery(request: HttpRequest, name: str) -> HttpResponse:
         "metrics/depiction/gallery.html",
         {
             "study": study,
-            "simulated": holds_simulated(study),
+            "simulated": has_simulated_answers(study),
             "page": page,
             "differ": DISAGREEMENT_CHOICES,
             "pager": query_without_page(request),

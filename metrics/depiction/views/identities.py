@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from annotation.models import IdentityGroup
-from metrics.core.answers import holds_simulated
+from metrics.core.answers import has_simulated_answers
 from metrics.core.study_access import get_depiction_study_or_404
-from metrics.core.tables import changed, first_direction, headings
+from metrics.core.tables import default_direction, headings, url_with
 from metrics.depiction.queries.identities import COLUMNS, IdentityRow, identity_rows, unreported
 from metrics.depiction.queries.identity import identity_page
 from metrics.models import Variant
@@ -36,7 +36,7 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
     sort = request.GET.get("sort", "theta")
     if sort not in COLUMNS:
         sort = "theta"
-    descending = request.GET.get("dir", first_direction(sort, _TEXT_COLUMNS)) == "desc"
+    descending = request.GET.get("dir", default_direction(sort, _TEXT_COLUMNS)) == "desc"
     search, region = request.GET.get("q", ""), request.GET.get("region", "")
     all_rows: list[IdentityRow] = []
     not_reported: list[IdentityGroup] = []
@@ -45,18 +45,18 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
         all_rows = identity_rows(run, sort=sort, descending=descending, offensiveness=offensiveness)
         not_reported = unreported(study, all_rows)
     rows = [row for row in all_rows if row.matches(search) and region in {"", row.group.region}]
-    wanted = freshness.usual(["tendency", "offensiveness"], variant)
+    wanted = freshness.default_requests(["tendency", "offensiveness"], variant)
     return render(
         request,
         "metrics/depiction/identities.html",
         {
             "study": study,
-            "simulated": holds_simulated(study),
+            "simulated": has_simulated_answers(study),
             "variant": variant,
             "variants": _variants(request),
             "run": run,
             "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
-            "fresh_question": freshness.question(wanted),
+            "fresh_question": freshness.query_string(wanted),
             "rows": rows,
             "not_reported": not_reported,
             "search": search,
@@ -64,7 +64,9 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
             "regions": sorted({row.group.region for row in all_rows} - {""}),
             "sort": sort,
             "direction": "desc" if descending else "asc",
-            "columns": headings(request, COLUMNS, sort=sort, descending=descending, words=_TEXT_COLUMNS),
+            "columns": headings(
+                request, COLUMNS, sort=sort, descending=descending, text_columns=_TEXT_COLUMNS
+            ),
         },
     )
 
@@ -78,7 +80,7 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
     page = identity_page(study, group, run=run, page=request.GET.get("page", "1"))
     if not page.images:
         raise Http404("No image of this group is judged in this study.")
-    wanted = freshness.usual(["likelihood", "tendency", *contrasts.METRICS])
+    wanted = freshness.default_requests(["likelihood", "tendency", *contrasts.METRICS])
     against = [queries.newest_run(study, metric, Variant.CORRECTED) for metric in contrasts.METRICS]
     runs = [one for one in against if one is not None]
     others = contrasts.contrasts(runs, _CONTRAST_TEXTS, group=group) if runs else []
@@ -87,12 +89,12 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
         "metrics/depiction/identity.html",
         {
             "study": study,
-            "simulated": holds_simulated(study),
+            "simulated": has_simulated_answers(study),
             "group": group,
             "page": page,
             "run": run,
             "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
-            "fresh_question": freshness.question(wanted),
+            "fresh_question": freshness.query_string(wanted),
             "contrasts": [
                 each for row in others for each in zip(_CONTRAST_TEXTS.values(), row.numbers, strict=True)
             ],
@@ -114,4 +116,4 @@ def _variant(request: HttpRequest) -> str:
 
 
 def _variants(request: HttpRequest) -> list[tuple[str, str]]:
-    return [(value, changed(request, variant=value)) for value in Variant.values]
+    return [(value, url_with(request, variant=value)) for value in Variant.values]

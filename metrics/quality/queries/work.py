@@ -113,7 +113,9 @@ def current_count(study: Study, *, now: datetime) -> WorkCount:
         return known
     started = time.monotonic()
     with snapshot():
-        checks = people.checks(Response.objects.filter(unit__task__study=study, annotator__isnull=False))
+        checks = people.check_results(
+            Response.objects.filter(unit__task__study=study, annotator__isnull=False)
+        )
         found = WorkCount(
             work=_measure(study),
             checks={who: (right.count(True), len(right)) for who, right in checks.items()},

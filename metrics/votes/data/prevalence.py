@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annotation.models import Study, TaskKind
-from metrics.core.annotator_groups import grouping
+from metrics.core.annotator_groups import group_labeller
 from metrics.core.answers import counted_judgements
 from metrics.core.stats import passing_shares
 from metrics.core.stats.checks import Ints
@@ -35,7 +35,7 @@ def read_prevalence(study: Study) -> AssociationAnswers:
     Pools are those of `annotator_groups.grouping`; annotators in neither pool, or without a statement, are
     among the `others`. An association with several units has the votes of all of them.
     """
-    pool_of = grouping(study, "pool")
+    pool_of = group_labeller(study, "pool")
     association = "response__unit__association"
     judgements = (
         counted_judgements(study, TaskKind.PREVALENCE)
@@ -67,7 +67,7 @@ def read_prevalence(study: Study) -> AssociationAnswers:
         [(place, *row[3:]) for place, pair in enumerate(pairs) for row in sorted(answers[pair])],
         dtype=np.int64,
     ).reshape(-1, 3)
-    table = passing_shares.tables(rows[:, 0], rows[:, 1], shape=(len(pairs), 9)).reshape(-1, 3, 3)
+    table = passing_shares.count_labels(rows[:, 0], rows[:, 1], shape=(len(pairs), 9)).reshape(-1, 3, 3)
     return AssociationAnswers(
         pairs=tuple(pairs),
         in_region=table[:, 0],

@@ -74,9 +74,9 @@ def shown(name: str) -> Image:
 
 class TestFiles:
     def test_an_image_is_kept_once_under_its_hash_and_nobody_else_may_see_it(self, bucket, server):
-        name, sha256 = image_files.keep(DATA)
+        name, sha256 = image_files.store(DATA)
         with s3_world.asked(default_storage) as requests:
-            assert image_files.keep(DATA) == (name, sha256)
+            assert image_files.store(DATA) == (name, sha256)
         assert requests == ["GetObject"]
         assert keys(bucket) == [name]
         assert bucket.get_object(Bucket=s3_world.BUCKET, Key=name)["ContentType"] == "image/png"
@@ -85,13 +85,13 @@ class TestFiles:
         assert [grant["Grantee"]["Type"] for grant in grants] == ["CanonicalUser"]
 
     def test_a_damaged_one_is_mended_by_one_request_more(self, bucket):
-        name, sha256 = image_files.keep(DATA)
+        name, sha256 = image_files.store(DATA)
         bucket.put_object(Bucket=s3_world.BUCKET, Key=name, Body=b"damaged")
-        assert not image_files.holds(name, sha256=sha256)
+        assert not image_files.is_stored(name, sha256=sha256)
         with s3_world.asked(default_storage) as requests:
-            image_files.keep(DATA)
+            image_files.store(DATA)
         assert requests == ["GetObject", "PutObject"]
-        assert image_files.holds(name, sha256=sha256)
+        assert image_files.is_stored(name, sha256=sha256)
 
     def test_reading_is_one_request_and_going_back_one_more(self, bucket):
         content = bytes(range(256)) * 2000
@@ -139,7 +139,7 @@ class TestFiles:
     def test_verify_finds_what_is_lost_and_what_is_damaged(self, bucket):
         image_set = factories.image_set("looked-at")
         for index in range(1, 4):
-            name, sha256 = image_files.keep(png(10 + index, 10))
+            name, sha256 = image_files.store(png(10 + index, 10))
             factories.image(image_set=image_set, index=index, file=name, sha256=sha256)
         first, second, _ = Image.objects.order_by("index")
         bucket.delete_object(Bucket=s3_world.BUCKET, Key=first.file.name)
@@ -151,7 +151,7 @@ class TestFiles:
 @ROWS
 class TestViews:
     def address(self) -> str:
-        return reverse("image_file", args=[shown(image_files.keep(DATA)[0]).pk])
+        return reverse("image_file", args=[shown(image_files.store(DATA)[0]).pk])
 
     def test_an_image_comes_through_us_in_one_request_to_the_bucket(self, bucket, client):
         address = self.address()
@@ -195,7 +195,7 @@ class TestViews:
         public = "https://files.example.org"
         here = s3_world.buckets(server.endpoint, public_endpoint=public, signed_minutes=1)
         s3_world.use(settings, here)
-        name, _ = image_files.keep(DATA)
+        name, _ = image_files.store(DATA)
         assert default_storage.url(name).startswith(f"{public}/{s3_world.BUCKET}/{name}?")
         with pytest.raises(ValueError, match="no signed URLs"):
             storages["exports"].url("1.zip")
@@ -243,7 +243,7 @@ class TestExports:
         assert not [key for key in keys(bucket) if key.startswith("exports/")]
 
     def test_what_no_row_names_or_was_kept_long_enough_goes(self, bucket):
-        image_files.keep(DATA)
+        image_files.store(DATA)
         job = made(export_of(depiction(), factories.user("admin", admin=True)))
         bucket.put_object(Bucket=s3_world.BUCKET, Key="exports/7-of-nobody.zip", Body=b"x")
         assert services_files.clean_up() == 1
@@ -328,7 +328,7 @@ class TestFailing:
     @ROWS
     def test_commands_say_it_in_a_sentence(self, bucket, settings, tmp_path):
         image_set = factories.image_set("looked-at")
-        name, sha256 = image_files.keep(DATA)
+        name, sha256 = image_files.store(DATA)
         factories.image(image_set=image_set, file=name, sha256=sha256)
         s3_world.use(settings, s3_world.buckets(s3_world.nobody()))
         with pytest.raises(CommandError, match="The files cannot be read: The S3 server at"):
@@ -349,6 +349,6 @@ def test_a_backup_moves_an_installation_between_folder_and_bucket(bucket, server
     assert restoring.restore(path=tmp_path / "all.tar", progress=said_nothing).digest == told.digest
     pictures = list(Image.objects.exclude(file=""))
     assert len(pictures) == told.files.rows == 2
-    assert all(image_files.holds(each.file.name, sha256=each.sha256) for each in pictures)
+    assert all(image_files.is_stored(each.file.name, sha256=each.sha256) for each in pictures)
     assert len([key for key in keys(bucket) if key.startswith("images/")]) == 2
     assert ExportJob.objects.filter(file="").count() == ExportJob.objects.count()

@@ -119,7 +119,7 @@ class Command(BaseCommand):
         if time.monotonic() - self._deleted_old_at >= FORGET_SECONDS:
             self._deleted_old_at = time.monotonic()
             deliveries.forget_old()
-        return events.find() + deliveries.deliver_pending()
+        return events.queue_messages() + deliveries.deliver_pending()
 
     def _export(self) -> int:
         return export_jobs.make_pending(limit=1, stopping=lambda: self._stopping)
@@ -131,14 +131,14 @@ class Command(BaseCommand):
             tasks.sweep()
             # Scores first: exports take longer, and a message of either kind in the queue stops the other.
             score_tasks.sweep()
-            export_tasks.sweep()
+            export_tasks.enqueue_waiting()
         return 0
 
     def _tidy(self) -> int:
         """Every TIDY_SECONDS, as above."""
         if time.monotonic() - self._tidied_at >= TIDY_SECONDS:
             self._tidied_at = time.monotonic()
-            export_files.tidy()
+            export_files.clean_up()
         return 0
 
 

@@ -58,7 +58,7 @@ class Metrics:
 def read_metrics(*, now: datetime | None = None) -> Metrics:
     """The current metrics. Raises DatabaseError if the database is down."""
     now = now or timezone.now()
-    reporting = list(Worker.objects.filter(seen_at__gte=now - workers.SILENT).order_by("seen_at", "pk"))
+    reporting = list(Worker.objects.filter(seen_at__gte=now - workers.SILENT_AFTER).order_by("seen_at", "pk"))
     count: dict[str, int] = {}
     for worker in reporting:
         count[worker.queue] = count.get(worker.queue, 0) + 1

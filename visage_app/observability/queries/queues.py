@@ -49,8 +49,8 @@ def ages(now: datetime) -> dict[str, float]:
     due = Greatest(F("created_at"), Coalesce(F("not_before"), F("created_at")))
     return {
         "scores": _age(_oldest(score_runs.waiting(now), F("created_at")), now),
-        "exports": _age(_oldest(export_jobs.waiting(now), F("created_at")), now),
-        "deliveries": _age(_oldest(deliveries.waiting(now), due), now),
+        "exports": _age(_oldest(export_jobs.claimable(now), F("created_at")), now),
+        "deliveries": _age(_oldest(deliveries.due(now), due), now),
         "generation": _age(_runs_untouched_since(now), now),
     }
 
@@ -66,8 +66,8 @@ def loads(now: datetime) -> dict[str, QueueLoad]:
     # queue -> its model, and its jobs that could start
     sources: dict[str, tuple[type[Model], Callable[[datetime], QuerySet[Any]]]] = {
         "scores": (ScoreRun, score_runs.waiting),
-        "exports": (ExportJob, export_jobs.waiting),
-        "deliveries": (Delivery, deliveries.waiting),
+        "exports": (ExportJob, export_jobs.claimable),
+        "deliveries": (Delivery, deliveries.due),
         "generation": (Job, claims.claimable_jobs),
     }
     result = {}
