@@ -1,31 +1,31 @@
-// Polls the progress of a run every two seconds while it works. If more of the page has changed (the run paused,
-// something failed, images were made), fetches that part of the page and replaces it.
-const POLL_MS = 2000;
-const IMAGES_MS = 10_000;
+// While a run is running, fetch its progress every two seconds. If more of the page has changed (the run was
+// paused, a job failed, images were made), fetch that part of the page and replace it.
+const EVERY = 2000;
+const IMAGES_EVERY = 10_000;
 const live = () => document.getElementById("live");
-let replacedAt = Date.now();
-let shownDone = "";
+let replaced = Date.now();
+let shown = "";
 
-const replace = async () => {
+const replacePage = async () => {
   const response = await fetch(location.href, { headers: { Accept: "text/html" } });
   if (!response.ok || response.redirected) return;
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const fresh = page.getElementById("live");
-  // Not while somebody uses it; the next poll tries again.
+  // Not while somebody uses this part of the page; the next time will do.
   if (!fresh || live().contains(document.activeElement) || live().querySelector("details[open]")) return;
   live().replaceWith(document.adoptNode(fresh));
-  replacedAt = Date.now();
-  showPollingNote();
+  replaced = Date.now();
+  showNote();
 };
 
 const update = (progress) => {
-  for (const element of live().querySelectorAll("[data-field]")) {
-    const text = progress[element.dataset.field];
+  for (const element of live().querySelectorAll("[data-value]")) {
+    const text = progress[element.dataset.value];
     if (text !== undefined && element.textContent !== text) element.textContent = text;
   }
-  const bar = live().querySelector("[data-share]");
-  bar.max = progress.share.max || 1;
-  bar.value = progress.share.value;
+  const bar = live().querySelector("[data-bar]");
+  bar.max = progress.bar.max || 1;
+  bar.value = progress.bar.value;
 };
 
 const poll = async () => {
@@ -37,20 +37,20 @@ const poll = async () => {
       if (response.ok && !response.redirected) {
         const progress = await response.json();
         update(progress);
-        const newImages = progress.done !== shownDone && Date.now() - replacedAt > IMAGES_MS;
-        if (progress.mark !== live().dataset.mark || newImages) await replace();
-        shownDone = progress.done;
+        const newImages = progress.done !== shown && Date.now() - replaced > IMAGES_EVERY;
+        if (progress.version !== live().dataset.version || newImages) await replacePage();
+        shown = progress.done;
       }
     } catch {
-      // The network may be back at the next poll.
+      // The network may be back in two seconds.
     }
   }
-  setTimeout(poll, POLL_MS);
+  setTimeout(poll, EVERY);
 };
 
-const showPollingNote = () => {
-  live()?.querySelector("[data-follows]")?.removeAttribute("hidden");
+const showNote = () => {
+  live()?.querySelector("[data-auto-update]")?.removeAttribute("hidden");
 };
 
-showPollingNote();
-if (live()?.dataset.progress) setTimeout(poll, POLL_MS);
+showNote();
+if (live()?.dataset.progress) setTimeout(poll, EVERY);
