@@ -177,7 +177,8 @@ def plan_captions_or_embeddings(
         raise PlanRefused(
             f"The image set '{image_set.name}' "
             + (
-                f"has no file here, only {absent} references to images stored elsewhere. Import the files first."
+                f"has no file here, only {absent} references to images stored elsewhere. Import the files "
+                "first."
                 if absent
                 else "holds no image yet. Generate or import images first."
             )
