@@ -75,7 +75,7 @@ def test_with_a_broker_it_rings_for_runs_and_a_broker_that_is_away_costs_nothing
     def away():
         raise ConnectionError("no broker")
 
-    monkeypatch.setattr(tasks, "waiting", away)
+    monkeypatch.setattr(tasks, "queued_messages", away)
     with caplog.at_level(logging.ERROR):
         call_command("worker", "--once")
     assert "ringing for waiting work failed" in caplog.text
