@@ -66,7 +66,7 @@ def test_with_a_broker_it_rings_for_runs_and_a_broker_that_is_away_costs_nothing
     settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
     run = run_of_pictures(3)
     rung = []
-    monkeypatch.setattr(tasks, "waiting", lambda: 0)
+    monkeypatch.setattr(tasks, "queued_messages", lambda: 0)
     monkeypatch.setattr(tasks.work_slice, "delay", rung.append)
     call_command("worker", "--once")
     assert rung == [run.pk]
@@ -75,7 +75,7 @@ def test_with_a_broker_it_rings_for_runs_and_a_broker_that_is_away_costs_nothing
     def away():
         raise ConnectionError("no broker")
 
-    monkeypatch.setattr(tasks, "waiting", away)
+    monkeypatch.setattr(tasks, "queued_messages", away)
     with caplog.at_level(logging.ERROR):
         call_command("worker", "--once")
     assert "sending lost messages again failed" in caplog.text

@@ -97,7 +97,7 @@ def test_a_model_that_makes_no_pictures_from_prompts_is_refused(copied):
     kept = {name: index[name] for name in ("unet", "scheduler")}
     kept["unet"] = ["diffusers", "UNet2DConditionModel"]
     (copied / "model_index.json").write_text(json.dumps({"_class_name": "DDPMPipeline", **kept}))
-    assert "DDPMPipeline makes no pictures from prompts" in refusal(copied, guidance=None)
+    assert "DDPMPipeline does not generate images from prompts" in refusal(copied, guidance=None)
 
 
 def in_a_process(code, **environment):

@@ -43,7 +43,7 @@ def made(folder, safety):
     [
         ("flagging_all", "record", True, "<strong>flagged</strong>"),
         ("flagging_none", "record", False, "not flagged"),
-        ("flagging_all", "off", None, "not asked"),
+        ("flagging_all", "off", None, "did not run"),
     ],
 )
 def test_the_checkers_verdict_is_stored_and_shown(tiny_models, client, name, safety, verdict, said):
@@ -65,7 +65,7 @@ def test_a_lost_picture_is_made_again_by_the_model_byte_for_byte(tiny_models):
     found = verify.verify(image_set=run.image_set)
     assert found.missing == (image,)
     verify.regenerate(lost=found.lost, by=None)
-    loaded_model._kept.clear()  # another process, another day
+    loaded_model._loaded.clear()  # another process, another day
     assert work.work(run_id=run.pk) == 1
     assert image_files.is_stored(image.file.name, sha256=image.sha256)
     assert not verify.verify(image_set=run.image_set).lost
@@ -79,7 +79,7 @@ def test_a_folder_whose_weights_were_replaced_pauses_the_run(tiny_models, tmp_pa
     type(run).objects.filter(pk=run.pk).update(state=RunState.RUNNING)
     shutil.rmtree(folder)
     tiny.stable_diffusion(folder, seed=1)
-    loaded_model._kept.clear()
+    loaded_model._loaded.clear()
     assert work.work(run_id=run.pk) == 0
     paused, why = state(run)
     assert paused == RunState.PAUSED

@@ -90,7 +90,7 @@ def test_no_more_images_are_held_than_the_machines_memory_takes(model, monkeypat
     assert claims == asked
 
 
-@pytest.mark.parametrize("damage", ["missing", "not a readable image", "outside"])
+@pytest.mark.parametrize("damage", ["missing", "no picture", "outside"])
 def test_an_image_that_cannot_be_read_stops_only_its_own_job(model, monkeypatch, damage):
     pictures = run_of_pictures(3)
     work.work(run_id=pictures.pk)
@@ -105,12 +105,12 @@ def test_an_image_that_cannot_be_read_stops_only_its_own_job(model, monkeypatch,
     run = run_over(images, CaptionRecipe(backend="fake", count=1))
     again(run)
     assert counted(run) == {"done": 2, "failed": 1} or counted(run) == {"done": 2, "pending": 1}
-    told = {
+    messages = {
         "missing": "is missing",
-        "not a readable image": "not a readable image",
+        "no picture": "not a readable image",
         "outside": "only a reference",
-    }[damage]
-    assert told in run.jobs.exclude(state=JobState.DONE).get().error
+    }
+    assert messages[damage] in run.jobs.exclude(state=JobState.DONE).get().error
 
 
 def test_the_run_that_was_started_first_is_finished_first(model):

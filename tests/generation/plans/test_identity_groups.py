@@ -156,7 +156,7 @@ class TestGroups:
         if threshold:
             study.stereotype_threshold = threshold
         with pytest.raises(
-            PlanRefused, match="Lower its threshold" if threshold else "source of stereotypes"
+            PlanRefused, match="Lower the threshold" if threshold else "source of stereotypes"
         ):
             identity_groups.groups_of_study(study)
 

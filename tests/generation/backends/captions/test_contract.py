@@ -114,7 +114,7 @@ class TestReal:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
 
         with monkeypatch.context() as patched:
-            patched.setattr(captioner._model, "write", full)
+            patched.setattr(captioner._model, "decode", full)
             for left in (2, 1, 1):
                 with pytest.raises(OutOfMemory, match="Tried to allocate"):
                     captioner.caption(images, count=4, seed=1)
@@ -123,21 +123,21 @@ class TestReal:
 
     def test_numbers_that_overflow(self, load, images, backend, monkeypatch):
         captioner = load(backend)
-        look = captioner._model.look
+        encode = captioner._model.encode
 
         def overflown(images, *, batch):
             return {
                 name: part * float("nan") if part.is_floating_point() else part
-                for name, part in look(images, batch=batch).items()
+                for name, part in encode(images, batch=batch).items()
             }
 
-        monkeypatch.setattr(captioner._model, "look", overflown)
-        with pytest.raises(BackendError, match=r"\(NaN\)\. Choose dtype float32 or bfloat16"):
+        monkeypatch.setattr(captioner._model, "encode", overflown)
+        with pytest.raises(BackendError, match=r"NaN\. Choose dtype float32 or bfloat16"):
             captioner.caption(images, count=4, seed=1)
 
     def test_nothing_but_empty_captions(self, load, images, backend, monkeypatch):
         captioner = load(backend)
-        monkeypatch.setattr(captioner._model, "write", lambda seen, picker: [" \x00\n"] * picker.rows)
+        monkeypatch.setattr(captioner._model, "decode", lambda encoded, picker: [" \x00\n"] * picker.rows)
         with pytest.raises(ValueError, match="only empty captions"):
             captioner.caption(images, count=4, seed=1)
 
@@ -147,11 +147,11 @@ class TestReal:
         captioner = load(backend)
         asked = []
 
-        def few(seen, picker):
+        def few(encoded, picker):
             asked.append(picker.rows)
             return [("A man", "a man", "a  woman")[number % 3] for number in range(picker.rows)]
 
-        monkeypatch.setattr(captioner._model, "write", few)
+        monkeypatch.setattr(captioner._model, "decode", few)
         (made,) = captioner.caption(images[:1], count=4, seed=1)
         assert {one.text for one in made} == {"A man", "a woman"}
         assert asked == [16] * 4

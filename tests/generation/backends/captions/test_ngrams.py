@@ -97,7 +97,7 @@ class TestAllOrNothing:
         def full(path):
             raise OSError(28, os.strerror(28))
 
-        monkeypatch.setattr(ngrams_build, "_to_disk", full)
+        monkeypatch.setattr(ngrams_build, "_sync", full)
         with pytest.raises(BackendError, match=r"out could not be written: No space left"):
             built(text, tmp_path / "out")
         assert self.only_text(tmp_path)
@@ -129,7 +129,7 @@ class TestAllOrNothing:
 
     def test_too_little_text(self, text, tmp_path):
         with pytest.raises(
-            ngrams_build.TextRefused, match=r"seen 99 times in text\.txt.*smaller --min-count"
+            ngrams_build.TextRefused, match=r"occurs 99 times in text\.txt.*smaller --min-count"
         ):
             built(text, tmp_path / "out", min_count=99)
         assert self.only_text(tmp_path)
@@ -143,7 +143,7 @@ class TestAllOrNothing:
             def encode_texts(self, texts):
                 return super().encode_texts(texts) * np.nan
 
-        with pytest.raises(BackendError, match=r"\(NaN\). Try --dtype float32"):
+        with pytest.raises(BackendError, match=r"NaN or infinity\. Try --dtype float32"):
             built(text, tmp_path / "out", Overflown())
 
 
