@@ -15,7 +15,7 @@ from visage_app.database import replica_pages
 
 __all__ = ["_two_databases", "copy", "study"]  # fixtures
 pytestmark = pytest.mark.django_db(transaction=True, databases=[DEFAULT_DB_ALIAS, replica.ALIAS])
-BY_ALL = replica_pages._remembered_by_all
+BY_ALL = replica_pages._cache_is_shared
 NUMBERS = ("progress", "quality", "scores?metric=agreement", "agreement")
 
 
@@ -29,7 +29,7 @@ class Forgetful(Program):
 
 @pytest.fixture
 def program(study, monkeypatch):
-    monkeypatch.setattr(replica_pages, "_remembered_by_all", lambda: True)
+    monkeypatch.setattr(replica_pages, "_cache_is_shared", lambda: True)
     return Forgetful(study.leads.get())
 
 
@@ -68,7 +68,7 @@ def test_a_program_that_asks_for_what_is_now_gets_it(program):
 
 
 def test_without_a_cache_for_all_processes_nobody_knows_what_a_program_did(program, monkeypatch):
-    monkeypatch.setattr(replica_pages, "_remembered_by_all", BY_ALL)
+    monkeypatch.setattr(replica_pages, "_cache_is_shared", BY_ALL)
     assert reads(program, "studies/kept/progress") == []
 
 

@@ -323,7 +323,7 @@ def test_what_is_read_back_differently_is_not_kept(path, monkeypatch):
         real(table, rows)
 
     monkeypatch.setattr(tables, "insert_rows", fill)
-    refused(path, "rows of annotation_judgement are not those of the backup")
+    refused(path, "rows of annotation_judgement differ from the backup")
 
 
 def test_a_file_that_stands_there_already_is_kept_or_mended(path):
