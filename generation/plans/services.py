@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import IdentityGroup, Image, ImageSet, Study
-from annotation.studies.units.draws import Drawn
-from annotation.studies.units.planned import listed
+from annotation.studies.units.draws import GroupDraw
+from annotation.studies.units.planned import quoted_list
 from generation import backends
 from generation.backends.base import BackendError
 from generation.models import Job, JobState, Run, RunState
@@ -130,7 +130,7 @@ def plan_images(
     check_name(name)
     check_set(name, recipe)
     notes: list[str] = []
-    attributes: Mapping[int, Drawn] = {}
+    attributes: Mapping[int, GroupDraw] = {}
     if {PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL} & set(recipe.prompt_sets):
         if study is None:
             raise PlanRefused(
@@ -142,7 +142,7 @@ def plan_images(
         if without := [group.name for group in groups if group.pk not in attributes]:
             notes.append(
                 _("No “described as” prompts for groups without a visual stereotype: %(groups)s.")
-                % {"groups": listed(without)}
+                % {"groups": quoted_list(without)}
             )
         if not attributes:
             raise PlanRefused(
@@ -238,7 +238,7 @@ def missing_jobs(plan: Plan) -> MissingJobs:
     )
 
 
-def _prompts(group: IdentityGroup, recipe: ImageRecipe, drawn: Drawn | None) -> Iterator[Prompt]:
+def _prompts(group: IdentityGroup, recipe: ImageRecipe, drawn: GroupDraw | None) -> Iterator[Prompt]:
     identity = group.demonym.strip() or group.name
     prompt_sets = set(recipe.prompt_sets)
     if PromptSet.DETECTION in prompt_sets:
