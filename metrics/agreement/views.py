@@ -44,7 +44,7 @@ def agreement(request: HttpRequest, name: str) -> HttpResponse:
             "run": run,
             "tasks": pages.task_agreements(run) if run else [],
             "fresh": freshness.check(study, [wanted]) if "check" in request.GET else None,
-            "fresh_question": freshness.query_string(
+            "freshness_query": freshness.query_string(
                 [wanted], extra=[("by", by)] if by != pages.BY[0] else []
             ),
         },

@@ -75,5 +75,5 @@ def _fresh(request: HttpRequest, study: Study) -> dict[str, object]:
     wanted = freshness.default_requests(metric for kind, metric in _METRIC_OF_TASK.items() if kind in kinds)
     return {
         "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
-        "fresh_question": freshness.query_string(wanted),
+        "freshness_query": freshness.query_string(wanted),
     }

@@ -43,7 +43,7 @@ class FailureSerializer(serializers.Serializer[Any]):
     example = serializers.CharField()
 
 
-class ProgressSerializer(JobCountsSerializer):
+class RunProgressSerializer(JobCountsSerializer):
     pending = serializers.IntegerField()
     claimed = serializers.IntegerField()
     rate = serializers.FloatField(allow_null=True, help_text="Jobs per second, over the last two minutes.")
@@ -66,7 +66,7 @@ class OneRunSerializer(RunSerializer):
     made_with = MadeWithSerializer(
         many=True, source="run.made_with", help_text="Each distinct model version once, oldest first."
     )
-    jobs = ProgressSerializer(source="progress")
+    jobs = RunProgressSerializer(source="progress")
     actions = serializers.ListField(
         child=serializers.ChoiceField(list(ACTIONS)), help_text="The available actions."
     )

@@ -29,7 +29,7 @@ GalleryQuery = list_query(
     "Gallery",
     orders={"id": "pk"},
     default="id",
-    most=100,
+    max_limit=100,
     group=serializers.IntegerField(
         required=False,
         min_value=1,

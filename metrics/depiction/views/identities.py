@@ -56,7 +56,7 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
             "variants": _variants(request),
             "run": run,
             "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
-            "fresh_question": freshness.query_string(wanted),
+            "freshness_query": freshness.query_string(wanted),
             "rows": rows,
             "not_reported": not_reported,
             "search": search,
@@ -94,7 +94,7 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
             "page": page,
             "run": run,
             "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
-            "fresh_question": freshness.query_string(wanted),
+            "freshness_query": freshness.query_string(wanted),
             "contrasts": [
                 each for row in others for each in zip(_CONTRAST_TEXTS.values(), row.numbers, strict=True)
             ],

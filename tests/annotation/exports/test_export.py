@@ -172,7 +172,7 @@ def test_an_export_that_fails_half_way_leaves_what_was_there(tmp_path, monkeypat
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"study": "liv"}, "There is no study 'liv'. Studies: live."),
+        ({"study": "liv"}, "There is no study 'liv'. There are: live."),
         ({"study": "live", "format": "xlsx"}, "There is no export format 'xlsx'. Choose from: csv, "),
         ({"study": "live", "out": Path("/no/such/folder/x.csv")}, "There is no folder /no/such/folder"),
     ],

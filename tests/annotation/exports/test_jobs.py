@@ -264,9 +264,9 @@ def test_a_message_that_was_lost_is_sent_again_and_only_then(admin, rung, monkey
         ExportJob.objects.filter(pk=job.pk).update(
             lease_expires_at=timezone.now() + timedelta(seconds=seconds)
         )
-    monkeypatch.setattr(exports_tasks.broker, "messages", lambda queue: 1)
+    monkeypatch.setattr(exports_tasks.broker, "message_count", lambda queue: 1)
     assert exports_tasks.enqueue_waiting() == 0
-    monkeypatch.setattr(exports_tasks.broker, "messages", lambda queue: 0)
+    monkeypatch.setattr(exports_tasks.broker, "message_count", lambda queue: 0)
     assert exports_tasks.enqueue_waiting() == 2
     assert rung == [waits.pk, lapsed.pk]
 

@@ -54,7 +54,7 @@ def test_a_large_file_lies_in_its_folder_and_under_no_name(maker, spool, monkeyp
 
     monkeypatch.setattr(upload_spool.SpoolingUploadHandler, "file_complete", look)
     shown = send(maker)
-    assert "no whole ZIP file" in shown.text, "it is read from there"
+    assert "not a complete ZIP file" in shown.text, "it is read from there"
     assert seen == [(0, True, [], LARGE)]
 
 
@@ -91,7 +91,7 @@ def test_a_disk_that_is_full_at_any_moment_is_said(maker, monkeypatch, caplog, c
     monkeypatch.setattr(upload_spool.tempfile, "TemporaryFile", opened)
     shown = send(maker)
     assert shown.status_code == 507
-    assert "Nothing of what you sent was kept." in shown.text
+    assert "Nothing you sent was saved." in shown.text
     assert "No space left on device" in caplog.text
 
 

@@ -265,7 +265,7 @@ def test_only_an_earlier_release_is_replaced(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["nothing"], "There is no study 'nothing'. Studies: live."),
+        (["nothing"], "There is no study 'nothing'. There are: live."),
         (["live", "--k", "1"], "k is 1: a person could be unique"),
         (["live", "--withhold", "shoe_size"], "There is no profile field 'shoe_size'"),
     ],
@@ -281,7 +281,9 @@ def test_the_command_says_what_was_coarsened(tmp_path, capsys):
     answered(people((ASIAN_WOMAN, 9), (EUROPEAN_MAN, 1)), units=1)
     call_command("release", "live", "--out", str(tmp_path / "r"), "--with-text")
     said = capsys.readouterr().out
-    assert "gender: as chosen; told of 5 people, own words 0, withheld so that nobody stands out 5" in said
+    assert (
+        "gender: as chosen; published for 5 people, own words 0, withheld so that nobody stands out 5" in said
+    )
     assert "Read all of them before you publish" in said
 
 

@@ -274,7 +274,7 @@ def test_a_full_disk_is_said_and_adds_no_image(monkeypatch):
     def full(data, *, suffix):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(images.image_files, "keep", full)
+    monkeypatch.setattr(images.image_files, "store", full)
     with pytest.raises(UploadRefused, match=r"'a/1\.png' cannot be stored \(No space left on device\)"):
         bring(zipped(FILES))
     assert not Image.objects.exists()

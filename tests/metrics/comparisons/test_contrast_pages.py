@@ -108,7 +108,7 @@ def test_a_group_is_told_on_its_own_page_how_it_stands_against_the_others(client
     assert re.search(rf"<strong>0\.42</strong> <span[^>]*>\[[^\]]+\] n = 2</span>, q = {q:.3f}\.", shown)
     assert Q in shown
     assert f'href="{reverse("compare", args=["pictures"])}#others"' in shown
-    assert "Offensiveness of its depiction less the mean of all others: <strong>−1.79</strong>" in shown
+    assert "Offensiveness of its depiction minus the mean of all others: <strong>−1.79</strong>" in shown
     nepali = page(client, "identity", factories.group("Nepali").pk)
     assert "<strong>−0.42</strong>" in nepali
     assert "Offensiveness of its depiction less" not in nepali

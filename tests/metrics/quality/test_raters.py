@@ -22,7 +22,7 @@ def random_labels(seed=0, raters=6, units=40):
 
 
 def test_rows_out_of_order_are_refused():
-    with pytest.raises(ValueError, match="in the order of clusters"):
+    with pytest.raises(ValueError, match="sorted by cluster"):
         agreement_with_others(
             Ratings(np.eye(2, dtype=int), np.array([1, 0]), np.array([1, 0]), np.array([1, 2]))
         )

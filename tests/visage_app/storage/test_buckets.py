@@ -145,7 +145,7 @@ class TestFiles:
         bucket.delete_object(Bucket=s3_world.BUCKET, Key=first.file.name)
         bucket.put_object(Bucket=s3_world.BUCKET, Key=second.file.name, Body=b"damaged")
         found = verify.verify(image_set=image_set)
-        assert (found.whole, found.missing, found.damaged) == (1, (first,), (second,))
+        assert (found.intact, found.missing, found.damaged) == (1, (first,), (second,))
 
 
 @ROWS
@@ -303,9 +303,9 @@ class TestFailing:
 
     def test_a_lost_bucket_is_not_mistaken_for_lost_files(self, bucket, server, settings):
         s3_world.use(settings, s3_world.buckets(server.endpoint, images="nowhere"))
-        for ask in (default_storage.exists, default_storage.size, default_storage.open, image_files.keep):
+        for ask in (default_storage.exists, default_storage.size, default_storage.open, image_files.store):
             with pytest.raises(BucketFailed, match="Create it as a private bucket, or correct S3_BUCKET"):
-                ask(DATA if ask is image_files.keep else "images/a.png")
+                ask(DATA if ask is image_files.store else "images/a.png")
         with pytest.raises(BucketFailed, match="Create it"):
             default_storage.listdir("images")
 
