@@ -93,7 +93,7 @@ def test_differences_between_groups_of_annotators_fit_a_phone(new_page, accessib
     page = new_page(lead, width=360)
     page.goto(f"{reverse('agreement', args=['words'])}?by=gender")
     table = page.get_by_role("region", name="Differences between groups").first
-    expect(table).to_contain_text("within “man” less within “woman”")
+    expect(table).to_contain_text("within “man” minus within “woman”")
     expect(table).to_contain_text("q = ")
     assert table.evaluate("part => part.scrollWidth <= part.clientWidth"), "all of it is seen at once"
     accessible_everywhere(page)

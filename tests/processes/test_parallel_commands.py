@@ -47,7 +47,7 @@ def test_a_study_file_opened_twice_at_once_makes_one_study(installation: Install
     file = tmp_path / "twice.toml"
     file.write_text(STUDY.format(words=words))
     said = sorted(out.split()[0] for out in twice(installation, "open_study", str(file)))
-    assert said == ["Made", "The"]
+    assert said == ["Created", "The"]
     rows = counted(installation)
     assert (rows["annotation.Study"], rows["annotation.Slot"]) == (1, 9000)
 

@@ -107,10 +107,10 @@ def test_without_the_setting_nothing_is_set_up(monkeypatch):
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
-        ({"SENTRY_DSN": "errors.example.org"}, "SENTRY_DSN is not an address of a project"),
+        ({"SENTRY_DSN": "errors.example.org"}, "SENTRY_DSN is not the URL of a project"),
         ({"METRICS_TOKEN": "short"}, "METRICS_TOKEN has fewer than 20 characters"),
-        ({"LOG_FORMAT": "xml"}, "LOG_FORMAT='xml' is none of: line, json."),
-        ({"LOG_LEVEL": "loud"}, "LOG_LEVEL='loud' is none of: warning, debug, info, error."),
+        ({"LOG_FORMAT": "xml"}, "LOG_FORMAT='xml' is not one of: line, json."),
+        ({"LOG_LEVEL": "loud"}, "LOG_LEVEL='loud' is not one of: warning, debug, info, error."),
         ({"QUEUE_SLOW_MINUTES": "0"}, "QUEUE_SLOW_MINUTES='0' is not a whole number of at least 1."),
     ],
 )
