@@ -104,7 +104,7 @@ def draw_and_keep(seed: int, number: int, size: int) -> None:
         for first in range(seed, seed + number, model.batch):
             last = min(first + model.batch, seed + number)
             pictures = model.generate([ImageRequest("a person", one) for one in range(first, last)])
-            list(threads.map(lambda one: image_files.keep(png.encode(one.pixels, origin)), pictures))
+            list(threads.map(lambda one: image_files.store(png.encode(one.pixels, origin)), pictures))
 
 
 def bare(number: int, size: int, workers: int) -> float:
@@ -174,7 +174,7 @@ def counted(run_id: int) -> str:
     images = Image.objects.filter(provenance__run_id=run_id)
     provenances = Provenance.objects.filter(run_id=run_id).count()
     linked = jobs.values("image").distinct().count()
-    damaged = sum(not image_files.holds(i.file.name, sha256=i.sha256) for i in images.iterator())
+    damaged = sum(not image_files.is_stored(i.file.name, sha256=i.sha256) for i in images.iterator())
     summary = (
         f"jobs {dict(states)}, tries {dict(sorted(tries.items()))}, images {images.count()}, "
         f"provenances {provenances}, images of jobs {linked}, files missing or damaged {damaged}"

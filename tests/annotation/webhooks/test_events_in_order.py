@@ -38,12 +38,12 @@ def test_an_answer_whose_smaller_id_is_committed_later_is_not_missed():
     assert drawn.wait(20)
     quick = factories.response(second).pk
     assert quick > ids[0]
-    assert committed_ids.horizon(Response, patience=0) is None, "somebody still writes"
-    assert webhook_events.queue_messages(patience=0) == 0
+    assert committed_ids.highest_safe_id(Response, timeout=0) is None, "somebody still writes"
+    assert webhook_events.queue_messages(timeout=0) == 0
     assert Webhook.objects.get().seen_response < ids[0]
     go_on.set()
     thread.join()
-    assert webhook_events.queue_messages(patience=5) == 1
+    assert webhook_events.queue_messages(timeout=5) == 1
     assert told(RESPONSE_CREATED, "responses") == [ids[0], quick]
 
 
@@ -79,7 +79,7 @@ def test_who_begins_to_write_during_the_wait_is_not_waited_for(monkeypatch):
 
     def look():
         try:
-            reached.append(committed_ids.horizon(Response, patience=20))
+            reached.append(committed_ids.highest_safe_id(Response, timeout=20))
         finally:
             connection.close()
 
