@@ -25,7 +25,7 @@ def wait_for_item(page: Page) -> None:
 def wait_for_attribute(page: Page, attribute: str) -> None:
     """Wait for an item and the script: its button for shortcuts appears when it listens to keys."""
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"'{attribute}'")
-    expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
+    expect(page.get_by_role("button", name="Shortcuts")).to_be_visible()
     wait_for_item(page)
 
 

@@ -1,4 +1,4 @@
-"""PostgreSQL's own COPY writes the long table as Python does, to the byte (annotation/services/exports)."""
+"""PostgreSQL's own COPY writes the long table as Python does, to the byte (annotation/exports)."""
 
 import csv
 import io
