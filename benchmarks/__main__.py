@@ -6,7 +6,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 NAMES = (
-    *("import_release", "open_study", "score", "pull", "annotate", "page"),
+    *("import_release", "open_study", "score", "pull", "annotate", "prepared", "page"),
     *("coverage", "coverage_shares", "coverage_agreement", "coverage_few", "coverage_groups"),
     "coverage_captions",
     *("jobs", "generate", "export", "release", "backup", "day"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import gc
+import itertools
 import os
 import shutil
 import subprocess
@@ -261,18 +262,25 @@ def few_resamples(settings) -> None:
     settings.BOOTSTRAP_RESAMPLES = 100
 
 
+_FOLDERS = itertools.count(1)
+
+
 @pytest.fixture(scope="session")
 def _no_static_files(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("static")
 
 
 @pytest.fixture(autouse=True)
-def _files_apart_from_the_installation(settings, tmp_path, _no_static_files):
+def _files_apart_from_the_installation(settings, request, _no_static_files):
     """Uploads go to a temporary folder; static files need no `collectstatic`."""
+    if "tmp_path" in request.fixturenames:
+        folder = request.getfixturevalue("tmp_path")
+    else:  # most tests store no file: their folder is made by the first file
+        folder = _no_static_files.with_name(f"files-{next(_FOLDERS)}")
     # where a broker is at hand, tests/processes/test_celery.py uses it; the others are of rows, not of bells
-    for name, value in files_in(tmp_path).items():
+    for name, value in files_in(folder).items():
         setattr(settings, name, value)
     # beside it: tests count what an export leaves in `tmp_path`
-    settings.EXPORTS_UNFINISHED = tmp_path.with_name(f"{tmp_path.name}-unfinished")
+    settings.EXPORTS_UNFINISHED = folder.with_name(f"{folder.name}-unfinished")
     # whitenoise warns of a folder that is not there
     settings.STATIC_ROOT = _no_static_files

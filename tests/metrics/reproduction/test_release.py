@@ -10,13 +10,31 @@ from pathlib import Path
 import krippendorff
 import pandas as pd
 import pytest
+from django.core.files.storage import default_storage
 from django.core.management import call_command
 from django.db import transaction
 from django.db.models import Count
 
-from annotation.models import IdentityGroup, Judgement, TaskKind, Unit
+from annotation.annotate.services import items, responses
+from annotation.imports.readers.visage_annotations import read_annotations
+from annotation.imports.readers.visage_attributes import read_attributes
+from annotation.models import (
+    Association,
+    IdentityGroup,
+    Image,
+    Judgement,
+    Option,
+    OptionRole,
+    Study,
+    TaskKind,
+    Unit,
+)
+from generation.jobs.services import work
+from generation.models import Caption, Embedding, Job, JobState, Provenance
+from generation.recipes.prompts import PromptSet
 from metrics.core.published_tables import published_rows
 from metrics.reproduction.comparison import EQUAL, TRUNCATED, compare
+from tests import factories
 from tests.annotation.imports.test_import_visage import TABLES
 
 pytestmark = [pytest.mark.release, pytest.mark.django_db]
@@ -245,16 +263,21 @@ def test_alpha_is_what_the_package_gives_for_the_sheet_itself(imported, released
     assert rows["depiction", "nominal"]["box_pairs"] > 9000
 
 
-def test_visages_format_brings_the_release_back_as_it_is(imported, tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
-    quiet = {"stdout": io.StringIO(), "stderr": io.StringIO()}
-    call_command("export", "visage", format="visage", out=first, **quiet)
-    files = {"attributes": "Visual Attributes_.xlsx", "annotations": "Image Annotations.xlsx"}
-    sheets = {option: first / file for option, file in files.items()}
-    call_command("import_visage", study="back", **sheets, **quiet)
-    call_command("export", "back", format="visage", out=second, **quiet)
-    for name in (*files.values(), "ImageAnnotations.csv", "images.csv"):
-        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+def test_visages_format_is_read_as_the_release_itself(imported, tmp_path):
+    call_command("export", "visage", format="visage", out=tmp_path / "out", stdout=io.StringIO())
+
+    def shown(file: Path) -> Counter:
+        pages = read_annotations(file).pages
+        return Counter(
+            (page.image, page.attributes, tuple((answer.values, answer.boxes) for answer in page.answers))
+            for page in pages
+        )
+
+    def rated(file: Path) -> list:
+        return sorted((row.attribute, row.scores) for row in read_attributes(file).rows)
+
+    for name, read in ((ANNOTATIONS, shown), (ATTRIBUTES, rated)):
+        assert read(tmp_path / "out" / Path(name).name) == read(imported / name)
 
 
 def test_the_release_without_its_images_opens_as_a_data_set(imported, tmp_path):
@@ -265,3 +288,103 @@ def test_the_release_without_its_images_opens_as_a_data_set(imported, tmp_path):
     opened = datasets.load_dataset(str(folder), split="train", cache_dir=str(tmp_path / "cache"))
     assert opened.num_rows == 2025
     assert "image" not in opened.column_names
+
+
+FAKE = ("--backend", "fake", "--yes")
+SMALL = (*FAKE, "--size", "16x16")
+STUDY = """
+name = "images-2026"
+title = "What do these pictures show?"
+contact = "studies@example.org"
+[consent]
+text = "You are invited to look at pictures."
+[stereotypes]
+source = "seegull-v2"
+[[tasks]]
+kind = "depiction"
+image_set = "drawn"
+attributes = { visual = "visage" }
+"""
+
+
+def run(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command(*arguments, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def test_from_the_released_associations_to_an_open_study_of_new_pictures(imported, tmp_path):
+    """The whole of ViSAGe's plan with the backend that draws."""
+    # detection: 135 groups, 3 prompts, 5 pictures each (PROTOCOL §5)
+    assert "2,025 of 2,025" in run("generate", "visage", "--set", "drawn", *SMALL, "--now")
+    drawn = Image.objects.filter(image_set__name="drawn")
+    a_group = drawn.values("group").annotate(images=Count("pk"), prompts=Count("prompt", distinct=True))
+    assert {(row["images"], row["prompts"]) for row in a_group} == {(15, 3)}
+    assert a_group.count() == 135
+    assert drawn.filter(prompt="a photo of an Indian person").count() == 5
+
+    # pull: default, stereotypical and non-stereotypical (§9), one picture a prompt instead of 15
+    pull = ("generate", "visage", "--set", "pull", "--prompts", "pull", "--images-per-prompt", "1", *SMALL)
+    run(*pull, "--later")
+    of_pull = Job.objects.filter(run__image_set__name="pull")
+    assert of_pull.filter(prompt_set=PromptSet.DEFAULT, attribute=None).count() == 135
+    votes = {
+        (group, attribute): votes
+        for group, attribute, votes in Association.objects.filter(source__name="seegull-v2").values_list(
+            "group", "attribute", "out_stereotypical"
+        )
+    }
+    for kind in (PromptSet.STEREOTYPICAL, PromptSet.NON_STEREOTYPICAL):
+        described = of_pull.filter(prompt_set=kind)
+        pairs = set(described.values_list("group", "attribute"))
+        # three forms for each attribute of a group that the study showed with it
+        assert described.count() == 3 * len(pairs) > 2000
+        shown = Option.objects.filter(unit__task__study__name="visage", attribute__isnull=False).order_by()
+        assert pairs <= set(shown.values_list("unit__image__group", "attribute").distinct())
+        if kind == PromptSet.STEREOTYPICAL:
+            assert all(votes[pair] >= 2 for pair in pairs)
+        else:
+            assert not pairs & set(votes)
+    # all that is planned of twelve groups is drawn; that of the others would be drawn in the same way
+    drawn_too = sorted(of_pull.values_list("group", flat=True).distinct())[::12]
+    of_pull.exclude(group__in=drawn_too).delete()
+    work.work(run_id=of_pull.earliest("pk").run_id)
+    planned = of_pull.values_list("group", "prompt", "prompt_set", "attribute", "seed")
+    made = Provenance.objects.filter(image__image_set__name="pull")
+    assert set(made.values_list("prompt_set", flat=True)) == set(PromptSet) - {PromptSet.DETECTION}
+    assert set(planned) == set(
+        made.values_list("image__group", "image__prompt", "prompt_set", "attribute", "seed")
+    )
+    assert not Job.objects.exclude(state=JobState.DONE).exists()
+    assert Image.objects.exclude(file="").count() == Provenance.objects.count() == Job.objects.count()
+    for name in Image.objects.exclude(file="").values_list("file", flat=True)[::400]:
+        assert default_storage.exists(name)
+    # the same again makes nothing
+    again = run("generate", "visage", "--set", "drawn", *SMALL, "--now")
+    assert "Nothing to do" in again
+
+    run("caption", "drawn", *FAKE, "--now", "--count", "3")
+    run("embed", "drawn", *FAKE, "--now")
+    assert Caption.objects.count() == 2025 * 3
+    assert Embedding.objects.count() == 2025
+
+    file = tmp_path / "images.toml"
+    file.write_text(STUDY, encoding="utf-8")
+    run("open_study", str(file))
+    study = Study.objects.get(name="images-2026")
+    units = Unit.objects.filter(task__study=study)
+    assert (
+        units.values("image").distinct().count() == drawn.filter(pk__in=units.values("image")).count() > 1900
+    )
+    enrolment = factories.enrolment(study, consented=True)
+    [item] = items.next_items(enrolment=enrolment, wanted=1).items
+    none = Unit.objects.get(pk=item.unit_id).options.get(role=OptionRole.NONE_OF_ABOVE)
+    options = Unit.objects.get(pk=item.unit_id).options.order_by("position")
+    said = [
+        responses.Answer(option_id=option.pk, value=int(option == none), position=place)
+        for place, option in enumerate(options, start=1)
+    ]
+    done = responses.submit(
+        enrolment=enrolment, unit_id=item.unit_id, client_key=item.client_key, answers=said
+    )
+    assert done.outcome == "filled"
