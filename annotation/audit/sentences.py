@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext, gettext_noop
+
+from annotation.models import AuditEvent
 
 SENTENCES: dict[str, str] = {
     "account switched off": gettext_noop("Switched account %(account)s off."),
@@ -68,8 +69,9 @@ class _Details(dict[str, Any]):
         return "–"
 
 
-def sentence(what: str, details: Mapping[str, Any]) -> str:
+def sentence(event: AuditEvent) -> str:
     """What happened, in the active language."""
-    if what not in SENTENCES:
-        return what
-    return gettext(SENTENCES[what]) % _Details(details)
+    if event.what not in SENTENCES:
+        return event.what
+    details = event.details if isinstance(event.details, dict) else {}
+    return gettext(SENTENCES[event.what]) % _Details(details)

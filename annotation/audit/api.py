@@ -1,4 +1,4 @@
-"""How long each annotator worked and what they saw, for fair pay and well-being (docs/audit.md)."""
+"""The audit log, and how long each annotator worked and what they saw (docs/audit.md)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,58 @@ from annotation import policies
 from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Resource
 from annotation.api.study_access import study_for_lead
-from annotation.audit.queries import exposure
-from annotation.models import EnrolmentStatus, Study
+from annotation.audit import queries
+from annotation.models import AuditEvent, EnrolmentStatus, Study
+
+
+class AuditEventSerializer(serializers.Serializer):
+    """An action on people or data. It names no annotator."""
+
+    id = serializers.IntegerField()
+    what = serializers.CharField()
+    study = serializers.SlugField(
+        source="study.name", allow_null=True, default=None, help_text="The study by name; null: none."
+    )
+    by = serializers.CharField(
+        source="by.username",
+        allow_null=True,
+        default=None,
+        help_text="The account by name; null: a command, or the person themselves.",
+    )
+    at = serializers.DateTimeField()
+    details = serializers.JSONField()
+
+
+AuditQuery = list_query(
+    "AuditEvents",
+    orders={"at": "at", "id": "pk"},
+    default="-at",
+    what=serializers.CharField(required=False, max_length=40, help_text="Only events of this kind."),
+    study=serializers.CharField(
+        required=False, max_length=80, help_text="Only events of this study, by name."
+    ),
+    since=serializers.DateTimeField(required=False, help_text="Only events from this time on."),
+    until=serializers.DateTimeField(required=False, help_text="Only events before this time."),
+)
+
+
+class AuditEvents(Resource):
+    """The audit log: exports, withdrawals, blocks, invitations, tokens. For admins."""
+
+    @extend_schema(
+        operation_id="audit_events_list",
+        parameters=[AuditQuery],
+        responses=page_serializer(AuditEventSerializer),
+        tags=["account"],
+    )
+    def get(self, request: Request) -> Response:
+        if not policies.is_admin(request.user):
+            raise Http404
+        query = self.query(AuditQuery)
+        fields = {"what": "what", "study": "study__name", "since": "at__gte", "until": "at__lt"}
+        filters = {field: query[key] for key, field in fields.items() if key in query}
+        rows = AuditEvent.objects.filter(**filters).select_related("study", "by")
+        return page(request, rows, query=query, kind=AuditQuery, row=AuditEventSerializer)
 
 
 class HoursSerializer(serializers.Serializer):
@@ -57,10 +107,7 @@ class StudyHours(Resource):
         tags=["people"],
     )
     def get(self, request: Request, name: str) -> Response:
-        study = study_for_lead(request, name)
-        if not policies.may_see_hours(request.user, study):
-            raise Http404
-        return _page(self, request, study)
+        return _page(self, request, study_for_lead(request, name))
 
 
 class AllHours(Resource):
@@ -73,7 +120,7 @@ class AllHours(Resource):
         tags=["people"],
     )
     def get(self, request: Request) -> Response:
-        if not policies.may_see_all_hours(request.user):
+        if not policies.is_admin(request.user):
             raise Http404
         return _page(self, request, None)
 
@@ -81,9 +128,9 @@ class AllHours(Resource):
 def _page(view: Resource, request: Request, study: Study | None) -> Response:
     return page(
         request,
-        exposure.annotators(study),
+        queries.annotators(study),
         query=view.query(HoursQuery),
         kind=HoursQuery,
         row=HoursSerializer,
-        prepare=lambda found: exposure.hours(list(found), study),
+        prepare=lambda found: queries.hours(list(found), study),
     )
