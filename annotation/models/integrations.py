@@ -83,6 +83,14 @@ class Webhook(models.Model):
     def __str__(self) -> str:
         return self.url
 
+    @property
+    def state(self) -> str:
+        """*on*, *failing* (the last attempt failed, others follow), *given up* (disabled after failing too
+        long) or *off* (disabled by an account)."""
+        if self.disabled_at is not None:
+            return "given up" if self.disabled_why else "off"
+        return "failing" if self.failing_since is not None else "on"
+
 
 class DeliveryState(models.TextChoices):
     """pending -> claimed -> done | pending again | failed (after its last attempt)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -21,20 +22,12 @@ from annotation.webhooks.services import deliveries, subscriptions
 ACTIONS = ("ping", "rotate", "disable", "enable", "delete")
 
 
-def webhook_study(request: LoggedIn, name: str) -> Study:
-    """The study, if the account may manage its webhooks; 404 otherwise, as if it did not exist."""
-    study = get_object_or_404(Study, name=name)
-    if not policies.may_manage_webhooks(request.user, study):
-        raise Http404
-    return study
-
-
 @login_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def webhook_list(request: LoggedIn, name: str) -> HttpResponse:
     """GET lists the webhooks; POST adds one and shows its secret once."""
-    study = webhook_study(request, name)
+    study = _study(request, name)
     form = WebhookForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -61,8 +54,8 @@ def webhook_list(request: LoggedIn, name: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def webhook(request: LoggedIn, name: str, pk: int) -> HttpResponse:
     """GET shows one webhook with its messages; POST changes its events."""
-    study = webhook_study(request, name)
-    found = _found(study, pk)
+    study = _study(request, name)
+    found = get_object_or_404(Webhook, study=study, pk=pk)
     if request.method != "POST":
         return _page(request, study, found)
     form = EventsForm(request.POST)
@@ -78,10 +71,10 @@ def webhook(request: LoggedIn, name: str, pk: int) -> HttpResponse:
 @require_POST
 def webhook_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpResponse:
     """Send a test message, change the secret, disable, enable or delete."""
-    study = webhook_study(request, name)
+    study = _study(request, name)
     if action not in ACTIONS:
         raise Http404
-    found = _found(study, pk)
+    found = get_object_or_404(Webhook, study=study, pk=pk)
     if action == "rotate":
         secret = subscriptions.rotate_secret(webhook=found, by=request.user)
         messages.success(request, _("The secret was replaced. The old one is no longer valid."))
@@ -99,9 +92,9 @@ def webhook_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpRe
             messages.success(
                 request, _("A test message is on its way. Reload the page to see whether it arrived.")
             )
-    elif action == "disable" and subscriptions.disable(webhook=found, by=request.user):
+    elif action == "disable" and subscriptions.switch(webhook=found, on=False, by=request.user):
         messages.success(request, _("The webhook is disabled. Nothing is sent until you enable it again."))
-    elif action == "enable" and subscriptions.enable(webhook=found, by=request.user):
+    elif action == "enable" and subscriptions.switch(webhook=found, on=True, by=request.user):
         messages.success(request, _("The webhook is enabled. Messages are sent again."))
     return redirect("webhook", name=name, pk=pk)
 
@@ -111,10 +104,8 @@ def webhook_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpRe
 @require_POST
 def redeliver(request: LoggedIn, name: str, pk: int, delivery: int) -> HttpResponse:
     """Send one message again."""
-    found = _found(webhook_study(request, name), pk)
-    message = queries.message(found, pk=delivery)
-    if message is None:
-        raise Http404
+    found = get_object_or_404(Webhook, study=_study(request, name), pk=pk)
+    message = get_object_or_404(queries.messages(found), pk=delivery)
     try:
         deliveries.redeliver(delivery=message)
     except subscriptions.WebhookRefused as refused:
@@ -124,11 +115,9 @@ def redeliver(request: LoggedIn, name: str, pk: int, delivery: int) -> HttpRespo
     return redirect("webhook", name=name, pk=pk)
 
 
-def _found(study: Study, pk: int) -> Webhook:
-    found = queries.webhook(study, pk=pk)
-    if found is None:
-        raise Http404
-    return found
+def _study(request: LoggedIn, name: str) -> Study:
+    """404 for studies of others, as if they did not exist."""
+    return get_object_or_404(policies.studies_led_by(request.user), name=name)
 
 
 def _event_choices(value: object) -> list[tuple[str, str, bool]]:
@@ -140,11 +129,10 @@ def _event_choices(value: object) -> list[tuple[str, str, bool]]:
 def _page(
     request: LoggedIn, study: Study, found: Webhook, *, secret: str = "", form: EventsForm | None = None
 ) -> HttpResponse:
-    page = queries.message_page(found, page=request.GET.get("page", "1"))
+    page = Paginator(queries.messages(found), 50).get_page(request.GET.get("page", "1"))
     context = {
         "study": study,
         "webhook": found,
-        "state": queries.state_of(found),
         "secret": secret,
         "form": form,
         "events": _event_choices(found.events),

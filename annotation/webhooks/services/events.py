@@ -14,8 +14,9 @@ from django.db.models import Exists, Max, OuterRef, Q
 
 from annotation.core.committed_ids import TIMEOUT_SECONDS, highest_safe_id
 from annotation.events import FULLY_ANNOTATED, RESPONSE_CREATED
-from annotation.models import Delivery, DeliveryState, Purpose, Response, Slot, SlotState, Unit, Webhook
-from annotation.webhooks.services.subscriptions import newest_response_id
+from annotation.models import Delivery, Purpose, Response, Slot, SlotState, Unit, Webhook
+from annotation.webhooks.queries import WAITING
+from annotation.webhooks.services.subscriptions import newest_response_id, wants_responses
 
 MESSAGE_SIZE = 100
 """Responses, or units, in one message."""
@@ -30,11 +31,8 @@ def queue_messages(*, timeout: float = TIMEOUT_SECONDS) -> int:
 
     Every response is sent exactly once, however many processes call this at the same time.
     """
-    subscribed = [
-        webhook
-        for webhook in Webhook.objects.filter(disabled_at__isnull=True).order_by("pk")
-        if {RESPONSE_CREATED, FULLY_ANNOTATED} & set(webhook.events)
-    ]
+    enabled = Webhook.objects.filter(disabled_at__isnull=True).order_by("pk")
+    subscribed = [webhook for webhook in enabled if wants_responses(webhook)]
     newest = newest_response_id() if subscribed else 0
     behind = [webhook for webhook in subscribed if webhook.seen_response < newest]
     if not behind:
@@ -47,9 +45,7 @@ def queue_messages(*, timeout: float = TIMEOUT_SECONDS) -> int:
 
 def _queue_for(webhook: Webhook, reached: int) -> int:
     """Queue messages about the next responses, up to the id `reached`, for one webhook."""
-    waiting = Delivery.objects.filter(
-        webhook=webhook, state__in=[DeliveryState.PENDING, DeliveryState.CLAIMED]
-    )
+    waiting = Delivery.objects.filter(webhook=webhook, state__in=WAITING)
     if reached <= webhook.seen_response or waiting.count() >= _MAX_WAITING:
         return 0
     since = Response.objects.filter(
