@@ -8,7 +8,7 @@ from typing import Any
 from django.http import QueryDict
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import authentication, exceptions
-from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from annotation.api import tokens
@@ -16,7 +16,6 @@ from annotation.models import ApiToken, Scope
 
 EXPORT_SCOPES: dict[str, Scope] = dict.fromkeys(("GET", "POST", "DELETE"), Scope.EXPORT)
 """`scopes` of resources for which every method needs *export*."""
-_KEYWORDS = ("bearer", "token")
 
 
 class TokenAuthentication(authentication.BaseAuthentication):
@@ -24,7 +23,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
 
     def authenticate(self, request: Request) -> tuple[Any, ApiToken] | None:
         keyword, _, secret = request.headers.get("authorization", "").partition(" ")
-        if keyword.lower() not in _KEYWORDS:
+        if keyword.lower() not in ("bearer", "token"):
             return None
         token = tokens.authenticate(secret=secret.strip())
         if token is None:
@@ -60,11 +59,6 @@ class HasScope(BasePermission):
                 f"This needs a token with the scope '{needed}'; yours has: {', '.join(request.auth.scopes)}."
             )
         return True
-
-
-def default_scope(method: str) -> Scope:
-    """*read* for safe methods, *manage* for changes."""
-    return Scope.READ if method in SAFE_METHODS else Scope.MANAGE
 
 
 class TokenScheme(OpenApiAuthenticationExtension):

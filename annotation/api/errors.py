@@ -16,17 +16,11 @@ from rest_framework.views import set_rollback
 
 MEDIA_TYPE = "application/problem+json"
 _TYPES = {
-    400: "bad-request",
     401: "not-authenticated",
     403: "not-permitted",
-    404: "not-found",
-    405: "method-not-allowed",
-    406: "not-acceptable",
-    409: "conflict",
     412: "changed-meanwhile",
     413: "too-large",
     414: "too-long",
-    415: "unsupported-media-type",
     422: "refused",
     429: "throttled",
     431: "too-long",
@@ -34,6 +28,7 @@ _TYPES = {
     503: "busy",
     507: "no-room",
 }
+"""Status -> type of error, where it is not the status's phrase."""
 
 
 class Conflict(exceptions.APIException):

@@ -12,12 +12,13 @@ from django.http import Http404
 from django.utils.cache import patch_vary_headers
 from drf_spectacular.types import OpenApiTypes
 from rest_framework import exceptions, parsers, serializers
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.api.auth import HasScope, SessionAuthentication, TokenAuthentication, default_scope
+from annotation.api.auth import HasScope, SessionAuthentication, TokenAuthentication
 from annotation.api.conditional import with_etag
 from annotation.api.errors import BadQuery, TooLarge
 from annotation.api.throttles import PerCaller
@@ -51,21 +52,17 @@ class Body(serializers.Serializer):
                 raise serializers.ValidationError(
                     {key: [f"There is no such field. Known fields: {known}."] for key in unknown}
                 )
-            wrong = {key: [_KINDS[kind]] for key, kind in self._wrong_types(data)}
+            # DRF would convert them: 0 to false, a number to a text
+            wrong = {}
+            for key, value in data.items():
+                field = self.fields[key]
+                if isinstance(field, serializers.BooleanField) and not isinstance(value, bool | None):
+                    wrong[key] = ["Send true or false."]
+                elif isinstance(field, serializers.CharField) and not isinstance(value, str | None):
+                    wrong[key] = ["Send a string."]
             if wrong:
                 raise serializers.ValidationError(wrong)
         return super().to_internal_value(data)
-
-    def _wrong_types(self, data: Mapping[str, Any]) -> Iterator[tuple[str, type]]:
-        """Fields sent with a type that DRF would convert: 0 for false, a number for a text."""
-        for key, value in data.items():
-            kind = bool if isinstance(self.fields[key], serializers.BooleanField) else str
-            texts = isinstance(self.fields[key], serializers.CharField)
-            if (kind is bool or texts) and value is not None and not isinstance(value, kind):
-                yield key, kind
-
-
-_KINDS = {bool: "Send true or false.", str: "Send a string."}
 
 
 class Query(serializers.Serializer):
@@ -103,23 +100,19 @@ class Resource(APIView):
     scopes: ClassVar[Mapping[str, Scope | None]] = {}
 
     def needed_scope(self, method: str) -> Scope | None:
-        method = "GET" if method == "HEAD" else method
-        return self.scopes.get(method, default_scope(method))
+        default = Scope.READ if method in SAFE_METHODS else Scope.MANAGE
+        return self.scopes.get("GET" if method == "HEAD" else method, default)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """As in rest_framework, but requests that fail authentication count for throttling too, and accounts
         and permissions are read from the primary database."""
-        with replica.from_primary():
-            self._check_access(request, *args, **kwargs)
-
-    def _check_access(self, request: Request, *args: Any, **kwargs: Any) -> None:
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(request)
-        request.version, request.versioning_scheme = self.determine_version(request, *args, **kwargs)
-        try:
-            self.perform_authentication(request)
-        finally:
-            self.check_throttles(request)
-        self.check_permissions(request)
+        with replica.from_primary():
+            try:
+                self.perform_authentication(request)
+            finally:
+                self.check_throttles(request)
+            self.check_permissions(request)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)
@@ -146,15 +139,13 @@ class Resource(APIView):
             raise BadQuery({name: ["Send it once."] for name in repeated})
         if not serializer.is_valid():
             raise BadQuery(serializer.errors)
-        data: dict[str, Any] = serializer.validated_data
-        return data
+        return serializer.validated_data
 
     def body(self, kind: type[Body], **options: Any) -> dict[str, Any]:
         """The validated body."""
         serializer = kind(data=self.request.data, **options)
         serializer.is_valid(raise_exception=True)
-        data: dict[str, Any] = serializer.validated_data
-        return data
+        return serializer.validated_data
 
 
 class FileResource(Resource):
@@ -181,9 +172,6 @@ def file_of(*kinds: str) -> dict[tuple[int, str], Any]:
 class NotFoundView(Resource):
     """404 for every unknown URL."""
 
-    scopes: ClassVar = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
-    permission_classes = ()
-
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         request.accepted_renderer, request.accepted_media_type = self.perform_content_negotiation(
             request, force=True
@@ -192,16 +180,14 @@ class NotFoundView(Resource):
         raise Http404
 
 
-def read_body(stream: Any, parser_context: Any) -> str:
+def read_body(stream: Any, parser_context: dict[str, Any]) -> str:
     """The text of a body; raises TooLarge."""
-    context = parser_context or {}
-    request = context.get("request")
-    length = request.headers.get("content-length") or "0" if request is not None else "0"
+    length = parser_context["request"].headers.get("content-length", "")
     limit = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     if length.isdigit() and int(length) > limit:
         raise TooLarge(f"The body is larger than {limit:,} bytes.")
     try:
-        encoding = codecs.lookup(context.get("encoding") or settings.DEFAULT_CHARSET).name
+        encoding = codecs.lookup(parser_context.get("encoding") or settings.DEFAULT_CHARSET).name
         return str(stream.read(limit + 1).decode(encoding))
     except (LookupError, UnicodeDecodeError) as error:
         raise exceptions.ParseError(f"The body is not UTF-8 text: {error}") from error
