@@ -47,7 +47,8 @@ def needs_second_factor(user: User) -> bool:
 
 
 def leads(user: User, study: Study) -> bool:
-    """Whether `user` may see a study's progress, scores and figures."""
+    """Whether `user` may see a study's progress, scores, figures and hours by pseudonym, and set up its
+    webhooks."""
     if not user.is_authenticated:
         return False
     return is_admin(user) or study.leads.filter(pk=user.pk).exists()
@@ -75,27 +76,6 @@ def may_see_set(user: User, image_set: ImageSet) -> bool:
 def may_set_up(user: User, study: Study) -> bool:
     """Whether `user` may change the tasks of `study`: its leads, while it is a draft."""
     return study.status == StudyStatus.DRAFT and may_create_studies(user) and leads(user, study)
-
-
-def may_manage_webhooks(user: User, study: Study) -> bool:
-    """Whether `user` may set up webhooks of `study`: its leads. Messages contain only ids, counts and
-    times."""
-    return leads(user, study)
-
-
-def may_read_audit_log(user: User) -> bool:
-    """Whether `user` may read the audit log."""
-    return is_admin(user)
-
-
-def may_see_hours(user: User, study: Study) -> bool:
-    """Whether `user` may see the hours and exposure of each annotator of `study`, by pseudonym."""
-    return leads(user, study)
-
-
-def may_see_all_hours(user: User) -> bool:
-    """Whether `user` may see hours and exposure over all studies."""
-    return is_admin(user)
 
 
 def may_export(user: User, study: Study) -> bool:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.db import models
-from django.db.models import Q
+from django.db.models import CheckConstraint, Q, UniqueConstraint
 from django.db.models.functions import Lower, Trim
 
 
@@ -55,13 +53,13 @@ class IdentityGroup(models.Model):
 
     class Meta:
         ordering = ["name"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["axis", "name"], name="identitygroup_unique_per_axis"),
-            models.CheckConstraint(condition=~Q(name=""), name="identitygroup_has_name"),
-            models.CheckConstraint(
+        constraints = [
+            UniqueConstraint(fields=["axis", "name"], name="identitygroup_unique_per_axis"),
+            CheckConstraint(condition=~Q(name=""), name="identitygroup_has_name"),
+            CheckConstraint(
                 condition=Q(region="") | Q(region__in=Region.values), name="identitygroup_region_known"
             ),
-            models.CheckConstraint(condition=Q(axis__in=Axis.values), name="identitygroup_axis_known"),
+            CheckConstraint(condition=Q(axis__in=Axis.values), name="identitygroup_axis_known"),
         ]
 
     def __str__(self) -> str:
@@ -75,11 +73,9 @@ class Attribute(models.Model):
 
     class Meta:
         ordering = ["text"]
-        constraints: ClassVar = [
-            models.CheckConstraint(
-                condition=Q(text=Lower(Trim("text"))), name="attribute_lower_case_trimmed"
-            ),
-            models.CheckConstraint(condition=~Q(text=""), name="attribute_has_text"),
+        constraints = [
+            CheckConstraint(condition=Q(text=Lower(Trim("text"))), name="attribute_lower_case_trimmed"),
+            CheckConstraint(condition=~Q(text=""), name="attribute_has_text"),
         ]
 
     def __str__(self) -> str:
@@ -107,11 +103,9 @@ class Association(models.Model):
     offensiveness_mean = models.FloatField(null=True)
 
     class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["source", "group", "attribute"], name="association_unique_per_source"
-            ),
-            models.CheckConstraint(
+        constraints = [
+            UniqueConstraint(fields=["source", "group", "attribute"], name="association_unique_per_source"),
+            CheckConstraint(
                 condition=Q(
                     out_stereotypical__isnull=True, out_nonstereotypical__isnull=True, out_unsure__isnull=True
                 )
@@ -122,7 +116,7 @@ class Association(models.Model):
                 ),
                 name="association_out_counts_all_or_none",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(offensiveness_mean__isnull=True) | Q(offensiveness_mean__range=(-1, 4)),
                 name="association_offensiveness_in_scale",
             ),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import CheckConstraint, Index, Q
 
 from annotation.models.studies import Study
 
@@ -47,14 +45,14 @@ class ExportJob(models.Model):
 
     class Meta:
         ordering = ["-pk"]
-        constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(state__in=ExportState.values), name="exportjob_state_known"),
-            models.CheckConstraint(
+        constraints = [
+            CheckConstraint(condition=Q(state__in=ExportState.values), name="exportjob_state_known"),
+            CheckConstraint(
                 condition=Q(state=ExportState.CLAIMED, claim__isnull=False, lease_expires_at__isnull=False)
                 | (~Q(state=ExportState.CLAIMED) & Q(claim__isnull=True, lease_expires_at__isnull=True)),
                 name="exportjob_claim_iff_claimed",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(state__in=[ExportState.DONE, ExportState.FAILED], finished_at__isnull=False)
                 | (
                     ~Q(state__in=[ExportState.DONE, ExportState.FAILED])
@@ -62,18 +60,18 @@ class ExportJob(models.Model):
                 ),
                 name="exportjob_finished_iff_done_or_failed",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=~Q(state=ExportState.FAILED) | (~Q(error="") & Q(file="")),
                 name="exportjob_failed_says_why",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(file="") | Q(size__isnull=False, sha256__regex=r"^[0-9a-f]{64}$"),
                 name="exportjob_file_has_sha256",
             ),
         ]
-        indexes: ClassVar = [
+        indexes = [
             # For the worker: jobs that wait or whose claim may have expired.
-            models.Index(
+            Index(
                 fields=["created_at"],
                 condition=Q(state__in=[ExportState.PENDING, ExportState.CLAIMED]),
                 name="exportjob_waiting",

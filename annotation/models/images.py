@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from django.db import models
-from django.db.models import Q
+from django.db.models import CheckConstraint, Q, UniqueConstraint
 
 from annotation.models.catalogue import IdentityGroup
 
@@ -40,14 +38,14 @@ class Image(models.Model):
 
     class Meta:
         ordering = ["group__name", "index"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["image_set", "group", "index"], name="image_unique_in_set"),
-            models.CheckConstraint(condition=~Q(file="") | ~Q(reference=""), name="image_file_or_reference"),
-            models.CheckConstraint(
+        constraints = [
+            UniqueConstraint(fields=["image_set", "group", "index"], name="image_unique_in_set"),
+            CheckConstraint(condition=~Q(file="") | ~Q(reference=""), name="image_file_or_reference"),
+            CheckConstraint(
                 condition=Q(file="") | Q(sha256__regex=r"^[0-9a-f]{64}$"), name="image_file_has_sha256"
             ),
-            models.CheckConstraint(condition=Q(width__gt=0, height__gt=0), name="image_has_size"),
-            models.CheckConstraint(condition=Q(index__gt=0), name="image_index_from_one"),
+            CheckConstraint(condition=Q(width__gt=0, height__gt=0), name="image_has_size"),
+            CheckConstraint(condition=Q(index__gt=0), name="image_index_from_one"),
         ]
 
     def __str__(self) -> str:

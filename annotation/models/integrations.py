@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
 
 from annotation.models.studies import Study
 
@@ -40,11 +39,9 @@ class ApiToken(models.Model):
 
     class Meta:
         ordering = ["-pk"]
-        constraints: ClassVar = [
-            models.CheckConstraint(condition=~Q(name=""), name="apitoken_has_name"),
-            models.CheckConstraint(
-                condition=Q(digest__regex=r"^[0-9a-f]{64}$"), name="apitoken_digest_is_sha256"
-            ),
+        constraints = [
+            CheckConstraint(condition=~Q(name=""), name="apitoken_has_name"),
+            CheckConstraint(condition=Q(digest__regex=r"^[0-9a-f]{64}$"), name="apitoken_digest_is_sha256"),
         ]
 
     def __str__(self) -> str:
@@ -75,9 +72,9 @@ class Webhook(models.Model):
 
     class Meta:
         ordering = ["-pk"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["study", "url"], name="webhook_unique_url"),
-            models.CheckConstraint(condition=~Q(secret=""), name="webhook_has_secret"),
+        constraints = [
+            UniqueConstraint(fields=["study", "url"], name="webhook_unique_url"),
+            CheckConstraint(condition=~Q(secret=""), name="webhook_has_secret"),
         ]
 
     def __str__(self) -> str:
@@ -121,34 +118,32 @@ class Delivery(models.Model):
     class Meta:
         ordering = ["-pk"]
         verbose_name_plural = "deliveries"
-        constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(state__in=DeliveryState.values), name="delivery_state_known"),
-            models.CheckConstraint(condition=~Q(event=""), name="delivery_has_event"),
-            models.CheckConstraint(
+        constraints = [
+            CheckConstraint(condition=Q(state__in=DeliveryState.values), name="delivery_state_known"),
+            CheckConstraint(condition=~Q(event=""), name="delivery_has_event"),
+            CheckConstraint(
                 condition=Q(state=DeliveryState.CLAIMED, claim__isnull=False, lease_expires_at__isnull=False)
                 | (~Q(state=DeliveryState.CLAIMED) & Q(claim__isnull=True, lease_expires_at__isnull=True)),
                 name="delivery_claim_iff_claimed",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=Q(state__in=[DeliveryState.DONE, DeliveryState.FAILED], finished_at__isnull=False)
                 | (~Q(state__in=[DeliveryState.DONE, DeliveryState.FAILED]) & Q(finished_at__isnull=True)),
                 name="delivery_finished_iff_done_or_failed",
             ),
-            models.CheckConstraint(
+            CheckConstraint(
                 condition=~Q(state=DeliveryState.FAILED) | ~Q(error=""), name="delivery_failed_says_why"
             ),
         ]
-        indexes: ClassVar = [
-            models.Index(
+        indexes = [
+            Index(
                 fields=["created_at"],
                 condition=Q(state__in=[DeliveryState.PENDING, DeliveryState.CLAIMED]),
                 name="delivery_waiting",
             ),
             # For metrics (visage_app/observability/queries/queues.py) and deletion after a month.
-            models.Index(
-                fields=["finished_at"], condition=Q(finished_at__isnull=False), name="delivery_finished"
-            ),
-            models.Index(fields=["webhook"], condition=Q(state=DeliveryState.FAILED), name="delivery_failed"),
+            Index(fields=["finished_at"], condition=Q(finished_at__isnull=False), name="delivery_finished"),
+            Index(fields=["webhook"], condition=Q(state=DeliveryState.FAILED), name="delivery_failed"),
         ]
 
     def __str__(self) -> str:
