@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from statistics import mean
+
 from django.db import transaction
 
 from annotation.demo.scenario import Scenario
 from annotation.models import Association, Attribute, Axis, IdentityGroup, Source
+
+_COUNTS = (
+    "in_stereotypical",
+    "in_nonstereotypical",
+    "in_unsure",
+    "out_stereotypical",
+    "out_nonstereotypical",
+    "out_unsure",
+)
 
 
 @transaction.atomic
@@ -34,32 +45,17 @@ def make_catalogue(*, scenario: Scenario) -> int:
     attributes = {row.text: row for row in Attribute.objects.filter(text__in=scenario.attributes)}
     present = set(Association.objects.filter(source=source).values_list("group__name", "attribute__text"))
     missing = [
-        _association(source, groups[group.name], attributes[text], counts, group.offence.get(text, ()))
+        Association(
+            source=source,
+            group=groups[group.name],
+            attribute=attributes[text],
+            offensiveness=group.offence.get(text, []),
+            offensiveness_mean=mean(group.offence[text]) if text in group.offence else None,
+            **dict(zip(_COUNTS, counts, strict=True)),
+        )
         for group in scenario.groups
         for text, counts in group.votes.items()
         if (group.name, text) not in present
     ]
     Association.objects.bulk_create(missing)
     return len(missing)
-
-
-def _association(
-    source: Source,
-    group: IdentityGroup,
-    attribute: Attribute,
-    counts: tuple[int, int, int, int, int, int],
-    ratings: tuple[int, ...],
-) -> Association:
-    return Association(
-        source=source,
-        group=group,
-        attribute=attribute,
-        in_stereotypical=counts[0],
-        in_nonstereotypical=counts[1],
-        in_unsure=counts[2],
-        out_stereotypical=counts[3],
-        out_nonstereotypical=counts[4],
-        out_unsure=counts[5],
-        offensiveness=list(ratings),
-        offensiveness_mean=sum(ratings) / len(ratings) if ratings else None,
-    )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from annotation.demo.canvas import SIZE, Canvas, DrawnBox, Extent
+from annotation.demo.canvas import SIZE, Canvas, Extent
 from annotation.demo.figure import (
     CLOTH_TONES,
     FACE_AND_NECK,
@@ -84,26 +85,20 @@ ZONES: dict[str, str] = {
     **dict.fromkeys(_GROUND, "ground"),
     **{name: name for name in (*FACE_AND_NECK, "thin", "dark skin", "snow")},
 }
-_ZONE_CAPACITY = {"prop": 2}
 
 
 @dataclass(frozen=True)
 class DrawnSample:
-    """An image and its ground truth. `png`: the bytes of a SIZE by SIZE image."""
+    """An image (SIZE by SIZE) and its ground truth: where each attribute was drawn."""
 
     png: bytes
-    boxes: tuple[DrawnBox, ...]
+    boxes: dict[str, Extent]
 
 
 def fits(attributes: Iterable[str]) -> bool:
     """Whether one image can show all these attributes; raises KeyError if one cannot be drawn."""
-    taken: dict[str, int] = {}
-    for attribute in attributes:
-        zone = ZONES[attribute]
-        taken[zone] = taken.get(zone, 0) + 1
-        if taken[zone] > _ZONE_CAPACITY.get(zone, 1):
-            return False
-    return True
+    taken = Counter(ZONES[attribute] for attribute in attributes)
+    return all(number <= (2 if zone == "prop" else 1) for zone, number in taken.items())
 
 
 def draw(*, attributes: frozenset[str], seed: int) -> DrawnSample:
@@ -139,8 +134,7 @@ def draw(*, attributes: frozenset[str], seed: int) -> DrawnSample:
     for name, (x, y) in zip(sorted(attributes & PROPS.keys()), places, strict=False):
         extents[name] = PROPS[name](canvas, x, y)
     canvas.mark(MARK)
-    boxes = tuple(DrawnBox(attribute=name, extent=_clipped(extents[name])) for name in sorted(extents))
-    return DrawnSample(png=canvas.png(), boxes=boxes)
+    return DrawnSample(png=canvas.png(), boxes={name: _clipped(extents[name]) for name in sorted(extents)})
 
 
 def _clipped(extent: Extent) -> Extent:

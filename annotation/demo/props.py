@@ -9,8 +9,6 @@ from collections.abc import Callable
 
 from annotation.demo.canvas import Canvas, Extent
 
-Prop = Callable[[Canvas, float, float], Extent]
-
 
 def _baguette(c: Canvas, x: float, y: float) -> Extent:
     c.line([(x - 38, y + 62), (x + 38, y - 62)], "#c98f4e", width=30)
@@ -174,7 +172,7 @@ def _sheep(c: Canvas, x: float, y: float) -> Extent:
     return x - 58, y - 22, x + 62, y + 80
 
 
-PROPS: dict[str, Prop] = {
+PROPS: dict[str, Callable[[Canvas, float, float], Extent]] = {
     "baguette": _baguette,
     "basket": _basket,
     "camel": _camel,
