@@ -7,9 +7,8 @@ Leads do not see who an annotator is, and only admins export data. Admins and ac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.models import (
@@ -23,10 +22,7 @@ from annotation.models import (
     StudyStatus,
 )
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-
-    User = AbstractBaseUser | AnonymousUser
+User = AbstractBaseUser | AnonymousUser
 
 TAKING_PART = (EnrolmentStatus.TRAINING, EnrolmentStatus.QUALIFIED, EnrolmentStatus.FINISHED)
 """Enrolments that take part: consent was given, and they are neither withdrawn nor blocked."""

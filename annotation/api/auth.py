@@ -1,15 +1,17 @@
-"""Authentication and token scopes. policies.py decides what an account may do."""
+"""Authentication, token scopes and rate limits. policies.py decides what an account may do."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
 
+from django.conf import settings
 from django.http import QueryDict
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework import authentication, exceptions
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
+from rest_framework.throttling import SimpleRateThrottle
 
 from annotation.api import tokens
 from annotation.models import ApiToken, Scope
@@ -59,6 +61,24 @@ class HasScope(BasePermission):
                 f"This needs a token with the scope '{needed}'; yours has: {', '.join(request.auth.scopes)}."
             )
         return True
+
+
+class PerCaller(SimpleRateThrottle):
+    """Rate limit: `API_RATE` for each token, account or, without either, IP address.
+
+    Counted in Django's cache: over all processes and machines with CACHE_URL, otherwise in each process.
+    While the shared cache is down, no request is refused.
+    """
+
+    def get_rate(self) -> str:
+        return settings.API_RATE
+
+    def get_cache_key(self, request: Request, view: object) -> str:
+        if isinstance(request.auth, ApiToken):
+            return f"api-rate-token-{request.auth.pk}"
+        if request.user.is_authenticated:
+            return f"api-rate-user-{request.user.pk}"
+        return f"api-rate-address-{self.get_ident(request)}"
 
 
 class TokenScheme(OpenApiAuthenticationExtension):

@@ -215,7 +215,8 @@ def _errors(detail: Any, *, query: bool, pointer: str = "") -> Iterator[dict[str
     """Each message with the place it refers to."""
     if isinstance(detail, Mapping):
         for key, value in detail.items():
-            here = pointer if key == "non_field_errors" else f"{pointer}/{_escaped(str(key))}"
+            escaped = str(key).replace("~", "~0").replace("/", "~1")
+            here = pointer if key == "non_field_errors" else f"{pointer}/{escaped}"
             yield from _errors(value, query=query, pointer=here)
     elif isinstance(detail, list | tuple):
         for number, value in enumerate(detail):
@@ -224,7 +225,3 @@ def _errors(detail: Any, *, query: bool, pointer: str = "") -> Iterator[dict[str
     else:
         place = {"parameter": pointer.strip("/").partition("/")[0]} if query else {"pointer": pointer}
         yield {"detail": str(detail), **place}
-
-
-def _escaped(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from django.core import signing
 from django.db.models import Q, QuerySet
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -24,6 +25,7 @@ from annotation.api.resource import Query
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 500
+_View = TypeVar("_View", bound=Callable[..., Response])
 
 
 def list_query(
@@ -54,6 +56,15 @@ def list_query(
         ),
     }
     return type(f"{name}Query", (Query,), {**fields, "orders": dict(orders)})
+
+
+def documents_list(
+    operation_id: str, *, query: type[Query], row: type[serializers.Serializer], tag: str
+) -> Callable[[_View], _View]:
+    """Decorator: the schema of a view that answers with `page`."""
+    return extend_schema(
+        operation_id=operation_id, parameters=[query], responses=page_serializer(row), tags=[tag]
+    )
 
 
 @cache
@@ -87,11 +98,16 @@ def page(
     the page's rows into what `row` serializes, in a fixed number of queries; `extra` adds fields."""
     field = kind.orders[query["order"].lstrip("-")]
     salt = f"{request.path} {field}"
-    position = _read(query["cursor"], salt=salt) if "cursor" in query else None
-    backwards = position is not None and position[0] == "p"
+    direction = value = pk = None
+    if "cursor" in query:
+        try:
+            direction, value, pk = signing.loads(query["cursor"], salt=salt)
+        except signing.BadSignature as error:
+            message = "This is not a cursor of this list. Take it from next or previous, or leave it out."
+            raise BadCursor({"cursor": [message]}) from error
+    backwards = direction == "p"
     descend = query["order"].startswith("-") != backwards
-    if position is not None:
-        _, value, pk = position
+    if direction:
         beyond = "lt" if descend else "gt"
         rows = rows.filter(Q(**{f"{field}__{beyond}": value}) | Q(**{field: value, f"pk__{beyond}": pk}))
     sign = "-" if descend else ""
@@ -100,8 +116,8 @@ def page(
     more, found = len(found) > limit, found[:limit]
     if backwards:
         found.reverse()
-    before = more if backwards else position is not None
-    after = position is not None if backwards else more
+    before = more if backwards else bool(direction)
+    after = bool(direction) if backwards else more
     links = {
         "next": _link(request, "n", found[-1], field, salt) if found and after else None,
         "previous": _link(request, "p", found[0], field, salt) if found and before else None,
@@ -115,14 +131,3 @@ def _link(request: Request, direction: str, row: Any, field: str, salt: str) -> 
     position = [direction, value.isoformat() if isinstance(value, datetime) else value, row.pk]
     params = {**request.query_params.dict(), "cursor": signing.dumps(position, salt=salt)}
     return request.build_absolute_uri(f"{request.path}?{urlencode(params)}")
-
-
-def _read(cursor: str, *, salt: str) -> list[Any]:
-    """Direction, value and id of a cursor; raises BadCursor if this list did not issue it."""
-    try:
-        position: list[Any] = signing.loads(cursor, salt=salt)
-    except signing.BadSignature as error:
-        raise BadCursor(
-            {"cursor": ["This is not a cursor of this list. Take it from next or previous, or leave it out."]}
-        ) from error
-    return position

@@ -18,10 +18,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotation.api.auth import HasScope, SessionAuthentication, TokenAuthentication
+from annotation.api.auth import HasScope, PerCaller, SessionAuthentication, TokenAuthentication
 from annotation.api.conditional import with_etag
 from annotation.api.errors import BadQuery, TooLarge
-from annotation.api.throttles import PerCaller
 from annotation.core import replica
 from annotation.models import Scope
 
@@ -41,32 +40,42 @@ class JSONBody(parsers.JSONParser):
         return data
 
 
-class Body(serializers.Serializer):
-    """A request body. Unknown keys are refused, not ignored."""
+class _Strict(serializers.Serializer):
+    """Unknown keys are refused, not ignored: a misspelt filter would show everything."""
+
+    noun = "field"
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, Mapping):
-            unknown = sorted(str(key) for key in data if key not in self.fields)
-            if unknown:
-                known = ", ".join(self.fields) or "none"
-                raise serializers.ValidationError(
-                    {key: [f"There is no such field. Known fields: {known}."] for key in unknown}
-                )
-            # DRF would convert them: 0 to false, a number to a text
-            wrong = {}
-            for key, value in data.items():
-                field = self.fields[key]
-                if isinstance(field, serializers.BooleanField) and not isinstance(value, bool | None):
-                    wrong[key] = ["Send true or false."]
-                elif isinstance(field, serializers.CharField) and not isinstance(value, str | None):
-                    wrong[key] = ["Send a string."]
-            if wrong:
-                raise serializers.ValidationError(wrong)
+        keys = {str(key) for key in data} if isinstance(data, Mapping) else set()
+        if unknown := sorted(keys - self.fields.keys()):
+            known = ", ".join(self.fields) or "none"
+            message = f"There is no such {self.noun}. Known {self.noun}s: {known}."
+            raise serializers.ValidationError({key: [message] for key in unknown})
         return super().to_internal_value(data)
 
 
-class Query(serializers.Serializer):
+class Body(_Strict):
+    """A request body."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        validated = super().to_internal_value(data)
+        # DRF would convert them: 0 to false, a number to a text
+        wrong = {}
+        for key, value in data.items():
+            field = self.fields[key]
+            if isinstance(field, serializers.BooleanField) and not isinstance(value, bool | None):
+                wrong[key] = ["Send true or false."]
+            elif isinstance(field, serializers.CharField) and not isinstance(value, str | None):
+                wrong[key] = ["Send a string."]
+        if wrong:
+            raise serializers.ValidationError(wrong)
+        return validated
+
+
+class Query(_Strict):
     """Query parameters; annotation/api/pages.py has those of lists."""
+
+    noun = "parameter"
 
 
 class RawRenderer(BaseRenderer):
@@ -123,20 +132,13 @@ class Resource(APIView):
         return response
 
     def query(self, kind: type[Query]) -> dict[str, Any]:
-        """The validated query parameters. Unknown ones are refused, since a misspelt filter would show
-        everything."""
+        """The validated query parameters."""
         params = self.request.query_params
-        # A plain dictionary: with a QueryDict, an empty value would count as missing.
-        serializer = kind(data=params.dict())
-        unknown = sorted(set(params) - set(serializer.fields))
-        if unknown:
-            known = ", ".join(serializer.fields) or "none"
-            raise BadQuery(
-                {name: [f"There is no such parameter. Known parameters: {known}."] for name in unknown}
-            )
         repeated = sorted(name for name in params if len(params.getlist(name)) > 1)
         if repeated:
             raise BadQuery({name: ["Send it once."] for name in repeated})
+        # A plain dictionary: with a QueryDict, an empty value would count as missing.
+        serializer = kind(data=params.dict())
         if not serializer.is_valid():
             raise BadQuery(serializer.errors)
         return serializer.validated_data

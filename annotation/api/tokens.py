@@ -11,19 +11,14 @@ import secrets
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation import policies
 from annotation.models import ApiToken, AuditEvent, Scope
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 DAYS = 90
 MAX_DAYS = 365
@@ -85,7 +80,7 @@ def create(
         )
     secret = _MARK + secrets.token_urlsafe(32)
     with transaction.atomic():
-        get_user_model().objects.select_for_update(no_key=True).get(pk=user.pk)
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
         valid = ApiToken.objects.filter(user=user, revoked_at__isnull=True, expires_at__gt=now)
         if valid.count() >= MAX_TOKENS:
             raise TokenRefused(
@@ -125,8 +120,7 @@ def authenticate(*, secret: str, now: datetime | None = None) -> ApiToken | None
         .first()
     )
     if token is not None and (token.last_used_at is None or now - token.last_used_at >= _USE_INTERVAL):
-        not_recent = Q(last_used_at__isnull=True) | Q(last_used_at__lte=now - _USE_INTERVAL)
-        ApiToken.objects.filter(not_recent, pk=token.pk).update(last_used_at=now)
+        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
     return token
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from django.http import Http404
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, list_query, page
 from annotation.api.resource import Resource
 from annotation.api.study_access import study_for_lead
 from annotation.audit import queries
@@ -50,12 +49,7 @@ AuditQuery = list_query(
 class AuditEvents(Resource):
     """The audit log: exports, withdrawals, blocks, invitations, tokens. For admins."""
 
-    @extend_schema(
-        operation_id="audit_events_list",
-        parameters=[AuditQuery],
-        responses=page_serializer(AuditEventSerializer),
-        tags=["account"],
-    )
+    @documents_list("audit_events_list", query=AuditQuery, row=AuditEventSerializer, tag="account")
     def get(self, request: Request) -> Response:
         if not policies.is_admin(request.user):
             raise Http404
@@ -100,12 +94,7 @@ HoursQuery = list_query("Hours", orders={"annotator": "pseudonym", "id": "pk"}, 
 class StudyHours(Resource):
     """Hours and exposure in one study, without people who withdrew."""
 
-    @extend_schema(
-        operation_id="hours_list",
-        parameters=[HoursQuery],
-        responses=page_serializer(HoursSerializer),
-        tags=["people"],
-    )
+    @documents_list("hours_list", query=HoursQuery, row=HoursSerializer, tag="people")
     def get(self, request: Request, name: str) -> Response:
         return _page(self, request, study_for_lead(request, name))
 
@@ -113,12 +102,7 @@ class StudyHours(Resource):
 class AllHours(Resource):
     """Hours and exposure in all studies together, for admins."""
 
-    @extend_schema(
-        operation_id="hours_all",
-        parameters=[HoursQuery],
-        responses=page_serializer(HoursSerializer),
-        tags=["people"],
-    )
+    @documents_list("hours_all", query=HoursQuery, row=HoursSerializer, tag="people")
     def get(self, request: Request) -> Response:
         if not policies.is_admin(request.user):
             raise Http404

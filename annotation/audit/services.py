@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.utils import translation
 
@@ -15,9 +16,6 @@ from annotation.audit import queries
 from annotation.audit.sentences import sentence
 from annotation.core.csv_text import csv_lines
 from annotation.models import AuditEvent, Study
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 EVENT_COLUMNS = ("id", "at", "what", "sentence", "by", "study", "details")
 EVENT_FORMATS = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import refusals
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, list_query, page
 from annotation.api.resource import Body, Resource
 from annotation.api.study_access import study_for_lead
 from annotation.events import EVENTS
@@ -98,12 +98,7 @@ _REFUSED = {422: OpenApiResponse(description="The URL may not be called, or the 
 class Webhooks(Resource):
     """The webhooks of a study."""
 
-    @extend_schema(
-        operation_id="webhooks_list",
-        parameters=[WebhooksQuery],
-        responses=page_serializer(WebhookSerializer),
-        tags=TAGS,
-    )
+    @documents_list("webhooks_list", query=WebhooksQuery, row=WebhookSerializer, tag="webhooks")
     def get(self, request: Request, name: str) -> Response:
         rows = Webhook.objects.filter(study=study_for_lead(request, name))
         query = self.query(WebhooksQuery)
@@ -186,12 +181,7 @@ class Ping(Resource):
 class Deliveries(Resource):
     """The messages of a webhook, sent or pending."""
 
-    @extend_schema(
-        operation_id="deliveries_list",
-        parameters=[DeliveriesQuery],
-        responses=page_serializer(DeliverySerializer),
-        tags=TAGS,
-    )
+    @documents_list("deliveries_list", query=DeliveriesQuery, row=DeliverySerializer, tag="webhooks")
     def get(self, request: Request, name: str, number: int) -> Response:
         rows = queries.messages(_webhook(request, name, number))
         query = self.query(DeliveriesQuery)

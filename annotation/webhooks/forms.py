@@ -13,7 +13,7 @@ class EventsForm(forms.Form):
 
     events = forms.MultipleChoiceField(
         label=_("Events"),
-        choices=[(event, event) for event in EVENTS],
+        choices=EVENTS.items(),
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one event.")},
     )

@@ -13,13 +13,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation import policies
 from annotation.core.requests import LoggedIn
-from annotation.events import EVENTS
 from annotation.models import Study, Webhook
 from annotation.webhooks import queries
 from annotation.webhooks.forms import EventsForm, WebhookForm
 from annotation.webhooks.services import deliveries, subscriptions
-
-ACTIONS = ("ping", "rotate", "disable", "enable", "delete")
 
 
 @login_required
@@ -43,7 +40,6 @@ def webhook_list(request: LoggedIn, name: str) -> HttpResponse:
         "study": study,
         "form": form,
         "rows": queries.webhooks_of_study(study),
-        "events": _event_choices(form["events"].value()),
         "most": subscriptions.MAX_WEBHOOKS,
     }
     return render(request, "annotation/webhooks/webhooks.html", context, status=422 if form.errors else 200)
@@ -72,8 +68,6 @@ def webhook(request: LoggedIn, name: str, pk: int) -> HttpResponse:
 def webhook_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpResponse:
     """Send a test message, change the secret, disable, enable or delete."""
     study = _study(request, name)
-    if action not in ACTIONS:
-        raise Http404
     found = get_object_or_404(Webhook, study=study, pk=pk)
     if action == "rotate":
         secret = subscriptions.rotate_secret(webhook=found, by=request.user)
@@ -92,10 +86,16 @@ def webhook_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpRe
             messages.success(
                 request, _("A test message is on its way. Reload the page to see whether it arrived.")
             )
-    elif action == "disable" and subscriptions.switch(webhook=found, on=False, by=request.user):
-        messages.success(request, _("The webhook is disabled. Nothing is sent until you enable it again."))
-    elif action == "enable" and subscriptions.switch(webhook=found, on=True, by=request.user):
-        messages.success(request, _("The webhook is enabled. Messages are sent again."))
+    elif action == "disable":
+        if subscriptions.switch(webhook=found, on=False, by=request.user):
+            messages.success(
+                request, _("The webhook is disabled. Nothing is sent until you enable it again.")
+            )
+    elif action == "enable":
+        if subscriptions.switch(webhook=found, on=True, by=request.user):
+            messages.success(request, _("The webhook is enabled. Messages are sent again."))
+    else:
+        raise Http404
     return redirect("webhook", name=name, pk=pk)
 
 
@@ -120,26 +120,19 @@ def _study(request: LoggedIn, name: str) -> Study:
     return get_object_or_404(policies.studies_led_by(request.user), name=name)
 
 
-def _event_choices(value: object) -> list[tuple[str, str, bool]]:
-    """Each event with its description, and whether it is chosen."""
-    chosen = value if isinstance(value, list) else []
-    return [(event, description, event in chosen) for event, description in EVENTS.items()]
-
-
 def _page(
     request: LoggedIn, study: Study, found: Webhook, *, secret: str = "", form: EventsForm | None = None
 ) -> HttpResponse:
+    form = form or EventsForm(initial={"events": found.events})
     page = Paginator(queries.messages(found), 50).get_page(request.GET.get("page", "1"))
     context = {
         "study": study,
         "webhook": found,
         "secret": secret,
         "form": form,
-        "events": _event_choices(found.events),
         "page": page,
         "messages_sent": [(message, deliveries.body(message).decode()) for message in page.object_list],
         "tries": deliveries.MAX_ATTEMPTS,
         "kept": deliveries.RETENTION.days,
     }
-    status = 422 if form is not None and form.errors else 200
-    return render(request, "annotation/webhooks/webhook.html", context, status=status)
+    return render(request, "annotation/webhooks/webhook.html", context, status=422 if form.errors else 200)

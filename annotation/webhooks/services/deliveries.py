@@ -174,19 +174,15 @@ def _attempt(delivery: Delivery, *, now: datetime, post: Post) -> None:
     status: int | None = None
     try:
         status = post(delivery.webhook.url, content, headers)
-        error = "" if 200 <= status < 300 else _status_error(status)
+        error = "" if 200 <= status < 300 else f"The response was {status}."
+        if 300 <= status < 400:
+            error = f"The response was {status}, a redirect. Redirects are not followed: use the target URL."
     except (safe_requests.AddressRefused, safe_requests.NotDelivered) as failed:
         error = str(failed)
     except Exception as failed:  # one message must not hold up the others
         logger.exception("message %s failed", delivery.key)
         error = f"{type(failed).__name__}: {failed}"
     _store_result(delivery, status=status, error=error, now=now)
-
-
-def _status_error(status: int) -> str:
-    if 300 <= status < 400:
-        return f"The response was {status}, a redirect. Redirects are not followed: use the target URL."
-    return f"The response was {status}."
 
 
 def _store_result(delivery: Delivery, *, status: int | None, error: str, now: datetime) -> None:

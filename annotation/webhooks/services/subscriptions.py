@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -16,9 +17,6 @@ from django.utils.translation import gettext as _
 from annotation.events import EVENTS, FULLY_ANNOTATED, PING, RESPONSE_CREATED
 from annotation.models import AuditEvent, Delivery, Response, Study, Webhook
 from annotation.webhooks import safe_requests
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 logger = logging.getLogger(__name__)
 MAX_WEBHOOKS = 10
