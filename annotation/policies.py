@@ -8,7 +8,8 @@ Leads do not see who an annotator is, and only admins export data. Admins and ac
 from __future__ import annotations
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.models import User as Account
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.models import (
@@ -22,14 +23,14 @@ from annotation.models import (
     StudyStatus,
 )
 
-User = AbstractBaseUser | AnonymousUser
+User = Account | AnonymousUser
 
 TAKING_PART = (EnrolmentStatus.TRAINING, EnrolmentStatus.QUALIFIED, EnrolmentStatus.FINISHED)
 """Enrolments that take part: consent was given, and they are neither withdrawn nor blocked."""
 
 
 def is_admin(user: User) -> bool:
-    return bool(user.is_authenticated and user.is_active and getattr(user, "is_superuser", False))
+    return user.is_active and user.is_superuser
 
 
 def needs_second_factor(user: User) -> bool:
@@ -52,9 +53,7 @@ def leads(user: User, study: Study) -> bool:
 
 def may_create_studies(user: User) -> bool:
     """Whether `user` may set up studies of their own."""
-    if not user.is_authenticated or not user.is_active:
-        return False
-    return is_admin(user) or bool(getattr(user, "has_perm", lambda name: False)("annotation.add_study"))
+    return is_admin(user) or (user.is_active and user.has_perm("annotation.add_study"))
 
 
 def may_make_images(user: User) -> bool:

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import codecs
-import json
+import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from django.conf import settings
 from django.http import Http404
-from django.utils.cache import patch_vary_headers
+from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
 from rest_framework import exceptions, parsers, serializers
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.utils import json
 from rest_framework.views import APIView
 
 from annotation.api.auth import HasScope, PerCaller, SessionAuthentication, TokenAuthentication
-from annotation.api.conditional import with_etag
-from annotation.api.errors import BadQuery, TooLarge
+from annotation.api.errors import BadQuery, Stale, TooLarge
 from annotation.core import replica
 from annotation.models import Scope
 
@@ -31,7 +32,7 @@ class JSONBody(parsers.JSONParser):
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
         text = read_body(stream, parser_context)
         try:
-            data = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_without_duplicates)
+            data = json.loads(text, object_pairs_hook=_without_duplicates)
             # PostgreSQL cannot store U+0000 in text; in JSON it can only be written as an escape.
             if "\\u" in text and any("\x00" in each for each in _texts(data)):
                 raise ValueError("U+0000 is not allowed in text")
@@ -182,6 +183,31 @@ class NotFoundView(Resource):
         raise Http404
 
 
+def etag_of(data: Any) -> str:
+    """The strong ETag of the response to a GET: a digest of its JSON."""
+    return _etag(JSONRenderer().render(data))
+
+
+def with_etag(request: Request, response: Response) -> Any:
+    """A rendered 200 response with its ETag, or 304 if the client has it already."""
+    etag = _etag(response.content)
+    response["ETag"] = etag
+    response["Cache-Control"] = "private, no-cache"
+    patch_vary_headers(response, ["Authorization", "Cookie", "Accept"])
+    return get_conditional_response(request, etag=etag, response=response)
+
+
+def check_if_match(request: Request, data: Any) -> None:
+    """Raises Stale if If-Match is sent and does not match `data`, the current response to a GET."""
+    if_match = request.headers.get("if-match", "")
+    if if_match and if_match.strip() != "*" and etag_of(data) not in parse_etags(if_match):
+        raise Stale
+
+
+def _etag(content: bytes) -> str:
+    return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
 def read_body(stream: Any, parser_context: dict[str, Any]) -> str:
     """The text of a body; raises TooLarge."""
     length = parser_context["request"].headers.get("content-length", "")
@@ -215,7 +241,3 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(data) < len(pairs):
         raise ValueError("an object has a duplicate key")
     return data
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

@@ -24,8 +24,6 @@ DAYS = 90
 MAX_DAYS = 365
 MAX_TOKENS = 50
 """Maximum number of valid tokens of one account."""
-_MARK = "vsg_"
-_PREFIX_LENGTH = 12
 _USE_INTERVAL = timedelta(minutes=1)
 
 
@@ -52,7 +50,6 @@ def create(
     scopes: Collection[str],
     by: User | None,
     days: int = DAYS,
-    now: datetime | None = None,
 ) -> NewToken:
     """Create a token with which a program acts as `user` for `days` days and with `scopes`. `by` is None for
     a command.
@@ -60,7 +57,7 @@ def create(
     Raises TokenRefused for an empty or too long name, scopes that are unknown or not available to the
     account, more than MAX_DAYS, and more than MAX_TOKENS valid tokens.
     """
-    now = now or timezone.now()
+    now = timezone.now()
     name = " ".join(name.split())
     if not 1 <= len(name) <= 80:
         raise TokenRefused(_("Give the token a name of at most 80 characters."), field="name")
@@ -78,7 +75,7 @@ def create(
             % {"scopes": ", ".join(available)},
             field="scopes",
         )
-    secret = _MARK + secrets.token_urlsafe(32)
+    secret = f"vsg_{secrets.token_urlsafe(32)}"
     with transaction.atomic():
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         valid = ApiToken.objects.filter(user=user, revoked_at__isnull=True, expires_at__gt=now)
@@ -90,7 +87,7 @@ def create(
         token = ApiToken.objects.create(
             user=user,
             name=name,
-            prefix=secret[:_PREFIX_LENGTH],
+            prefix=secret[:12],
             digest=_digest(secret),
             scopes=wanted,
             expires_at=now + timedelta(days=days),
@@ -99,11 +96,11 @@ def create(
     return NewToken(token=token, secret=secret)
 
 
-def revoke(*, token: ApiToken, by: User | None, now: datetime | None = None) -> bool:
+def revoke(*, token: ApiToken, by: User | None) -> bool:
     """Revoke a token; return False if it was revoked already."""
     with transaction.atomic():
         valid = ApiToken.objects.filter(pk=token.pk, revoked_at__isnull=True)
-        revoked = valid.update(revoked_at=now or timezone.now())
+        revoked = valid.update(revoked_at=timezone.now())
         token.refresh_from_db()
         if revoked:
             _record("api token revoked", token, by=by)

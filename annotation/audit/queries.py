@@ -98,7 +98,7 @@ class Hours:
 def hours_page(study: Study | None, *, page: str | int = 1) -> Page[Hours]:
     """A page of the annotators of `study` (None: of all studies), sorted by pseudonym. A `page` out of range
     gives the nearest page."""
-    found: Any = Paginator(annotators(study), ANNOTATORS_PER_PAGE).get_page(page)
+    found: Page[Any] = Paginator(annotators(study), ANNOTATORS_PER_PAGE).get_page(page)
     found.object_list = list(hours(list(found.object_list), study))
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import defaultdict
 
 from django.utils.translation import gettext, gettext_noop
 
@@ -64,14 +64,9 @@ SENTENCES: dict[str, str] = {
 """Kind of event (AuditEvent.what) -> sentence. Events that are not listed are shown by their kind."""
 
 
-class _Details(dict[str, Any]):
-    def __missing__(self, key: str) -> str:
-        return "–"
-
-
 def sentence(event: AuditEvent) -> str:
     """What happened, in the active language."""
     if event.what not in SENTENCES:
         return event.what
     details = event.details if isinstance(event.details, dict) else {}
-    return gettext(SENTENCES[event.what]) % _Details(details)
+    return gettext(SENTENCES[event.what]) % defaultdict(lambda: "–", details)

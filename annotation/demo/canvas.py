@@ -79,7 +79,7 @@ class Canvas:
         font = ImageFont.load_default(12 * _OVERSAMPLING)
         width = self._pen.textlength(text, font=font) / _OVERSAMPLING
         self.rectangle((10, 10, 26 + width, 32), "#ffffff", radius=11)
-        self._pen.text(_scaled((18, 21)), text, fill="#4a4f54", font=font, anchor="lm")
+        self._pen.text((18 * _OVERSAMPLING, 21 * _OVERSAMPLING), text, fill="#4a4f54", font=font, anchor="lm")
 
     def png(self) -> bytes:
         """The finished image as PNG, SIZE by SIZE pixels."""

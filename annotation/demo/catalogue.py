@@ -43,19 +43,20 @@ def make_catalogue(*, scenario: Scenario) -> int:
         (Attribute(text=text) for text in sorted(scenario.attributes)), ignore_conflicts=True
     )
     attributes = {row.text: row for row in Attribute.objects.filter(text__in=scenario.attributes)}
-    present = set(Association.objects.filter(source=source).values_list("group__name", "attribute__text"))
-    missing = [
-        Association(
-            source=source,
-            group=groups[group.name],
-            attribute=attributes[text],
-            offensiveness=group.offence.get(text, []),
-            offensiveness_mean=mean(group.offence[text]) if text in group.offence else None,
-            **dict(zip(_COUNTS, counts, strict=True)),
-        )
-        for group in scenario.groups
-        for text, counts in group.votes.items()
-        if (group.name, text) not in present
-    ]
-    Association.objects.bulk_create(missing)
-    return len(missing)
+    before = source.associations.count()
+    Association.objects.bulk_create(
+        (
+            Association(
+                source=source,
+                group=groups[group.name],
+                attribute=attributes[text],
+                offensiveness=group.offence.get(text, []),
+                offensiveness_mean=mean(group.offence[text]) if text in group.offence else None,
+                **dict(zip(_COUNTS, counts, strict=True)),
+            )
+            for group in scenario.groups
+            for text, counts in group.votes.items()
+        ),
+        ignore_conflicts=True,
+    )
+    return source.associations.count() - before

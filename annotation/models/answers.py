@@ -1,7 +1,5 @@
 """Answers: responses, judgements and boxes. Append-only (DESIGN §3)."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import CheckConstraint, F, Index, Q, UniqueConstraint
 

@@ -1,7 +1,5 @@
 """Identity groups, attributes, and the associations between them (PROTOCOL §1)."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import CheckConstraint, Q, UniqueConstraint
 from django.db.models.functions import Lower, Trim

@@ -1,7 +1,5 @@
 """Background exports (DESIGN §8)."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 from django.db.models import CheckConstraint, Index, Q

@@ -1,7 +1,5 @@
 """Images: published, uploaded or generated (DESIGN §2, §3)."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import CheckConstraint, Q, UniqueConstraint
 

@@ -1,7 +1,5 @@
 """API tokens, webhooks and their deliveries."""
 
-from __future__ import annotations
-
 import uuid
 
 from django.conf import settings

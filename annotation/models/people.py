@@ -1,7 +1,5 @@
 """Annotators, known outside the team only by a pseudonym (PROTOCOL §1, DESIGN §3)."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 from django.db.models import CheckConstraint, F, Index, Q, UniqueConstraint

@@ -1,7 +1,5 @@
 """Studies and their tasks (DESIGN §3)."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 from django.db.models import CheckConstraint, Q, UniqueConstraint

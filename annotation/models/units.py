@@ -1,7 +1,5 @@
 """Units (what an annotator sees at once), their options and slots (DESIGN §3, §4)."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
 

@@ -80,16 +80,14 @@ def due(now: datetime) -> QuerySet[Delivery]:
     ).order_by("created_at", "pk")
 
 
-def deliver_pending(
-    *, limit: int = 20, seconds: float = 5.0, now: datetime | None = None, post: Post = send
-) -> int:
-    """Send up to `limit` messages, for about `seconds`; returns how many were attempted.
+def deliver_pending(*, now: datetime | None = None, post: Post = send) -> int:
+    """Send up to 20 messages, for about five seconds; returns how many were attempted.
 
     Any number of processes may do so at the same time.
     """
     attempted = 0
-    until = time.monotonic() + seconds
-    while attempted < limit and time.monotonic() < until:
+    until = time.monotonic() + 5
+    while attempted < 20 and time.monotonic() < until:
         moment = now or timezone.now()
         delivery = _claim_next(moment)
         if delivery is None:
@@ -99,7 +97,7 @@ def deliver_pending(
     return attempted
 
 
-def redeliver(*, delivery: Delivery, now: datetime | None = None) -> None:
+def redeliver(*, delivery: Delivery) -> None:
     """Queue a message again, under its old key and with all attempts.
 
     Raises WebhookRefused while its webhook is disabled, or if the message is about to be sent anyway.
