@@ -35,9 +35,8 @@ class Conflict(exceptions.APIException):
     """The request conflicts with the current state: `state`, where it has a name."""
 
     status_code = HTTPStatus.CONFLICT
-    default_detail = "This is not possible in the current state."
 
-    def __init__(self, detail: str | None = None, *, state: str = "") -> None:
+    def __init__(self, detail: str, *, state: str = "") -> None:
         super().__init__(detail)
         self.state = state
 
@@ -52,7 +51,6 @@ class Busy(exceptions.APIException):
     """The answer is not available yet: try again after `wait` seconds."""
 
     status_code = HTTPStatus.SERVICE_UNAVAILABLE
-    default_detail = "Try again in a moment."
     wait = 2
 
 
@@ -60,7 +58,6 @@ class Refused(exceptions.APIException):
     """The request is well formed but cannot be carried out."""
 
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
-    default_detail = "This cannot be done."
 
 
 class Stale(exceptions.APIException):

@@ -128,7 +128,11 @@ class Resource(APIView):
         response = super().finalize_response(request, response, *args, **kwargs)
         read = request.method in ("GET", "HEAD") and response.status_code == 200
         if read and isinstance(response, Response):
-            return with_etag(request, response.render())
+            etag = _etag(response.render().content)
+            response["ETag"] = etag
+            response["Cache-Control"] = "private, no-cache"
+            patch_vary_headers(response, ["Authorization", "Cookie", "Accept"])
+            return get_conditional_response(request, etag=etag, response=response)
         response.headers.setdefault("Cache-Control", "private, no-store")
         return response
 
@@ -186,15 +190,6 @@ class NotFoundView(Resource):
 def etag_of(data: Any) -> str:
     """The strong ETag of the response to a GET: a digest of its JSON."""
     return _etag(JSONRenderer().render(data))
-
-
-def with_etag(request: Request, response: Response) -> Any:
-    """A rendered 200 response with its ETag, or 304 if the client has it already."""
-    etag = _etag(response.content)
-    response["ETag"] = etag
-    response["Cache-Control"] = "private, no-cache"
-    patch_vary_headers(response, ["Authorization", "Cookie", "Accept"])
-    return get_conditional_response(request, etag=etag, response=response)
 
 
 def check_if_match(request: Request, data: Any) -> None:

@@ -45,8 +45,8 @@ class Changed(Param):
 
 
 class Together(_Statement):
-    """Named changes: on PostgreSQL, the WITH of one SELECT that returns the result of each. Raises KeyError if
-    a value is missing."""
+    """Named changes: on PostgreSQL, the WITH of one SELECT that returns the result of each. Raises KeyError
+    if a value is missing."""
 
     def __init__(self, **changes: Change) -> None:
         super().__init__(None)

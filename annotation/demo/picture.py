@@ -20,10 +20,8 @@ from annotation.demo.figure import (
 )
 from annotation.demo.props import PROPS
 
-MARK = "drawn sample"
 _SKIES = ("#dbe4e8", "#e6e0d6", "#dfe3d8", "#e2dde6", "#dde3ea")
 _GROUNDS = ("#c3cbc6", "#cdc6ba", "#c2c8b9", "#c8c2cd", "#bfc8d0")
-_LEFT, _RIGHT = (76.0, 410.0), (434.0, 410.0)
 
 
 def _mountain(c: Canvas) -> Extent:
@@ -74,7 +72,7 @@ def _snow(c: Canvas) -> Extent:
 
 
 _HORIZON: dict[str, Callable[[Canvas], Extent]] = {"mountain": _mountain, "pyramid": _pyramid}
-_GROUND: dict[str, Callable[[Canvas], Extent]] = {"desert": _desert, "beach": _beach}
+_GROUND: dict[str, Callable[[Canvas], Extent]] = {"desert": _desert, "beach": _beach, "snow": _snow}
 
 # Attributes in the same zone would cover each other, so an image has one per zone (two props: left, right).
 ZONES: dict[str, str] = {
@@ -121,19 +119,18 @@ def draw(*, attributes: frozenset[str], seed: int) -> DrawnSample:
     )
     canvas = Canvas(_SKIES[scene])
     extents: dict[str, Extent] = {}
-    for name in sorted(attributes & _HORIZON.keys()):
+    for name in attributes & _HORIZON.keys():
         extents[name] = _HORIZON[name](canvas)
     canvas.rectangle((0, 372, SIZE, SIZE), _GROUNDS[scene])
-    for name in sorted(attributes & _GROUND.keys()):
-        extents[name] = _GROUND[name](canvas)
-    if "snow" in attributes:
-        extents["snow"] = _snow(canvas)
+    for name, draw_ground in _GROUND.items():
+        if name in attributes:
+            extents[name] = draw_ground(canvas)
     extents |= draw_person(canvas, look, attributes)
-    places = [_LEFT, _RIGHT]
+    places = [(76.0, 410.0), (434.0, 410.0)]
     rng.shuffle(places)
     for name, (x, y) in zip(sorted(attributes & PROPS.keys()), places, strict=False):
         extents[name] = PROPS[name](canvas, x, y)
-    canvas.mark(MARK)
+    canvas.mark("drawn sample")
     return DrawnSample(png=canvas.png(), boxes={name: _clipped(extents[name]) for name in sorted(extents)})
 
 

@@ -68,16 +68,13 @@ class Scenario:
     def expected_theta(self, level: str) -> float:
         """The planted stereotypical tendency: its value in the limit of infinitely many annotators."""
         planted = self.levels[level]
-        cells = PICTURES_PER_GROUP * ATTRIBUTES_PER_PAGE
-        stereotypical = _likelihood(
-            planted.drawn_stereotypical / cells, self.hit, planted.false_stereotypical
-        )
-        random = _likelihood(planted.drawn_random / cells, self.hit, planted.false_random)
+        stereotypical = self._likelihood(planted.drawn_stereotypical, planted.false_stereotypical)
+        random = self._likelihood(planted.drawn_random, planted.false_random)
         return stereotypical / random if random else float("inf")
 
-
-def _likelihood(drawn: float, hit: float, false: float) -> float:
-    return drawn * hit + (1 - drawn) * false
+    def _likelihood(self, drawn: int, false: float) -> float:
+        share = drawn / (PICTURES_PER_GROUP * ATTRIBUTES_PER_PAGE)
+        return share * self.hit + (1 - share) * false
 
 
 @cache

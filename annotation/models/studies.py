@@ -5,8 +5,7 @@ from django.db import models
 from django.db.models import CheckConstraint, Q, UniqueConstraint
 from django.utils.translation import gettext_noop
 
-from annotation.models.catalogue import Source
-from annotation.models.images import ImageSet
+from annotation.models.catalogue import ImageSet, Source
 
 
 class StudyStatus(models.TextChoices):

@@ -3,8 +3,7 @@
 from django.db import models
 from django.db.models import CheckConstraint, Index, Q, UniqueConstraint
 
-from annotation.models.catalogue import Association, Attribute
-from annotation.models.images import Image
+from annotation.models.catalogue import Association, Attribute, Image
 from annotation.models.people import Annotator
 from annotation.models.studies import Study, Task
 

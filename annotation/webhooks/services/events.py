@@ -59,7 +59,18 @@ def _queue_for(webhook: Webhook, reached: int) -> int:
         return 0
     last = responses[-1].pk if len(responses) == MESSAGE_SIZE else reached
     messages: list[tuple[str, dict[str, Any]]] = []
-    rows = [_response_data(response) for response in responses if response.withdrawn_at is None]
+    rows = [
+        {
+            "id": response.pk,
+            "task": response.unit.task_id,
+            "unit": response.unit_id,
+            "revision": response.revision,
+            "surplus": response.slot_id is None,
+            "submitted_at": response.submitted_at.isoformat() if response.submitted_at else None,
+        }
+        for response in responses
+        if response.withdrawn_at is None
+    ]
     if RESPONSE_CREATED in webhook.events and rows:
         messages.append((RESPONSE_CREATED, {"responses": rows}))
     if FULLY_ANNOTATED in webhook.events and (units := _fully_annotated(responses)):
@@ -75,17 +86,6 @@ def _queue_for(webhook: Webhook, reached: int) -> int:
             Delivery(webhook=webhook, event=event, payload=data) for event, data in messages
         )
     return len(messages)
-
-
-def _response_data(response: Response) -> dict[str, Any]:
-    return {
-        "id": response.pk,
-        "task": response.unit.task_id,
-        "unit": response.unit_id,
-        "revision": response.revision,
-        "surplus": response.slot_id is None,
-        "submitted_at": response.submitted_at.isoformat() if response.submitted_at else None,
-    }
 
 
 def _fully_annotated(responses: Iterable[Response]) -> list[dict[str, Any]]:
