@@ -5,8 +5,6 @@ Leads do not see who an annotator is, and only admins export data. Admins and ac
 `annotation.add_study` create studies.
 """
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.models import User as Account

@@ -1,7 +1,5 @@
 """Authentication, token scopes and rate limits. policies.py decides what an account may do."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

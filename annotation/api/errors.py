@@ -1,7 +1,5 @@
 """Errors in one shape: RFC 9457, `application/problem+json` (docs/api.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus

@@ -4,8 +4,6 @@ A cursor holds the position of the last row seen (its value in the requested ord
 is one index look-up, however far down the list. It is signed, so its content can be trusted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache

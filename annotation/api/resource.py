@@ -1,7 +1,5 @@
 """The base classes of the API's resources: access, request bodies and parameters, responses."""
 
-from __future__ import annotations
-
 import codecs
 import hashlib
 from collections.abc import Iterator, Mapping

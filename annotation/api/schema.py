@@ -1,7 +1,5 @@
 """The OpenAPI schema from drf-spectacular, with errors and conditional requests on every operation."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from drf_spectacular.extensions import OpenApiSerializerExtension

@@ -4,8 +4,6 @@ The secret is shown once, when the token is created. Only its SHA-256 is stored:
 hash, and the stored digest cannot be used as a token.
 """
 
-from __future__ import annotations
-
 import hashlib
 import secrets
 from collections.abc import Collection

@@ -1,7 +1,5 @@
 """The audit log, and how long each annotator worked and what they saw (docs/audit.md)."""
 
-from __future__ import annotations
-
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request

@@ -1,7 +1,5 @@
 """The filter form of the audit log."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

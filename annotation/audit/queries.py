@@ -3,8 +3,6 @@
 Hours are computed from the answers. People who withdrew have no answers left, so only their number is given.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """A sentence for each kind of audit event."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from django.utils.translation import gettext, gettext_noop

@@ -1,7 +1,5 @@
 """Exports of the audit log and of hours and exposure (docs/audit.md). Each is itself an audit event."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """The audit log, and hours and exposure: of one study for its leads, of all studies for admins."""
 
-from __future__ import annotations
-
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render

@@ -1,7 +1,5 @@
 """The code version, stored with every score and image so that it can be reproduced years later."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from functools import cache

@@ -10,8 +10,6 @@ values of its `Param`s:
 It returns what the query set would return, including locks and related objects.
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

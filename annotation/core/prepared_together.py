@@ -10,8 +10,6 @@ SQLite allows no changes in a WITH and has no round trips to save: there the cha
 Each changes a different table, and sees the effect of another only through `Changed` and `InsertedId`.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import connection

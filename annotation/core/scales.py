@@ -4,8 +4,6 @@ No models. Texts are English here; pages translate them when they show them. Val
 files where a release has them (PROTOCOL §2-§5).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.utils.translation import gettext_noop as _

@@ -12,8 +12,6 @@ A profile is a mapping from field to value, e.g. {"origin": "Asia", "gender": "w
 ignores case. Pure: no Django.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Planner statistics after bulk inserts."""
 
-from __future__ import annotations
-
 from django.db import connection, models
 
 MIN_ROWS = 1000

@@ -1,7 +1,5 @@
 """Choosing the language in which a study's texts are shown (docs/translating.md). Pure: no Django."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

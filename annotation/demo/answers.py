@@ -1,7 +1,5 @@
 """Simulated annotators. They take slots and answer through the same services as people (DESIGN §4)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """A small canvas: flat, antialiased shapes in image pixels. Pillow only, no Django."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from io import BytesIO

@@ -1,7 +1,5 @@
 """The demonstration's source, identity groups, attributes and associations."""
 
-from __future__ import annotations
-
 from statistics import mean
 
 from django.db import transaction

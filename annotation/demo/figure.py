@@ -5,8 +5,6 @@ only if the attribute 'dark skin' is drawn. Hair, clothes and tones depend on th
 the identity, so that only the attributes distinguish groups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A drawn sample: the image with its true boxes, and which attributes fit into one image."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """The demonstration's drawn images: files named by hash, rows marked as drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """Which attributes are shown with each image, and which of them are drawn. Pure: no Django."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass

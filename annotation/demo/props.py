@@ -3,8 +3,6 @@
 A prop is drawn around its centre (x, y) and returns its extent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from annotation.demo.canvas import Canvas, Extent

@@ -1,7 +1,5 @@
 """The content of the demonstration, read from annotation/demo/data/*.toml. Pure: no Django."""
 
-from __future__ import annotations
-
 import tomllib
 from dataclasses import dataclass
 from functools import cache

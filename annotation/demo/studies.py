@@ -1,7 +1,5 @@
 """The two studies of the demonstration: one completed by simulated annotators, one open to try."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any

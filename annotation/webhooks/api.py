@@ -1,7 +1,5 @@
 """Webhooks by the API (docs/webhooks.md)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """Forms of the webhook pages. The rules are in the services."""
 
-from __future__ import annotations
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 

@@ -1,7 +1,5 @@
 """Queries of the webhook pages and the API."""
 
-from __future__ import annotations
-
 from django.db.models import Count, Q, QuerySet
 
 from annotation.models import Delivery, DeliveryState, Study, Webhook

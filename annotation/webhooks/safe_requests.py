@@ -7,8 +7,6 @@ rebinding) gains nothing. Redirects are not followed, proxies are not used, and 
 response is read.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import socket

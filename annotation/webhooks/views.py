@@ -1,7 +1,5 @@
 """The webhook pages of a study's lead."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator

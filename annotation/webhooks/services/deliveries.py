@@ -5,8 +5,6 @@ transaction, and stores the result if it still has the claim. If it is killed in
 again after the lease, under the same key: a receiver gets each message at least once, in no fixed order.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

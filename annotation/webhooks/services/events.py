@@ -4,8 +4,6 @@ Each webhook has a cursor, the id of the last response it covers. The cursor sto
 which no new response can appear (core/committed_ids.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

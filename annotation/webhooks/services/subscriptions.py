@@ -1,7 +1,5 @@
 """Webhook subscriptions (docs/webhooks.md)."""
 
-from __future__ import annotations
-
 import logging
 import secrets
 from collections.abc import Collection
