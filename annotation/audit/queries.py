@@ -6,7 +6,6 @@ Hours are computed from the answers. People who withdrew have no answers left, s
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -26,7 +25,6 @@ from annotation.models import (
     TaskKind,
 )
 
-EVENTS_PER_PAGE = 100
 ANNOTATORS_PER_PAGE = 50
 _LOOKUPS = {
     "what": "what",
@@ -35,7 +33,6 @@ _LOOKUPS = {
     "since": "at__date__gte",
     "until": "at__date__lte",
 }
-_CHUNK = 200
 _MS_PER_HOUR = 3_600_000
 _EXPOSURE_KINDS = (TaskKind.OFFENSIVENESS, TaskKind.DEPICTION)
 
@@ -58,11 +55,6 @@ def events(filters: Mapping[str, Any]) -> QuerySet[AuditEvent]:
     account's, and `since` and `until` are days (UTC), both included."""
     lookups = {_LOOKUPS[name]: value for name, value in filters.items() if value}
     return AuditEvent.objects.filter(**lookups).select_related("by", "study").order_by("-pk")
-
-
-def event_page(filters: Mapping[str, Any], *, page: str | int = 1) -> Page[AuditEvent]:
-    """A page of the matching events. A `page` out of range gives the nearest page."""
-    return Paginator(events(filters), EVENTS_PER_PAGE).get_page(page)
 
 
 @dataclass(frozen=True)
@@ -99,13 +91,6 @@ def hours_page(study: Study | None, *, page: str | int = 1) -> Page[Hours]:
     found: Page[Any] = Paginator(annotators(study), ANNOTATORS_PER_PAGE).get_page(page)
     found.object_list = list(hours(list(found.object_list), study))
     return found
-
-
-def all_hours(study: Study | None) -> Iterator[Hours]:
-    """The rows of all annotators, in constant memory."""
-    iterator = annotators(study).iterator(chunk_size=_CHUNK)
-    while chunk := list(islice(iterator, _CHUNK)):
-        yield from hours(chunk, study)
 
 
 def withdrawn(study: Study | None) -> int:

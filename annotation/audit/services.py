@@ -79,9 +79,10 @@ def stream_hours(*, study: Study | None, by: User | None) -> Iterator[bytes]:
 
 def _hours_lines(study: Study | None) -> Iterator[bytes]:
     yield csv_lines([HOURS_COLUMNS]).encode()
-    rows = queries.all_hours(study)
-    while chunk := list(islice(rows, 200)):
-        yield csv_lines([_cell(getattr(row, name)) for name in HOURS_COLUMNS] for row in chunk).encode()
+    annotators = queries.annotators(study).iterator(chunk_size=200)
+    while chunk := list(islice(annotators, 200)):
+        rows = queries.hours(chunk, study)
+        yield csv_lines([_cell(getattr(row, name)) for name in HOURS_COLUMNS] for row in rows).encode()
 
 
 def _cell(value: Any) -> Any:

@@ -50,17 +50,11 @@ class Canvas:
 
     def bar(self, start: Point, end: Point, width: float, fill: str) -> None:
         """A straight bar with square ends, at any angle."""
+        (x0, y0), (x1, y1) = start, end
         length = math.dist(start, end)
-        across = ((start[1] - end[1]) / length * width / 2, (end[0] - start[0]) / length * width / 2)
-        self.polygon(
-            [
-                (start[0] + across[0], start[1] + across[1]),
-                (end[0] + across[0], end[1] + across[1]),
-                (end[0] - across[0], end[1] - across[1]),
-                (start[0] - across[0], start[1] - across[1]),
-            ],
-            fill,
-        )
+        dx, dy = (y0 - y1) / length * width / 2, (x1 - x0) / length * width / 2
+        corners = [(x0 + dx, y0 + dy), (x1 + dx, y1 + dy), (x1 - dx, y1 - dy), (x0 - dx, y0 - dy)]
+        self.polygon(corners, fill)
 
     def snapshot(self) -> PillowImage.Image:
         return self._image.copy()

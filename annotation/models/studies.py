@@ -94,9 +94,8 @@ class Study(models.Model):
     support_text = models.TextField(blank=True, help_text="Where people who are upset find help.")
     translations = models.JSONField(
         default=dict,
-        db_default=models.Value(
-            {}, models.JSONField()
-        ),  # for the previous version, which still runs during a deployment
+        # For the previous version, which still runs during a deployment
+        db_default=models.Value({}, models.JSONField()),
         blank=True,
         help_text="Language -> title, description and support_text in it.",
     )

@@ -56,7 +56,7 @@ def _queue_for(webhook: Webhook, reached: int) -> int:
     if not responses and reached - webhook.seen_response < _MAX_LAG:
         return 0
     last = responses[-1].pk if len(responses) == MESSAGE_SIZE else reached
-    messages: list[tuple[str, dict[str, Any]]] = []
+    messages: list[Delivery] = []
     rows = [
         {
             "id": response.pk,
@@ -70,9 +70,9 @@ def _queue_for(webhook: Webhook, reached: int) -> int:
         if response.withdrawn_at is None
     ]
     if RESPONSE_CREATED in webhook.events and rows:
-        messages.append((RESPONSE_CREATED, {"responses": rows}))
+        messages.append(Delivery(webhook=webhook, event=RESPONSE_CREATED, payload={"responses": rows}))
     if FULLY_ANNOTATED in webhook.events and (units := _fully_annotated(responses)):
-        messages.append((FULLY_ANNOTATED, {"units": units}))
+        messages.append(Delivery(webhook=webhook, event=FULLY_ANNOTATED, payload={"units": units}))
     with transaction.atomic():
         # If two processes read the same responses, only the one that moves the cursor queues them
         moved = Webhook.objects.filter(
@@ -80,9 +80,7 @@ def _queue_for(webhook: Webhook, reached: int) -> int:
         ).update(seen_response=last)
         if not moved:
             return 0
-        Delivery.objects.bulk_create(
-            Delivery(webhook=webhook, event=event, payload=data) for event, data in messages
-        )
+        Delivery.objects.bulk_create(messages)
     return len(messages)
 
 
