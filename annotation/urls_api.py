@@ -4,7 +4,7 @@ from django.urls import path
 
 from annotation.accounts.api import accounts, me, merging, tokens
 from annotation.annotate import api as annotate_api
-from annotation.audit.api import events, hours
+from annotation.audit import api as audit_api
 from annotation.catalogue import api as catalogue_api
 from annotation.exports.api import exports, jobs
 from annotation.participation.api import consent, invitations, leaving, people, profile
@@ -33,7 +33,7 @@ urlpatterns = [
     path(f"{ACCOUNT}/erasure", merging.Erasure.as_view(), name="account_erasure"),
     path("tokens", tokens.OwnTokens.as_view(), name="own_tokens"),
     path("tokens/<int:number>", tokens.OneOwnToken.as_view(), name="own_token"),
-    path("audit-events", events.AuditEvents.as_view(), name="audit_events"),
+    path("audit-events", audit_api.AuditEvents.as_view(), name="audit_events"),
     path("identity-groups", catalogue_api.IdentityGroups.as_view(), name="identity_groups"),
     path("identity-groups/<int:number>", catalogue_api.OneIdentityGroup.as_view(), name="identity_group"),
     path("attributes", catalogue_api.Attributes.as_view(), name="attributes"),
@@ -78,8 +78,8 @@ urlpatterns = [
     path(f"{STUDY}/answers", annotate_api.Answers.as_view(), name="answers"),
     path(f"{STUDY}/corrections", annotate_api.Corrections.as_view(), name="corrections"),
     path(f"{STUDY}/skips", annotate_api.Skips.as_view(), name="skips"),
-    path("hours", hours.AllHours.as_view(), name="all_hours"),
-    path(f"{STUDY}/hours", hours.StudyHours.as_view(), name="hours"),
+    path("hours", audit_api.AllHours.as_view(), name="all_hours"),
+    path(f"{STUDY}/hours", audit_api.StudyHours.as_view(), name="hours"),
     path(f"{STUDY}/webhooks", webhooks_api.Webhooks.as_view(), name="webhooks"),
     path(WEBHOOK, webhooks_api.OneWebhook.as_view(), name="webhook"),
     path(f"{WEBHOOK}/secret", webhooks_api.Secret.as_view(), name="webhook_secret"),

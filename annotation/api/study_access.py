@@ -1,7 +1,5 @@
 """The study in a URL, for accounts that may see it."""
 
-from __future__ import annotations
-
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from rest_framework.request import Request

@@ -1,7 +1,5 @@
 """Helpers for requests in views."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -13,10 +13,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.conditional import check_if_match, etag_of
 from annotation.api.errors import Conflict, Refused, refusals
 from annotation.api.pages import list_query, page, page_serializer
-from annotation.api.resource import Body, JSONBody, RawRenderer, Resource, read_body
+from annotation.api.resource import (
+    Body,
+    JSONBody,
+    RawRenderer,
+    Resource,
+    check_if_match,
+    etag_of,
+    read_body,
+)
 from annotation.api.study_access import study_for_lead
 from annotation.models import Study, StudyStatus
 from annotation.setup import services

@@ -1,27 +1,24 @@
 """Webhooks by the API (docs/webhooks.md)."""
 
-from __future__ import annotations
+from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation import policies
 from annotation.api.errors import refusals
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, list_query, page
 from annotation.api.resource import Body, Resource
 from annotation.api.study_access import study_for_lead
 from annotation.events import EVENTS
-from annotation.models import Delivery, DeliveryState, Study, Webhook
+from annotation.models import Delivery, DeliveryState, Webhook
 from annotation.webhooks import queries
 from annotation.webhooks.services import deliveries, subscriptions
 
 TAGS = ["webhooks"]
-_EVENTS = sorted(EVENTS)
 
 
 class WebhookSerializer(serializers.Serializer):
@@ -30,14 +27,12 @@ class WebhookSerializer(serializers.Serializer):
     id = serializers.IntegerField()
     url = serializers.CharField(help_text="URL that is called.")
     events = serializers.ListField(child=serializers.CharField(), help_text="Events that are sent.")
-    state = serializers.SerializerMethodField(
-        help_text="on; failing: the last attempt failed; given up: disabled after failing; off: disabled."
+    state = serializers.CharField(
+        read_only=True,
+        help_text="on; failing: the last attempt failed; given up: disabled after failing; off: disabled.",
     )
     created_at = serializers.DateTimeField()
     disabled_at = serializers.DateTimeField(allow_null=True)
-
-    def get_state(self, webhook: Webhook) -> str:
-        return queries.state_of(webhook)
 
 
 class MadeWebhookSerializer(WebhookSerializer):
@@ -61,27 +56,26 @@ class DeliverySerializer(serializers.Serializer):
     payload = serializers.JSONField(help_text="Ids, counts and times.")
 
 
+class _EventsField(serializers.ListField):
+    child = serializers.ChoiceField(choices=sorted(EVENTS))
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_length=1, max_length=50, **options)
+
+
 class WebhookBody(Body):
     """A new webhook."""
 
     url = serializers.CharField(
         max_length=500, help_text="Begins with https:// and is reachable from the public internet."
     )
-    events = serializers.ListField(
-        child=serializers.ChoiceField(choices=_EVENTS), min_length=1, max_length=50, help_text="See the docs."
-    )
+    events = _EventsField(help_text="See the docs.")
 
 
 class WebhookChange(Body):
     """Changes of a webhook; fields that are left out stay as they are."""
 
-    events = serializers.ListField(
-        child=serializers.ChoiceField(choices=_EVENTS),
-        min_length=1,
-        max_length=50,
-        required=False,
-        help_text="The events to send from now on.",
-    )
+    events = _EventsField(required=False, help_text="The events to send from now on.")
     enabled = serializers.BooleanField(
         required=False, help_text="false: send nothing until it is enabled again; pending messages are kept."
     )
@@ -102,14 +96,9 @@ _REFUSED = {422: OpenApiResponse(description="The URL may not be called, or the 
 class Webhooks(Resource):
     """The webhooks of a study."""
 
-    @extend_schema(
-        operation_id="webhooks_list",
-        parameters=[WebhooksQuery],
-        responses=page_serializer(WebhookSerializer),
-        tags=TAGS,
-    )
+    @documents_list("webhooks_list", query=WebhooksQuery, row=WebhookSerializer, tag="webhooks")
     def get(self, request: Request, name: str) -> Response:
-        rows = Webhook.objects.filter(study=_study(request, name))
+        rows = Webhook.objects.filter(study=study_for_lead(request, name))
         query = self.query(WebhooksQuery)
         return page(request, rows, query=query, kind=WebhooksQuery, row=WebhookSerializer)
 
@@ -121,7 +110,7 @@ class Webhooks(Resource):
     )
     def post(self, request: Request, name: str) -> Response:
         """Send events to a URL from now on."""
-        study = _study(request, name)
+        study = study_for_lead(request, name)
         body = self.body(WebhookBody)
         with refusals(subscriptions.WebhookRefused, status=422):
             made = subscriptions.add(study=study, url=body["url"], events=body["events"], by=request.user)
@@ -146,8 +135,7 @@ class OneWebhook(Resource):
             if "events" in body:
                 subscriptions.change_events(webhook=found, events=body["events"], by=request.user)
             if "enabled" in body:
-                switch = subscriptions.enable if body["enabled"] else subscriptions.disable
-                switch(webhook=found, by=request.user)
+                subscriptions.switch(webhook=found, on=body["enabled"], by=request.user)
         return Response(WebhookSerializer(Webhook.objects.get(pk=found.pk)).data)
 
     @extend_schema(
@@ -191,14 +179,9 @@ class Ping(Resource):
 class Deliveries(Resource):
     """The messages of a webhook, sent or pending."""
 
-    @extend_schema(
-        operation_id="deliveries_list",
-        parameters=[DeliveriesQuery],
-        responses=page_serializer(DeliverySerializer),
-        tags=TAGS,
-    )
+    @documents_list("deliveries_list", query=DeliveriesQuery, row=DeliverySerializer, tag="webhooks")
     def get(self, request: Request, name: str, number: int) -> Response:
-        rows: QuerySet[Delivery] = queries.messages(_webhook(request, name, number))
+        rows = queries.messages(_webhook(request, name, number))
         query = self.query(DeliveriesQuery)
         if "state" in query:
             rows = rows.filter(state=query["state"])
@@ -219,23 +202,11 @@ class Redelivery(Resource):
     )
     def post(self, request: Request, name: str, number: int, delivery: int) -> Response:
         """Send it again, under the same key."""
-        found = queries.message(_webhook(request, name, number), pk=delivery)
-        if found is None:
-            raise Http404
+        found = get_object_or_404(queries.messages(_webhook(request, name, number)), pk=delivery)
         with refusals(subscriptions.WebhookRefused):
             deliveries.redeliver(delivery=found)
         return Response(DeliverySerializer(Delivery.objects.get(pk=found.pk)).data)
 
 
-def _study(request: Request, name: str) -> Study:
-    study = study_for_lead(request, name)
-    if not policies.may_manage_webhooks(request.user, study):
-        raise Http404
-    return study
-
-
 def _webhook(request: Request, name: str, number: int) -> Webhook:
-    found = queries.webhook(_study(request, name), pk=number)
-    if found is None:
-        raise Http404
-    return found
+    return get_object_or_404(Webhook, study=study_for_lead(request, name), pk=number)

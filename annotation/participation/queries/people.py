@@ -11,7 +11,6 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
-from annotation.core.paging import Page
 from annotation.models import (
     Enrolment,
     EnrolmentStatus,
@@ -57,9 +56,12 @@ class Person:
 
 
 @dataclass(frozen=True)
-class People(Page):
+class People:
     """One page of a study's annotators. Those who withdrew are only counted."""
 
+    number: int
+    pages: int
+    total: int
     rows: tuple[Person, ...]
     withdrawn: int
     by_status: tuple[tuple[str, int], ...]

@@ -1,19 +1,61 @@
-"""How long each annotator worked and what they saw, for fair pay and well-being (docs/audit.md)."""
-
-from __future__ import annotations
+"""The audit log, and how long each annotator worked and what they saw (docs/audit.md)."""
 
 from django.http import Http404
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, list_query, page
 from annotation.api.resource import Resource
 from annotation.api.study_access import study_for_lead
-from annotation.audit.queries import exposure
-from annotation.models import EnrolmentStatus, Study
+from annotation.audit import queries
+from annotation.models import AuditEvent, EnrolmentStatus, Study
+
+
+class AuditEventSerializer(serializers.Serializer):
+    """An action on people or data. It names no annotator."""
+
+    id = serializers.IntegerField()
+    what = serializers.CharField()
+    study = serializers.SlugField(
+        source="study.name", allow_null=True, default=None, help_text="The study by name; null: none."
+    )
+    by = serializers.CharField(
+        source="by.username",
+        allow_null=True,
+        default=None,
+        help_text="The account by name; null: a command, or the person themselves.",
+    )
+    at = serializers.DateTimeField()
+    details = serializers.JSONField()
+
+
+AuditQuery = list_query(
+    "AuditEvents",
+    orders={"at": "at", "id": "pk"},
+    default="-at",
+    what=serializers.CharField(required=False, max_length=40, help_text="Only events of this kind."),
+    study=serializers.CharField(
+        required=False, max_length=80, help_text="Only events of this study, by name."
+    ),
+    since=serializers.DateTimeField(required=False, help_text="Only events from this time on."),
+    until=serializers.DateTimeField(required=False, help_text="Only events before this time."),
+)
+
+
+class AuditEvents(Resource):
+    """The audit log: exports, withdrawals, blocks, invitations, tokens. For admins."""
+
+    @documents_list("audit_events_list", query=AuditQuery, row=AuditEventSerializer, tag="account")
+    def get(self, request: Request) -> Response:
+        if not policies.is_admin(request.user):
+            raise Http404
+        query = self.query(AuditQuery)
+        fields = {"what": "what", "study": "study__name", "since": "at__gte", "until": "at__lt"}
+        filters = {field: query[key] for key, field in fields.items() if key in query}
+        rows = AuditEvent.objects.filter(**filters).select_related("study", "by")
+        return page(request, rows, query=query, kind=AuditQuery, row=AuditEventSerializer)
 
 
 class HoursSerializer(serializers.Serializer):
@@ -50,30 +92,17 @@ HoursQuery = list_query("Hours", orders={"annotator": "pseudonym", "id": "pk"}, 
 class StudyHours(Resource):
     """Hours and exposure in one study, without people who withdrew."""
 
-    @extend_schema(
-        operation_id="hours_list",
-        parameters=[HoursQuery],
-        responses=page_serializer(HoursSerializer),
-        tags=["people"],
-    )
+    @documents_list("hours_list", query=HoursQuery, row=HoursSerializer, tag="people")
     def get(self, request: Request, name: str) -> Response:
-        study = study_for_lead(request, name)
-        if not policies.may_see_hours(request.user, study):
-            raise Http404
-        return _page(self, request, study)
+        return _page(self, request, study_for_lead(request, name))
 
 
 class AllHours(Resource):
     """Hours and exposure in all studies together, for admins."""
 
-    @extend_schema(
-        operation_id="hours_all",
-        parameters=[HoursQuery],
-        responses=page_serializer(HoursSerializer),
-        tags=["people"],
-    )
+    @documents_list("hours_all", query=HoursQuery, row=HoursSerializer, tag="people")
     def get(self, request: Request) -> Response:
-        if not policies.may_see_all_hours(request.user):
+        if not policies.is_admin(request.user):
             raise Http404
         return _page(self, request, None)
 
@@ -81,9 +110,9 @@ class AllHours(Resource):
 def _page(view: Resource, request: Request, study: Study | None) -> Response:
     return page(
         request,
-        exposure.annotators(study),
+        queries.annotators(study),
         query=view.query(HoursQuery),
         kind=HoursQuery,
         row=HoursSerializer,
-        prepare=lambda found: exposure.hours(list(found), study),
+        prepare=lambda found: queries.hours(list(found), study),
     )
