@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.auth import get_user_model
 from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, User
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.urls import URLPattern
@@ -36,8 +35,6 @@ from annotation.models import (
 )
 
 if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
     Model = admin.ModelAdmin[Any]
     Form = forms.ModelForm[Any]
 else:
@@ -45,7 +42,7 @@ else:
 
 admin.site.site_header = admin.site.site_title = "Visage"
 admin.site.disable_action("delete_selected")
-admin.site.unregister(get_user_model())
+admin.site.unregister(User)
 admin.site.unregister(Group)
 # Admins must not see the secrets of second factors; their own page records each change.
 admin.site.unregister(TOTPDevice)
@@ -191,7 +188,7 @@ class AccountForm(Form):
     )
 
     class Meta:
-        model = get_user_model()
+        model = User
         fields = ("username", "first_name", "last_name", "email", "is_active", "is_superuser")
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -204,7 +201,7 @@ class AccountForm(Form):
         self.fields["leads"].initial = Study.objects.filter(leads=self.instance)
 
 
-@admin.register(get_user_model())
+@admin.register(User)
 class AccountAdmin(AdminsOnly, UserAdmin):
     """Accounts. The admin chooses the password of a new one; a link on the person's page replaces a lost
     one."""

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation.accounts.api import accounts, me, merging, tokens
+from annotation.accounts.api import accounts, me, merging
 from annotation.annotate import api as annotate_api
 from annotation.audit.api import events, hours
 from annotation.catalogue import api as catalogue_api
@@ -21,7 +21,7 @@ ACCOUNT = "accounts/<slug:who>"
 
 urlpatterns = [
     path("account", me.Account.as_view(), name="account"),
-    path("account/token", tokens.TokenInUse.as_view(), name="token_in_use"),
+    path("account/token", me.TokenInUse.as_view(), name="token_in_use"),
     path("accounts", accounts.Accounts.as_view(), name="accounts"),
     path(ACCOUNT, accounts.OneAccount.as_view(), name="account_of"),
     path(f"{ACCOUNT}/leads/<slug:name>", accounts.StudyLead.as_view(), name="account_leads"),
@@ -31,8 +31,8 @@ urlpatterns = [
     path(f"{ACCOUNT}/release", accounts.ReleaseEverywhere.as_view(), name="account_release"),
     path(f"{ACCOUNT}/merge", merging.Merge.as_view(), name="account_merge"),
     path(f"{ACCOUNT}/erasure", merging.Erasure.as_view(), name="account_erasure"),
-    path("tokens", tokens.OwnTokens.as_view(), name="own_tokens"),
-    path("tokens/<int:number>", tokens.OneOwnToken.as_view(), name="own_token"),
+    path("tokens", me.OwnTokens.as_view(), name="own_tokens"),
+    path("tokens/<int:number>", me.OneOwnToken.as_view(), name="own_token"),
     path("audit-events", events.AuditEvents.as_view(), name="audit_events"),
     path("identity-groups", catalogue_api.IdentityGroups.as_view(), name="identity_groups"),
     path("identity-groups/<int:number>", catalogue_api.OneIdentityGroup.as_view(), name="identity_group"),

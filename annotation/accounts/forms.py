@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
 from django.utils.translation import gettext_lazy as _
 
 from annotation import policies
 from annotation.api import tokens
 from annotation.models import Scope
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 SCOPE_LABELS = {
     Scope.READ.value: _("read studies, progress, scores and figures"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Subquery
 
 from annotation.core.prepared import Param, Prepared
@@ -15,9 +16,6 @@ from annotation.models import (
     EnrolmentStatus,
     Study,
 )
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 @dataclass(frozen=True)

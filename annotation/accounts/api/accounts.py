@@ -30,7 +30,6 @@ from annotation.api.resource import Resource
 from annotation.models import Annotator, EnrolmentStatus, Scope, Study
 
 TAGS = ["accounts"]
-SCOPES: dict[str, Scope] = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), Scope.ACCOUNTS)
 _KINDS = {"account": "u", "no_account": "a"}
 
 
@@ -60,10 +59,19 @@ AccountsQuery = list_query(
 REFUSED = {409: OpenApiResponse(description="Not possible; detail says why.")}
 
 
-class Accounts(Resource):
-    """Accounts, or annotators without one."""
+class AdminResource(Resource):
+    """A resource for admins, and 404 for others."""
 
-    scopes: ClassVar = SCOPES
+    scopes: ClassVar = dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), Scope.ACCOUNTS)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if not policies.is_admin(request.user):
+            raise Http404
+
+
+class Accounts(AdminResource):
+    """Accounts, or annotators without one."""
 
     @extend_schema(
         operation_id="accounts_list",
@@ -72,7 +80,6 @@ class Accounts(Resource):
         tags=TAGS,
     )
     def get(self, request: Request) -> Response:
-        require_admin(request)
         query = self.query(AccountsQuery)
         kind = _KINDS[query["kind"]]
         filters = {key: query[key] for key in ("text", "role", "state") if key in query}
@@ -86,14 +93,12 @@ class Accounts(Resource):
         )
 
 
-class OneAccount(Resource):
+class OneAccount(AdminResource):
     """A person."""
-
-    scopes: ClassVar = SCOPES
 
     @extend_schema(operation_id="accounts_read", responses=PersonDetailsSerializer, tags=TAGS)
     def get(self, request: Request, who: str) -> Response:
-        return _person_response(get_person(request, who))
+        return _person_response(who)
 
     @extend_schema(
         operation_id="accounts_change",
@@ -103,7 +108,7 @@ class OneAccount(Resource):
     )
     def patch(self, request: Request, who: str) -> Response:
         """Give or remove roles, switch the account on or off: all changes or none."""
-        person = get_person(request, who)
+        user = _account(who)
         body = self.body(RolesBody)
         changes: dict[str, Callable[..., bool]] = {
             "active": accounts.set_active,
@@ -111,18 +116,15 @@ class OneAccount(Resource):
             # Last, because admins who remove their own role cannot do more.
             "admin": accounts.set_admin,
         }
-        user = _require_account(person)
         with refusals(accounts.AccountRefused), transaction.atomic():
             for name, change in changes.items():
                 if name in body:
                     change(user=user, on=body[name], by=request.user)
-        return _person_response(_reload(person))
+        return _person_response(who)
 
 
-class StudyLead(Resource):
+class StudyLead(AdminResource):
     """Whether somebody leads a study."""
-
-    scopes: ClassVar = SCOPES
 
     @extend_schema(
         operation_id="accounts_lead",
@@ -142,17 +144,14 @@ class StudyLead(Resource):
         return self._set(request, who, name, on=False)
 
     def _set(self, request: Request, who: str, name: str, *, on: bool) -> Response:
-        person = get_person(request, who)
         study = get_object_or_404(Study, name=name)
         with refusals(accounts.AccountRefused):
-            accounts.set_lead(user=_require_account(person), study=study, on=on, by=request.user)
-        return _person_response(_reload(person))
+            accounts.set_lead(user=_account(who), study=study, on=on, by=request.user)
+        return _person_response(who)
 
 
-class PasswordLink(Resource):
+class PasswordLink(AdminResource):
     """A password reset link. The program sends no mail."""
-
-    scopes: ClassVar = SCOPES
 
     @extend_schema(
         operation_id="accounts_password_link",
@@ -163,17 +162,14 @@ class PasswordLink(Resource):
     def post(self, request: Request, who: str) -> Response:
         """Create a link to set a password, once. It is shown only here. The current password works until
         then."""
-        person = get_person(request, who)
         with refusals(accounts.AccountRefused):
-            uid, token = accounts.password_link(user=_require_account(person), by=request.user)
+            uid, token = accounts.password_link(user=_account(who), by=request.user)
         url = request.build_absolute_uri(reverse("password_reset_confirm", args=[uid, token]))
         return Response(PasswordLinkSerializer({"url": url}).data, status=201)
 
 
-class SecondFactor(Resource):
+class SecondFactor(AdminResource):
     """Somebody's two-factor authentication."""
-
-    scopes: ClassVar = SCOPES
 
     @extend_schema(
         operation_id="accounts_remove_second_factor",
@@ -182,16 +178,13 @@ class SecondFactor(Resource):
     )
     def delete(self, request: Request, who: str) -> Response:
         """Remove it for somebody who lost their device. They can set it up again."""
-        person = get_person(request, who)
         with refusals(accounts.AccountRefused):
-            accounts.remove_second_factor(user=_require_account(person), by=request.user)
+            accounts.remove_second_factor(user=_account(who), by=request.user)
         return Response(status=204)
 
 
-class BlockEverywhere(Resource):
+class BlockEverywhere(AdminResource):
     """Stop giving items to somebody in all studies. Items in progress go to others; their answers stay."""
-
-    scopes: ClassVar = SCOPES
 
     @extend_schema(
         operation_id="accounts_block",
@@ -203,10 +196,8 @@ class BlockEverywhere(Resource):
         return _act(request, who, accounts.block_everywhere)
 
 
-class ReleaseEverywhere(Resource):
+class ReleaseEverywhere(AdminResource):
     """Return all of somebody's items in progress to the queues. Answers that still arrive are saved."""
-
-    scopes: ClassVar = SCOPES
 
     @extend_schema(
         operation_id="accounts_release",
@@ -218,44 +209,24 @@ class ReleaseEverywhere(Resource):
         return _act(request, who, accounts.release_everywhere)
 
 
-def require_admin(request: Request) -> None:
-    """404 for anybody but an admin."""
-    if not policies.is_admin(request.user):
-        raise Http404
-
-
-def get_person(request: Request, who: str) -> Person:
-    require_admin(request)
-    found = account_queries.person(who)
-    if found is None:
-        raise Http404
-    return found
-
-
 def require_annotator(person: Person) -> Annotator:
     if person.annotator is None:
         raise Conflict("They are not an annotator.", state="no_annotator")
     return person.annotator
 
 
-def _require_account(person: Person) -> Any:
-    if person.user is None:
+def _account(who: str) -> Any:
+    user = account_queries.person(who).user
+    if user is None:
         raise Conflict("They have no account.", state="no_account")
-    return person.user
+    return user
 
 
 def _act(request: Request, who: str, action: Callable[..., int]) -> Response:
-    person = get_person(request, who)
-    changed = action(annotator=require_annotator(person), by=request.user)
-    return Response(PersonActionSerializer({"person": _reload(person), "changed": changed}).data)
+    changed = action(annotator=require_annotator(account_queries.person(who)), by=request.user)
+    result = {"person": account_queries.person(who), "changed": changed}
+    return Response(PersonActionSerializer(result).data)
 
 
-def _reload(person: Person) -> Person:
-    found = account_queries.person(person.who)
-    if found is None:
-        raise Http404
-    return found
-
-
-def _person_response(person: Person) -> Response:
-    return Response(PersonDetailsSerializer(person).data)
+def _person_response(who: str) -> Response:
+    return Response(PersonDetailsSerializer(account_queries.person(who)).data)

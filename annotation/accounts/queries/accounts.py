@@ -10,11 +10,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
 from django.db.models import CharField, Count, Exists, F, Max, OuterRef, Q, QuerySet, Value
+from django.http import Http404
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from annotation.models import (
@@ -28,9 +29,6 @@ from annotation.models import (
     Study,
 )
 from annotation.participation.constants import LEFT_STATUSES
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 PER_PAGE = 50
 ROLES = ("admin", "set_up", "lead", "annotator", "none")
@@ -97,19 +95,16 @@ def people(
     return found, _load_persons([(row["kind"], row["number"]) for row in found.object_list])
 
 
-def person(who: str) -> Person | None:
-    """The person with the key `who`, or None. An annotator with an account is found only by the account, so
+def person(who: str) -> Person:
+    """The person with the key `who`, else 404. An annotator with an account is found only by the account, so
     that everybody has one URL."""
     kind, number = who[:1], who[1:]
     if kind not in {"u", "a"} or not number.isdecimal() or not number.isascii() or len(number) > 18:
-        return None
-    key = (kind, int(number))
-    found = (
-        get_user_model().objects.filter(pk=key[1])
-        if kind == "u"
-        else Annotator.objects.filter(pk=key[1], user__isnull=True)
-    )
-    return _load_persons([key])[0] if found.exists() else None
+        raise Http404
+    found = _load_persons([(kind, int(number))])
+    if not found:
+        raise Http404
+    return found[0]
 
 
 def search(*, kind: str, text: str = "", role: str = "", state: str = "") -> QuerySet[Any]:
@@ -147,7 +142,7 @@ def _keys(rows: QuerySet[Any], kind: str, joined: str) -> QuerySet[Any, dict[str
 
 
 def _accounts(text: str, role: str, state: str) -> QuerySet[User]:
-    found = get_user_model().objects.all()
+    found = User.objects.all()
     if text:
         fields = ("username", "first_name", "last_name", "email", "annotator__pseudonym")
         matches = Q(pk__in=_by_platform_id(text).values("annotator__user"))
@@ -196,7 +191,7 @@ def _by_platform_id(text: str) -> QuerySet[Enrolment]:
 
 def _may_create_studies() -> QuerySet[User]:
     """Accounts with the permission to set up studies, which admins do not need."""
-    return get_user_model().objects.filter(
+    return User.objects.filter(
         user_permissions__codename="add_study", user_permissions__content_type__app_label="annotation"
     )
 
@@ -205,7 +200,7 @@ def _load_persons(keys: Collection[tuple[str, int]]) -> list[Person]:
     """The persons with these keys, in this order. The number of queries does not depend on how many."""
     accounts = [number for kind, number in keys if kind == "u"]
     without_account = [number for kind, number in keys if kind == "a"]
-    users = get_user_model().objects.in_bulk(accounts)
+    users = User.objects.in_bulk(accounts)
     annotators = Annotator.objects.filter(Q(user__in=accounts) | Q(pk__in=without_account, user__isnull=True))
     found: dict[tuple[str, int], Person] = {}
     for pk, user in users.items():

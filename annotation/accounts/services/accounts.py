@@ -6,10 +6,7 @@ removed. Other events hold no id if the account belongs to an annotator.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Permission, User
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.sessions.models import Session
 from django.db import transaction
@@ -23,9 +20,6 @@ from annotation.assignment.services import slots
 from annotation.models import Annotator, ApiToken, AuditEvent, Enrolment, Study
 from annotation.participation.constants import LEFT_STATUSES
 from annotation.participation.services import enrolments
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 class AccountRefused(ValueError):
@@ -173,7 +167,7 @@ def end_sessions_and_tokens(*, user: User) -> None:
 def _lock(user: User, *, by: User) -> User:
     """Lock the account and all admins, and return the account as it is now. If two admins demote each other,
     the second is no longer an admin and is refused."""
-    accounts = get_user_model().objects
+    accounts = User.objects
     admins = accounts.select_for_update(no_key=True).filter(is_superuser=True, is_active=True)
     if by.pk not in [admin.pk for admin in admins.order_by("pk")]:
         raise AccountRefused(_("Only an admin can do this, and you are no longer one."))
@@ -184,7 +178,7 @@ def _lock(user: User, *, by: User) -> User:
 
 
 def _refuse_last_admin(user: User) -> None:
-    others = get_user_model().objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
+    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
     if user.is_superuser and user.is_active and not others.exists():
         raise AccountRefused(_("This is the last admin. Make another account an admin first."))
 

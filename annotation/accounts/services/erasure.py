@@ -7,10 +7,9 @@ stays. Earlier exports, releases and backups are not changed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from django.contrib.admin.models import LogEntry
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.contrib.contenttypes.models import ContentType
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -18,9 +17,6 @@ from django.utils.translation import gettext as _
 from annotation.accounts.services import accounts
 from annotation.models import Annotator, AuditEvent, Enrolment, Invitation, Response, Study
 from annotation.participation.services import withdrawals
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 class ErasureRefused(ValueError):
@@ -81,7 +77,7 @@ def erase(*, annotator: Annotator | None, user: User | None, by: User) -> Erased
                 raise ErasureRefused(_("They no longer exist."))
             user = annotator.user or user
         if user is not None:
-            user = get_user_model().objects.select_for_update().filter(pk=user.pk).first()
+            user = User.objects.select_for_update().filter(pk=user.pk).first()
             if user is None and annotator is None:
                 raise ErasureRefused(_("They no longer exist."))
         done = preview(annotator=annotator, user=user)

@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING
 
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -42,9 +41,6 @@ from annotation.models import (
 )
 from annotation.participation.constants import SESSION_LENGTH
 from annotation.participation.services import withdrawals
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 def merge(*, kept: Annotator, duplicate: Annotator, by: User, now: datetime | None = None) -> Plan:
@@ -174,4 +170,4 @@ def _remove_duplicate(kept: Annotator, duplicate: Annotator, outcome: AccountOut
     if outcome == "deleted":
         account.delete()
     else:
-        get_user_model().objects.filter(pk=account.pk).update(is_active=False)
+        User.objects.filter(pk=account.pk).update(is_active=False)

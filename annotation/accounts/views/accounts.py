@@ -31,13 +31,6 @@ def _require_admin(request: LoggedIn) -> None:
         raise Http404
 
 
-def _person(who: str) -> Person:
-    found = account_queries.person(who)
-    if found is None:
-        raise Http404
-    return found
-
-
 @login_required
 @never_cache
 @require_safe
@@ -64,7 +57,7 @@ def people(request: LoggedIn) -> HttpResponse:
 @require_safe
 def account(request: LoggedIn, who: str) -> HttpResponse:
     _require_admin(request)
-    person = _person(who)
+    person = account_queries.person(who)
     leadable = (
         account_queries.leadable_studies(person.user) if person.user is not None else Study.objects.none()
     )
@@ -86,7 +79,7 @@ def account(request: LoggedIn, who: str) -> HttpResponse:
 def account_action(request: LoggedIn, who: str, action: str) -> HttpResponse:
     """GET asks for confirmation; POST does it."""
     _require_admin(request)
-    person = _person(who)
+    person = account_queries.person(who)
     params = request.POST if request.method == "POST" else request.GET
     study = Study.objects.filter(name=params.get("study", "")).first()
     confirm = confirmation(action, person, study)
@@ -109,7 +102,7 @@ def account_action(request: LoggedIn, who: str, action: str) -> HttpResponse:
 def merge(request: LoggedIn, who: str) -> HttpResponse:
     """GET with a pseudonym shows what merging would do; POST merges."""
     _require_admin(request)
-    person = _person(who)
+    person = account_queries.person(who)
     if person.annotator is None:
         raise Http404
     params = request.POST if request.method == "POST" else request.GET

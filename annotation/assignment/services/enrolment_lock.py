@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Func, TextField, Value
 
@@ -19,9 +20,6 @@ from annotation.assignment import queries
 from annotation.assignment.queries import MEMBERSHIPS, Membership
 from annotation.core.prepared import Prepared
 from annotation.models import Enrolment
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 # What items and answers need. The study's texts are long and left out.
 _COLUMNS = (

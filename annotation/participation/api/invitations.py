@@ -7,6 +7,7 @@ from typing import Any
 
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
+from django.utils import timezone
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -17,7 +18,6 @@ from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body, Resource
 from annotation.api.study_access import study_for_lead
 from annotation.models import Invitation
-from annotation.participation.queries import people
 from annotation.participation.services import invitations
 
 _STATES = ["open", "full", "ended", "taken back"]
@@ -135,9 +135,9 @@ def _serialized(request: Request, invitation: Invitation) -> Any:
 def _rows(request: Request, found: Sequence[Invitation]) -> list[dict[str, Any]]:
     return [
         {
-            **vars(row.invitation),
-            "state": row.state,
-            "url": request.build_absolute_uri(reverse("join", args=[row.invitation.code])),
+            **vars(invitation),
+            "state": invitations.state(invitation, now=timezone.now()),
+            "url": request.build_absolute_uri(reverse("join", args=[invitation.code])),
         }
-        for row in people.invitation_rows(found)
+        for invitation in found
     ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from django.contrib.auth.models import User
 
 from annotation.core.translation import LANGUAGE, language_fallbacks, translated_field
 from annotation.models import (
@@ -19,9 +20,6 @@ from annotation.models import (
 )
 from annotation.participation import profile_fields
 from annotation.participation.constants import LEFT_STATUSES
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ of an index look-up."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from django.contrib.auth.models import User
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 
 from annotation import policies
@@ -20,9 +20,6 @@ from annotation.models import (
     Task,
     Unit,
 )
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,11 @@ from datetime import datetime
 
 from django.core.paginator import Paginator
 from django.db.models import Count, Max, Q, QuerySet
-from django.utils import timezone
 
 from annotation.core.paging import Page
 from annotation.models import (
     Enrolment,
     EnrolmentStatus,
-    Invitation,
     Judgement,
     Purpose,
     Response,
@@ -65,18 +63,6 @@ class People(Page):
     by_status: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True)
-class InvitationRow:
-    """An invitation and its `state`: *open*, *full*, *ended* or *taken back*."""
-
-    invitation: Invitation
-    state: str
-
-    @property
-    def is_open(self) -> bool:
-        return self.state == "open"
-
-
 def people(study: Study, *, page: str | int = 1) -> People:
     """A page of the annotators of `study`, newest first. A `page` out of range gives the nearest page."""
     statuses = Counter(dict(_enrolments(study).order_by().values_list("status").annotate(Count("pk"))))
@@ -99,12 +85,6 @@ def people(study: Study, *, page: str | int = 1) -> People:
 def person(study: Study, *, pk: int) -> Person | None:
     """One annotator of `study`, by enrolment id. None if there is none, or they withdrew."""
     return next(iter(person_rows(study, current_enrolments(study).filter(pk=pk))), None)
-
-
-def invitation_rows(invitations: Iterable[Invitation], *, now: datetime | None = None) -> list[InvitationRow]:
-    """The invitations with their states, in the order given."""
-    now = now or timezone.now()
-    return [InvitationRow(invitation=each, state=_state(each, now=now)) for each in invitations]
 
 
 def current_enrolments(study: Study) -> QuerySet[Enrolment]:
@@ -178,13 +158,3 @@ def check_results(answers: QuerySet[Response]) -> defaultdict[int, list[bool]]:
     for (annotator, _response), as_expected in right.items():
         results[annotator].append(as_expected)
     return results
-
-
-def _state(invitation: Invitation, *, now: datetime) -> str:
-    if invitation.revoked_at is not None:
-        return "taken back"
-    if invitation.expires_at is not None and invitation.expires_at <= now:
-        return "ended"
-    if invitation.max_uses is not None and invitation.uses >= invitation.max_uses:
-        return "full"
-    return "open"

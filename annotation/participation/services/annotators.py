@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
+from django.utils.crypto import get_random_string
 from django.utils.translation import gettext as _
 
 from annotation.assignment.services import slots
@@ -28,11 +27,8 @@ from annotation.models import (
     Unit,
 )
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
 # Without 0, 1, i, l and o, which look alike.
-_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 
 
 class ConsentOutdated(ValueError):
@@ -66,7 +62,7 @@ def newcomer() -> Annotator:
     platform. Their new account is named like their pseudonym and has no password, so nobody can log in to
     it."""
     with transaction.atomic():
-        account: User = get_user_model()(username=_pseudonym())
+        account: User = User(username=_pseudonym())
         account.set_unusable_password()
         account.save()
         return Annotator.objects.create(user=account, pseudonym=account.username)
@@ -190,4 +186,4 @@ def save_profile(
 
 
 def _pseudonym() -> str:
-    return "a-" + "".join(secrets.choice(_LETTERS) for _ in range(8))
+    return "a-" + get_random_string(8, LETTERS)

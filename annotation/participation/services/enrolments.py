@@ -6,17 +6,13 @@ is kept after a withdrawal.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.assignment.services import slots
 from annotation.models import AuditEvent, Consent, Enrolment, EnrolmentStatus, Purpose, Unit
 from annotation.participation.constants import LEFT_STATUSES
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 class EnrolmentRefused(ValueError):

@@ -7,8 +7,9 @@ The audit event that stays says how much was withdrawn, but not by whom.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Max, QuerySet
 from django.db.models.functions import Greatest
@@ -32,9 +33,6 @@ from annotation.models import (
 )
 from annotation.participation.constants import ENDED_STATUSES, LEFT_STATUSES
 from annotation.participation.services import annotators, crowd
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 AskedBy = Literal["the annotator", "the team"]
 _BATCH = 500

@@ -21,14 +21,6 @@ _BACKEND = "django.contrib.auth.backends.ModelBackend"
 # Somebody without a password can come back only in the same browser.
 _SESSION_SECONDS = 90 * 24 * 60 * 60
 
-_CLOSED_REASONS = {
-    invitations.Revoked: "revoked",
-    invitations.Expired: "expired",
-    invitations.Full: "full",
-    invitations.NotOpen: "not_open",
-    invitations.LeadsIt: "leads",
-}
-
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -41,15 +33,15 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
         return redirect("study", name=known.study.name)
     try:
         if request.method == "POST":
-            accepted = invitations.accept(code=code, user=user)
-            _log_in(request, accepted.enrolment)
-            return redirect("consent", name=accepted.enrolment.study.name)
+            enrolment, _new = invitations.accept(code=code, user=user)
+            _log_in(request, enrolment)
+            return redirect("consent", name=enrolment.study.name)
         study = invitations.look_up(code=code).study
-    except invitations.Unknown as unknown:
-        raise Http404 from unknown
     except invitations.InvitationRefused as refusal:
-        reason = _CLOSED_REASONS.get(type(refusal), "revoked")
-        return render(request, "annotation/participation/join_closed.html", {"reason": reason}, status=410)
+        if refusal.reason == "unknown":
+            raise Http404 from refusal
+        context = {"reason": refusal.reason}
+        return render(request, "annotation/participation/join_closed.html", context, status=410)
     total = enrolments.total_units(study_id=study.pk)
     context = {"study": study, "total": total, "leads": policies.leads(request.user, study)}
     return render(request, "annotation/participation/join.html", context)

@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
@@ -134,9 +135,14 @@ def invitation_list(request: LoggedIn, name: str) -> HttpResponse:
         else:
             messages.success(request, _("The link is created. Copy it and send it to the people you invite."))
             return redirect("invitations", name=name)
+    now = timezone.now()
     links = [
-        (row, request.build_absolute_uri(reverse("join", args=[row.invitation.code])))
-        for row in people_queries.invitation_rows(study.invitations.all())
+        (
+            each,
+            invitations.state(each, now=now),
+            request.build_absolute_uri(reverse("join", args=[each.code])),
+        )
+        for each in study.invitations.all()
     ]
     return render(
         request,
