@@ -105,25 +105,15 @@ class Answers(AnnotatorResource):
     def get(self, request: Request, name: str) -> Response:
         """The annotator's last ten answers, each with the key for a correction."""
         membership = require_membership(request, name)
-        last_answers = queries.last_answers(enrolment=membership.enrolment)
-        keys = {
-            answer.response.unit_id: responses.correction_key(
-                enrolment=membership.enrolment, earlier=answer.response
-            )
-            for answer in last_answers
-        }
-        units = queries.units_as_json(
-            study_id=membership.enrolment.study_id, keys=keys, language=get_language() or ""
-        )
+        last_answers = queries.last_answers(enrolment=membership.enrolment, language=get_language() or "")
         answers = [
             {
-                "item": item,
-                "submitted_at": answer.response.submitted_at,
+                **answer,
                 "answers": [
-                    {"option": option, **judgement} for option, judgement in answer.judgements.items()
+                    {"option": option, **judgement} for option, judgement in answer["judgements"].items()
                 ],
             }
-            for answer, item in zip(last_answers, units, strict=True)
+            for answer in last_answers
         ]
         return Response(LastAnswersSerializer({"answers": answers}).data)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.urls import reverse
 
+from annotation.assignment import lease_keys
 from annotation.core.prepared import Param, Prepared
 from annotation.core.translation import language_fallbacks, translation
 from annotation.models import (
@@ -50,14 +50,6 @@ _COLUMNS = (
     "unit__task__wording",
     "unit__task__translations",
 )
-
-
-@dataclass(frozen=True)
-class LastAnswer:
-    """A current response of an annotator. `judgements`: option id -> their judgement of it, as JSON."""
-
-    response: Response
-    judgements: dict[int, JSON]
 
 
 def units_as_json(
@@ -103,19 +95,30 @@ def shown_order(options: Sequence[JSON], *, key: UUID) -> list[JSON]:
     return rest + last
 
 
-def last_answers(*, enrolment: Enrolment, limit: int = 10) -> list[LastAnswer]:
-    """An annotator's last answers, newest first. Training is left out. Gold items are included, since leaving
-    them out would reveal which items are gold."""
-    responses = list(
-        Response.objects.filter(
-            annotator=enrolment.annotator_id,
-            unit__task__study=enrolment.study_id,
-            current=True,
-            withdrawn_at__isnull=True,
-        )
-        .exclude(unit__purpose=Purpose.TRAINING)
-        .order_by("-submitted_at", "-pk")[:limit]
+def current_answers(*, enrolment: Enrolment) -> QuerySet[Response]:
+    """An annotator's current answers. Training is left out. Gold items are included, since leaving them out
+    would reveal which items are gold."""
+    return Response.objects.filter(
+        annotator=enrolment.annotator_id,
+        unit__task__study=enrolment.study_id,
+        current=True,
+        withdrawn_at__isnull=True,
+    ).exclude(unit__purpose=Purpose.TRAINING)
+
+
+def correction_key(*, enrolment: Enrolment, earlier: Response) -> UUID:
+    """The key for the next revision of `earlier`; always the same until that revision exists."""
+    return lease_keys.fixed(
+        annotator_id=enrolment.annotator_id,
+        unit_id=earlier.unit_id,
+        occasion=f"revision {earlier.revision + 1} of {earlier.pk}",
     )
+
+
+def last_answers(*, enrolment: Enrolment, language: str) -> list[JSON]:
+    """An annotator's last ten answers, newest first: `item`, with the key for a correction, `judgements`
+    (option id -> their judgement of it) and `submitted_at`."""
+    responses = list(current_answers(enrolment=enrolment).order_by("-submitted_at", "-pk")[:10])
     judgements: dict[int, dict[int, JSON]] = {response.pk: {} for response in responses}
     by_id: dict[int, JSON] = {}
     for judgement in Judgement.objects.filter(response__in=judgements):
@@ -128,7 +131,12 @@ def last_answers(*, enrolment: Enrolment, limit: int = 10) -> list[LastAnswer]:
         }
     for box in Box.objects.filter(judgement__response__in=judgements).order_by("pk"):
         by_id[box.judgement_id]["boxes"].append([box.x0, box.y0, box.x1, box.y1])
-    return [LastAnswer(response=response, judgements=judgements[response.pk]) for response in responses]
+    keys = {response.unit_id: correction_key(enrolment=enrolment, earlier=response) for response in responses}
+    units = units_as_json(study_id=enrolment.study_id, keys=keys, language=language)
+    return [
+        {"item": unit, "judgements": judgements[response.pk], "submitted_at": response.submitted_at}
+        for response, unit in zip(responses, units, strict=True)
+    ]
 
 
 def _unit(options: Sequence[JSON], *, key: UUID, training: bool, language: str) -> JSON:

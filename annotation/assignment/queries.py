@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Subquery
+from django.http import Http404
 
 from annotation.core.prepared import Param, Prepared
 from annotation.models import (
@@ -60,3 +61,11 @@ def membership(*, user: User, study_name: str, query: Prepared[Any] = _MEMBERSHI
     if enrolment is None:
         return None
     return Membership(enrolment=enrolment, consented=enrolment.consented, leads=enrolment.leads)
+
+
+def membership_or_404(*, user: User, study_name: str) -> Membership:
+    """The membership of `user` in a study, in any state of both, else 404."""
+    found = membership(user=user, study_name=study_name)
+    if found is None:
+        raise Http404
+    return found

@@ -6,7 +6,6 @@ number of queries does not depend on the number of rows.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,7 +13,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
-from django.db.models import CharField, Count, Exists, F, Max, OuterRef, Q, QuerySet, Value
+from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet, Value
 from django.http import Http404
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -22,13 +21,10 @@ from annotation.models import (
     Annotator,
     Enrolment,
     EnrolmentStatus,
-    Response,
-    Skip,
-    Slot,
-    SlotState,
     Study,
 )
 from annotation.participation.constants import LEFT_STATUSES
+from annotation.participation.queries.people import activity
 
 PER_PAGE = 50
 ROLES = ("admin", "set_up", "lead", "annotator", "none")
@@ -221,30 +217,9 @@ def _load_persons(keys: Collection[tuple[str, int]]) -> list[Person]:
 
 def _add_enrolments(by_annotator: dict[int, Person]) -> None:
     enrolments = Enrolment.objects.filter(annotator__in=by_annotator).select_related("study", "invitation")
-    seen: defaultdict[tuple[int, int], list[datetime]] = defaultdict(list)
-    answers = Response.objects.filter(annotator__in=by_annotator)
-    _latest(seen, answers, "unit__task__study", "submitted_at")
-    _latest(seen, Skip.objects.filter(annotator__in=by_annotator), "unit__task__study", "at")
-    held = Slot.objects.filter(annotator__in=by_annotator, state=SlotState.LEASED)
-    _latest(seen, held, "study", "leased_at")
-    counts = held.order_by().values_list("annotator", "study").annotate(number=Count("pk"))
-    held_counts = {(annotator, study): number for annotator, study, number in counts}
+    active = activity(by_annotator)
     for enrolment in enrolments.order_by("-joined_at", "-pk"):
-        key = (enrolment.annotator_id, enrolment.study_id)
+        done = active[enrolment.annotator_id, enrolment.study_id]
         by_annotator[enrolment.annotator_id].enrolments.append(
-            PersonEnrolment(enrolment, held_counts.get(key, 0), max(seen[key], default=None))
+            PersonEnrolment(enrolment, done.held, done.last_seen)
         )
-
-
-def _latest(
-    seen: defaultdict[tuple[int, int], list[datetime]],
-    rows: QuerySet[Response] | QuerySet[Skip] | QuerySet[Slot],
-    study_field: str,
-    time_field: str,
-) -> None:
-    """Add the latest time of `rows` for each annotator and study to `seen`."""
-    grouped = rows.order_by().values_list("annotator", study_field)
-    latest: Iterable[Any] = grouped.annotate(last=Max(time_field))
-    for annotator, study, last in latest:
-        if last is not None:
-            seen[annotator, study].append(last)

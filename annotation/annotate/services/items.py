@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from annotation.assignment import lease_keys
@@ -92,7 +92,8 @@ def _first(assigned: list[Item], *, wanted: int) -> NextItems:
 
 
 def _assigned(enrolment: Enrolment, study: Study, *, wanted: int, sweep: bool, now: datetime) -> list[Item]:
-    due = _checks(enrolment, [Purpose.GOLD, Purpose.ATTENTION])[:1] if _check_is_due(enrolment, study) else []
+    is_due = study.gold_rate and enrolment.answered * study.gold_rate >= enrolment.golds + 1
+    due = _checks(enrolment, [Purpose.GOLD, Purpose.ATTENTION])[:1] if is_due else []
     leased = slots.lease(enrolment=enrolment, wanted=max(1, wanted - len(due)), sweep=sweep, now=now)
     data = [
         Item(unit_id=slot.unit_id, client_key=slot.lease_key, purpose=Purpose.DATA)
@@ -117,14 +118,16 @@ def _stop_reason(enrolment: Enrolment, study: Study) -> State | None:
     return by_enrolment.get(enrolment.status) or by_study.get(study.status)
 
 
-def _check_is_due(enrolment: Enrolment, study: Study) -> bool:
-    return bool(study.gold_rate) and enrolment.answered * study.gold_rate >= enrolment.golds + 1
-
-
 def _checks(enrolment: Enrolment, purposes: list[str]) -> list[Item]:
     """The checks that the annotator has not answered yet. Everybody gets gold items in a different order, so
     nobody can tell others which they are."""
-    units = _open_checks(enrolment).filter(purpose__in=purposes).order_by("task", "position")
+    mine = {"unit": OuterRef("pk"), "annotator": enrolment.annotator_id}
+    units = Unit.objects.filter(
+        ~Exists(Response.objects.filter(**mine)),
+        ~Exists(Skip.objects.filter(**mine)),
+        task__study=enrolment.study_id,
+        purpose__in=purposes,
+    ).exclude(purpose=Purpose.DATA)  # lets SQLite use the partial index of the few checks
     items = [
         Item(
             unit_id=unit.pk,
@@ -133,20 +136,11 @@ def _checks(enrolment: Enrolment, purposes: list[str]) -> list[Item]:
             ),
             purpose=unit.purpose,
         )
-        for unit in units
+        for unit in units.order_by("task", "position")
     ]
     if Purpose.TRAINING in purposes:
         return items
     return sorted(items, key=lambda item: item.client_key.int)
-
-
-def _open_checks(enrolment: Enrolment) -> QuerySet[Unit]:
-    mine = {"unit": OuterRef("pk"), "annotator": enrolment.annotator_id}
-    return Unit.objects.filter(
-        ~Exists(Response.objects.filter(**mine)),
-        ~Exists(Skip.objects.filter(**mine)),
-        task__study=enrolment.study_id,
-    ).exclude(purpose=Purpose.DATA)
 
 
 def training_share(*, enrolment: Enrolment) -> float | None:

@@ -18,6 +18,7 @@ from django.db.models import Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotation.annotate import queries
 from annotation.annotate.services import answer_rules as rules
 from annotation.annotate.services import saving
 from annotation.annotate.services.answer_rules import Answer, AnswerRefused
@@ -150,7 +151,7 @@ def revise(
     language: str = "",
     now: datetime | None = None,
 ) -> Submitted:
-    """Store a correction: a new revision of the annotator's answer, under the key of `correction_key`.
+    """Store a correction: a new revision of the annotator's answer, under its `queries.correction_key`.
 
     The earlier revision stays, no longer current. Raises as `submit`, and AnswerRefused if the study is
     closed or the annotator has no answer to correct.
@@ -162,8 +163,8 @@ def revise(
         unit, options, repeated = _load_unit(enrolment, unit_id=unit_id, client_key=client_key)
         if repeated is not None:
             return Submitted(response=repeated, outcome="repeat")
-        earlier = current_answer(enrolment=enrolment, unit_id=unit_id)
-        if earlier is None or correction_key(enrolment=enrolment, earlier=earlier) != client_key:
+        earlier = queries.current_answers(enrolment=enrolment).filter(unit=unit_id).first()
+        if earlier is None or queries.correction_key(enrolment=enrolment, earlier=earlier) != client_key:
             raise AnswerRefused(_("This answer has been changed in another window. Please open it again."))
         if Study.objects.filter(pk=enrolment.study_id, status=StudyStatus.CLOSED).exists():
             raise AnswerRefused(_("The study is closed: its answers can no longer be changed."))
@@ -215,30 +216,6 @@ def skip(
         if leased is not None:
             slots.return_slot(slot_id=leased.pk)
         return skipped
-
-
-def current_answer(*, enrolment: Enrolment, unit_id: int) -> Response | None:
-    """The annotator's current answer to a unit, unless it was training."""
-    return (
-        Response.objects.filter(
-            unit=unit_id,
-            unit__task__study=enrolment.study_id,
-            annotator=enrolment.annotator_id,
-            current=True,
-            withdrawn_at__isnull=True,
-        )
-        .exclude(unit__purpose=Purpose.TRAINING)
-        .first()
-    )
-
-
-def correction_key(*, enrolment: Enrolment, earlier: Response) -> UUID:
-    """The key for the next revision of `earlier`; always the same until that revision exists."""
-    return lease_keys.fixed(
-        annotator_id=enrolment.annotator_id,
-        unit_id=earlier.unit_id,
-        occasion=f"revision {earlier.revision + 1} of {earlier.pk}",
-    )
 
 
 def _check_key(client_key: UUID, *, enrolment: Enrolment, unit_id: int) -> None:

@@ -130,22 +130,14 @@ def skips(request: LoggedIn, membership: Membership) -> JSON:
 @json_endpoint(method="GET")
 def last(request: LoggedIn, membership: Membership) -> JSON:
     """The annotator's last answers, each with the key for a correction."""
-    enrolment = membership.enrolment
-    last_answers = queries.last_answers(enrolment=enrolment)
-    keys: dict[int, UUID] = {
-        answer.response.unit_id: responses.correction_key(enrolment=enrolment, earlier=answer.response)
-        for answer in last_answers
-    }
-    units = queries.units_as_json(study_id=enrolment.study_id, keys=keys, language=get_language() or "")
-    payload = []
-    for answer, unit in zip(last_answers, units, strict=True):
-        for option in unit["options"]:  # in the order in which they were shown for that answer
-            option["position"] = answer.judgements[option["id"]].pop("position")
-        unit["options"].sort(key=lambda option: option["position"])
-        submitted = answer.response.submitted_at
-        submitted_at = submitted.isoformat() if submitted else ""
-        payload.append({"item": unit, "judgements": answer.judgements, "submitted_at": submitted_at})
-    return {"answers": payload}
+    last_answers = queries.last_answers(enrolment=membership.enrolment, language=get_language() or "")
+    for answer in last_answers:
+        options, submitted_at = answer["item"]["options"], answer["submitted_at"]
+        for option in options:  # in the order in which they were shown for that answer
+            option["position"] = answer["judgements"][option["id"]].pop("position")
+        options.sort(key=lambda option: option["position"])
+        answer["submitted_at"] = submitted_at.isoformat() if submitted_at else ""
+    return {"answers": last_answers}
 
 
 @json_endpoint(method="GET")

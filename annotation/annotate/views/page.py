@@ -33,7 +33,7 @@ from annotation.assignment.services import slots
 from annotation.core import scales
 from annotation.core.requests import LoggedIn
 from annotation.models import EnrolmentStatus, SkipReason, TaskKind
-from annotation.participation.queries import annotator_pages, enrolments
+from annotation.participation.queries import enrolments
 
 # Preloaded with the page, in one round of requests. A test compares the lists with the folders.
 _PAGE_MODULES = (
@@ -88,7 +88,7 @@ def annotate(request: LoggedIn, name: str) -> HttpResponse:
         return redirect("study", name=name)
     assigned = endpoints.assign_items(membership=membership)()
     if not assigned["items"]:
-        return redirect("thanks", name=name)  # says why there are none (participation/views/leaving.py)
+        return redirect("thanks", name=name)  # says why there are none (participation/views/studies.py)
     return _page(request, membership, assigned, started_at=timezone.now().isoformat())
 
 
@@ -96,9 +96,7 @@ def annotate(request: LoggedIn, name: str) -> HttpResponse:
 @require_POST
 def stop(request: LoggedIn, name: str) -> HttpResponse:
     """Release the assigned items for others, and go to the home page."""
-    membership = assignment_queries.membership(user=request.user, study_name=name)
-    if membership is None:
-        raise Http404
+    membership = assignment_queries.membership_or_404(user=request.user, study_name=name)
     slots.release_leases(enrolment=membership.enrolment)
     messages.success(request, _("Everything you rated is saved. Come back whenever you like."))
     return redirect("home")
@@ -190,7 +188,7 @@ def _page(
         "labels": [] if first["kind"] == TaskKind.DEPICTION else labels[first["kind"]],
         "note": page_texts.NOTES.get(first["kind"], ""),
         "progress": progress,
-        "guides": annotator_pages.guides(tasks=tasks, language=get_language() or ""),
+        "guides": enrolments.guides(tasks=tasks, language=get_language() or ""),
         "reasons": [(value, page_texts.reasons()[value]) for value in SkipReason.values],
         "assigned": assigned,
         "scripts": scripts(draws=draws),

@@ -55,12 +55,12 @@ def locked_membership(
     with transaction.atomic():
         membership = queries.membership(user=user, study_name=study_name, query=query)
         if membership is not None:
-            _mark(membership.enrolment, locked=True)
+            vars(membership.enrolment)["locked"] = True
         try:
             yield membership
         finally:
             if membership is not None:
-                _mark(membership.enrolment, locked=False)
+                vars(membership.enrolment)["locked"] = False
 
 
 def is_locked(enrolment: Enrolment) -> bool:
@@ -71,7 +71,3 @@ def is_locked(enrolment: Enrolment) -> bool:
 def transaction_of(enrolment: Enrolment) -> AbstractContextManager[Any]:
     """The open transaction if it has locked `enrolment`, else a new one."""
     return nullcontext() if is_locked(enrolment) else transaction.atomic()
-
-
-def _mark(enrolment: Enrolment, *, locked: bool) -> None:
-    vars(enrolment)["locked"] = locked

@@ -20,8 +20,8 @@ from annotation.models import Study
 from annotation.participation import profile_fields
 from annotation.participation.constants import ENDED_STATUSES
 from annotation.participation.enrolment_resource import TAGS, AnnotatorResource, consent_required
-from annotation.participation.forms.annotator import ProfileForm
-from annotation.participation.queries import annotator_pages, enrolments
+from annotation.participation.forms import ProfileForm
+from annotation.participation.queries import enrolments
 from annotation.participation.services import annotators
 
 _MAX_LENGTH = 200
@@ -132,9 +132,7 @@ def _active_study(request: Request, name: str) -> Study:
 
 
 def _profile(request: Request, study: Study | None) -> dict[str, Any]:
-    questions = annotator_pages.profile_questions(
-        user=request.user, study=study, language=get_language() or ""
-    )
+    questions = enrolments.profile_questions(user=request.user, study=study, language=get_language() or "")
     answers = ProfileForm.initial_from(enrolments.profile_answers(user=request.user), questions=questions)
     return {"questions": [_question(each, answers) for each in questions]}
 
@@ -152,7 +150,7 @@ def _question(question: profile_fields.Question, answers: Mapping[str, Any]) -> 
 
 def _save(request: Request, study: Study | None, body: Mapping[str, Any]) -> None:
     """Validate the answers with the page's form, and save them."""
-    questions = annotator_pages.profile_questions(user=request.user, study=study)
+    questions = enrolments.profile_questions(user=request.user, study=study)
     by_name = {question.name: question for question in questions}
     form_data: dict[str, Any] = {}
     for index, answer in enumerate(body["answers"]):

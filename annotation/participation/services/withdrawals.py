@@ -90,33 +90,23 @@ def withdraw(
             withdrawn_at=Greatest(now, F("given_at"))
         )
         _anonymise(enrolment)
-        withdrawn = Withdrawn(
-            responses=responses,
-            slots_reopened=reopened,
-            leases_returned=leases,
-            skips_deleted=skips,
-            profile_deleted=profile_deleted,
-        )
-        events.announce(
-            study_id=study.pk,
-            event="annotator.withdrew",
-            data={"responses": responses, "slots_reopened": reopened},
-        )
+        counts = {
+            "responses": responses,
+            "slots_reopened": reopened,
+            "leases_returned": leases,
+            "skips_deleted": skips,
+            "profile_deleted": profile_deleted,
+        }
+        data = {"responses": responses, "slots_reopened": reopened}
+        events.announce(study_id=study.pk, event="annotator.withdrew", data=data)
         on_behalf = by is not None and by.pk != annotator.user_id
         AuditEvent.objects.create(
             what="withdrawal",
             study=study,
             by=by if on_behalf else None,
-            details={
-                "asked_by": "the team" if on_behalf else asked_by,
-                "responses": responses,
-                "slots_reopened": reopened,
-                "leases_returned": leases,
-                "skips_deleted": skips,
-                "profile_deleted": profile_deleted,
-            },
+            details={"asked_by": "the team" if on_behalf else asked_by, **counts},
         )
-        return withdrawn
+        return Withdrawn(**counts)
 
 
 def stop(*, annotator: Annotator, study: Study) -> bool:

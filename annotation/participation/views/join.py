@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation import policies
 from annotation.models import Enrolment, EnrolmentStatus, Study, StudyStatus
-from annotation.participation.queries import annotator_pages, enrolments
+from annotation.participation.queries import enrolments
 from annotation.participation.services import crowd, invitations
 
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -28,7 +28,7 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
     """GET describes the study and counts nothing, so link previews do not use up the invitation. POST enrols
     the person, with a new account if they have none."""
     user = request.user if request.user.is_authenticated else None
-    known = annotator_pages.enrolment_by_code(user=user, code=code) if user else None
+    known = enrolments.enrolment_by_code(user=user, code=code) if user else None
     if known is not None:
         return redirect("study", name=known.study.name)
     try:

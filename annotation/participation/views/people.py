@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation import policies
 from annotation.core.requests import LoggedIn
 from annotation.models import Invitation, Study, StudyStatus
-from annotation.participation.forms.lead import InvitationForm
+from annotation.participation.forms import InvitationForm
 from annotation.participation.queries import people as people_queries
 from annotation.participation.services import enrolments, invitations
 from annotation.studies.errors import StudyRefused
