@@ -56,11 +56,8 @@ def units_as_json(
     *, study_id: int, keys: Mapping[int, UUID], training: Sequence[int] = (), language: str = ""
 ) -> list[JSON]:
     """The study's units in `keys` (unit id -> client key) as the page shows them, in that order, in one
-    query.
-
-    Options are in the order in which this annotator sees them: shuffled by the key, none of the above
-    last. The purpose of a unit is not revealed, except for those in `training` (DESIGN §5).
-    """
+    query. Options are shuffled by the key, none of the above last. Only of units in `training` is the purpose
+    revealed (DESIGN §5)."""
     if not keys:
         return []  # a query for no units cannot be prepared
     rows: dict[int, list[JSON]] = {unit_id: [] for unit_id in keys}
@@ -170,8 +167,8 @@ def _unit(options: Sequence[JSON], *, key: UUID, training: bool, language: str) 
 
 
 def _wording(row: JSON, language: str) -> tuple[str, str]:
-    """The task's wording in `language`, and the language it is in. Without a translation of its own, a task
-    with the default wording gets the program's translation, and any other the wording as written."""
+    """The task's wording in `language`, and the language it is in. A default wording has the program's
+    translation, and any other without a translation stays as written."""
     if translated := translation(row["unit__task__translations"] or {}, "wording", language):
         return translated
     wording = row["unit__task__wording"]

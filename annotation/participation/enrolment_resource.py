@@ -36,11 +36,13 @@ class AnnotatorResource(Resource):
 
 def find_membership(request: Request, name: str) -> tuple[Study, Membership | None]:
     """The study, and the account's membership or None. 404 if the account cannot take part in the study."""
-    study = get_object_or_404(Study, name=name)
     membership = queries.membership(user=request.user, study_name=name)
-    if membership is None and not policies.may_annotate(request.user, study):
+    if membership is not None:
+        return membership.enrolment.study, membership
+    study = get_object_or_404(Study, name=name)
+    if not policies.may_annotate(request.user, study):
         raise Http404
-    return study, membership
+    return study, None
 
 
 def require_membership(request: Request, name: str) -> Membership:

@@ -1,8 +1,5 @@
-"""The questions of the profile page. Every question is voluntary and can be self-described (PROTOCOL §1).
-
-The values are stored and used in strata (core/strata.py: "origin: Asia"), so they stay in English in every
-language of the page. Their labels are translated.
-"""
+"""The questions of the profile page, all voluntary (PROTOCOL §1). Stored values are used in strata ("origin:
+Asia"), so they stay English in every language of the page."""
 
 from __future__ import annotations
 
@@ -33,9 +30,8 @@ REGIONS: Choices = (
 
 @dataclass(frozen=True)
 class Question:
-    """One question of the profile. Without choices it is a free text. `decides`: a stratum of the study uses
-    it. `language`: the language of a study's own question; empty for the others, which are in the page's
-    language."""
+    """One question of the profile; a free text without choices. `decides`: a stratum of the study uses it.
+    `language`: that of a study's own question; empty for the others, which are in the page's language."""
 
     name: str
     label: str | Promise
@@ -100,12 +96,9 @@ def questions_for(
     answered: Iterable[str] = (),
     language: str = "",
 ) -> tuple[Question, ...]:
-    """The questions for somebody, from the strata and the own questions of their studies.
-
-    `own_questions` is as in Study.questions: field, label, choices, translations. They are in `language` if
-    they are translated. `answered`: fields that they have answered before, which stay on the page so that
-    the answers can be removed.
-    """
+    """The questions for somebody, from the strata and `own_questions` (as in Study.questions) of their
+    studies, these in `language` if they are translated. Fields in `answered` stay on the page, so that the
+    answers can be removed."""
     in_strata = _fields_in_strata(strata_texts)
     needed = in_strata | set(answered)
     questions = [

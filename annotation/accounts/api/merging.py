@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from annotation.accounts.api.accounts import REFUSED, TAGS, AdminResource, require_annotator
 from annotation.accounts.queries import accounts
-from annotation.accounts.services import erasure, merging, merging_plan
+from annotation.accounts.services import erasure, merging
 from annotation.api.errors import Refused, refusals
 from annotation.api.resource import Body, Query
 from annotation.models import Annotator, EnrolmentStatus
@@ -84,8 +84,8 @@ class Merge(AdminResource):
         """What merging would do. Changes nothing."""
         kept = require_annotator(accounts.person(who))
         duplicate = _annotator_by_pseudonym(self.query(MergeQuery)["duplicate"])
-        with refusals(merging_plan.MergeRefused):
-            plan = merging_plan.preview(kept=kept, duplicate=duplicate)
+        with refusals(merging.MergeRefused):
+            plan = merging.preview(kept=kept, duplicate=duplicate)
         return Response(MergeSerializer(plan).data)
 
     @extend_schema(
@@ -99,7 +99,7 @@ class Merge(AdminResource):
         stays and the second becomes a surplus."""
         kept = require_annotator(accounts.person(who))
         duplicate = _annotator_by_pseudonym(self.body(MergeBody)["duplicate"])
-        with refusals(merging_plan.MergeRefused):
+        with refusals(merging.MergeRefused):
             plan = merging.merge(kept=kept, duplicate=duplicate, by=request.user)
         return Response(MergeSerializer(plan).data)
 

@@ -1,8 +1,5 @@
-"""People as admins see them: accounts, and annotators without one (DESIGN §11).
-
-Only here is a name shown next to a pseudonym. A platform id can be searched for, but is never shown. The
-number of queries does not depend on the number of rows.
-"""
+"""People as admins see them: accounts, and annotators without one (DESIGN §11). Only here is a name shown
+next to a pseudonym. A platform id can be searched for, but is never shown."""
 
 from __future__ import annotations
 
@@ -28,7 +25,6 @@ from annotation.participation.queries.people import activity
 
 PER_PAGE = 50
 ROLES = ("admin", "set_up", "lead", "annotator", "none")
-STATES = ("off", "no_account", *EnrolmentStatus.values)
 
 
 @dataclass(frozen=True)
@@ -79,11 +75,9 @@ class Person:
 def people(
     *, text: str = "", role: str = "", state: str = "", page: str | int | None = 1
 ) -> tuple[Page[dict[str, Any]], list[Person]]:
-    """A page of accounts and annotators without one, newest first.
-
-    `text` is searched for in names, e-mail addresses and pseudonyms; a platform id must match completely.
-    `role` is one of ROLES and `state` one of STATES; other values are ignored.
-    """
+    """A page of accounts and annotators without one, newest first. `text` is searched for in names, e-mail
+    addresses and pseudonyms; a platform id must match completely. `role` is one of ROLES and `state` *off*,
+    *no_account* or an EnrolmentStatus; other values are ignored."""
     accounts = _keys(_accounts(text, role, state), "u", "date_joined")
     annotators = _keys(_annotators_without_account(text, role, state), "a", "created_at")
     both = accounts.union(annotators, all=True).order_by("-joined", "kind", "-number")
@@ -92,8 +86,7 @@ def people(
 
 
 def person(who: str) -> Person:
-    """The person with the key `who`, else 404. An annotator with an account is found only by the account, so
-    that everybody has one URL."""
+    """The person with the key `who`, else 404. Everybody with an account is found only by the account."""
     kind, number = who[:1], who[1:]
     if kind not in {"u", "a"} or not number.isdecimal() or not number.isascii() or len(number) > 18:
         raise Http404

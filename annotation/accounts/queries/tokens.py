@@ -1,5 +1,7 @@
 """An account's own API tokens, for their page and the API."""
 
+from typing import Any
+
 from django.contrib.auth.models import User
 from django.db.models import Case, QuerySet, Value, When
 from django.utils import timezone
@@ -11,7 +13,7 @@ MAX_SHOWN = 200
 """The newest tokens are shown. An account has fewer active ones."""
 
 
-def tokens_with_state(user: User) -> QuerySet[ApiToken]:
+def tokens_with_state(user: User) -> QuerySet[Any]:
     """The tokens of `user`, each with its `state`, one of STATES."""
     return user.api_tokens.annotate(
         state=Case(

@@ -1,8 +1,5 @@
-"""Erase a person: their answers and everything that identifies them (DESIGN §11).
-
-A withdrawal keeps the answers, marked as withdrawn; an erasure deletes them. An audit event with counts
-stays. Earlier exports, releases and backups are not changed.
-"""
+"""Erase a person: their answers, which a withdrawal keeps, and everything that identifies them (DESIGN §11).
+Earlier exports, releases and backups are not changed."""
 
 from __future__ import annotations
 
@@ -60,14 +57,9 @@ def preview(*, annotator: Annotator | None, user: User | None) -> Erased:
 
 
 def erase(*, annotator: Annotator | None, user: User | None, by: User) -> Erased:
-    """Delete a person permanently: the annotator, the account, or both.
-
-    They are withdrawn from every study first, so that their slots are open again. Then their answers,
-    profile, consents, skips, enrolments with platform ids, account, sessions and API tokens are deleted. If
-    nobody else came by their invitation, its label is emptied: it may say whom it was for.
-
-    Raises ErasureRefused for an admin, and if they no longer exist.
-    """
+    """Delete a person permanently: the annotator, the account, or both, with all that refers to them. Slots
+    that they filled are open again. An audit event with counts stays. Raises ErasureRefused for an admin, and
+    if they no longer exist."""
     with transaction.atomic():
         if annotator is None:
             annotator = Annotator.objects.filter(user=user, user__isnull=False).first()

@@ -1,8 +1,5 @@
-"""Two-factor authentication: after the password, a TOTP code (RFC 6238) or a recovery code.
-
-TOTP secrets are stored readable, because checking a code needs them: whoever can read the database has them.
-Of a recovery code only a keyed digest is stored; it becomes invalid if SECRET_KEY changes.
-"""
+"""Two-factor authentication: after the password, a TOTP code (RFC 6238) or a recovery code. TOTP secrets are
+stored readable; of a recovery code only a digest keyed by SECRET_KEY."""
 
 from __future__ import annotations
 
@@ -25,7 +22,6 @@ from annotation.models import Annotator, AuditEvent
 RECOVERY_CODES = 10
 _DIGITS = 6
 _KEY_BYTES = 20
-_NAME = "code"
 # Without letters and digits that look alike.
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
@@ -52,16 +48,13 @@ def otpauth_url(*, user: User, key: str) -> str:
 
 def set_up(*, user: User, key: str, code: str, password: str) -> tuple[Device, list[str]]:
     """Set up the second factor with the secret `key`, if `code` matches. Returns the device and its recovery
-    codes.
-
-    `password` is the user's, already checked. It is hashed again, which ends every session without the second
-    factor. Raises SecondFactorRefused for a wrong code, or if there is a second factor already.
-    """
+    codes. `password`, the user's, is hashed again, which ends all other sessions. Raises SecondFactorRefused
+    for a wrong code, or if there is a second factor already."""
     with transaction.atomic():
         fresh = User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if has_second_factor(fresh):
             raise SecondFactorRefused(_("Two-factor authentication is set up already. Remove it first."))
-        device = TOTPDevice(user=fresh, name=_NAME, key=key)
+        device = TOTPDevice(user=fresh, name="code", key=key)
         code = _normalise(code)
         totp = TOTP(device.bin_key, device.step, device.t0, device.digits)
         totp.time = time.time()

@@ -15,7 +15,6 @@ from annotation.assignment.services import enrolment_lock, slots
 from annotation.models import (
     Enrolment,
     EnrolmentStatus,
-    Judgement,
     Purpose,
     Response,
     Skip,
@@ -24,6 +23,7 @@ from annotation.models import (
     Unit,
 )
 from annotation.participation.constants import SESSION_LENGTH
+from annotation.participation.queries.people import check_results
 
 State = Literal["items", "done", "paused", "closed", "blocked", "screened_out", "withdrawn", "cap"]
 
@@ -41,7 +41,7 @@ class Item:
 @dataclass(frozen=True)
 class NextItems:
     """`items` are in the order in which to answer them; empty unless `state` is *items*. `assigned_keys`: the
-    keys of all items assigned to the annotator, which may be more than they asked for."""
+    keys of all items assigned to the annotator, which may be more."""
 
     state: State
     items: list[Item] = field(default_factory=list)
@@ -51,11 +51,9 @@ class NextItems:
 def next_items(
     *, enrolment: Enrolment, wanted: int = 1, sweep: bool = True, now: datetime | None = None
 ) -> NextItems:
-    """Up to `wanted` items for `enrolment`, the same ones again until they are answered or skipped.
-
-    The caller checks consent. An annotator who has answered all training items is qualified or screened out
-    here, by the study's `training_pass`. `sweep`: as for `slots.lease`; without it, *done* is not certain.
-    """
+    """Up to `wanted` items for `enrolment`, the same ones again until they are answered or skipped. The
+    caller checks consent. Who has answered all training items is qualified or screened out here. `sweep`: as
+    for `slots.lease`; without it, *done* is not certain."""
     now = now or timezone.now()
     study = enrolment.study
     stop_reason = _stop_reason(enrolment, study)
@@ -119,8 +117,7 @@ def _stop_reason(enrolment: Enrolment, study: Study) -> State | None:
 
 
 def _checks(enrolment: Enrolment, purposes: list[str]) -> list[Item]:
-    """The checks that the annotator has not answered yet. Everybody gets gold items in a different order, so
-    nobody can tell others which they are."""
+    """The checks that the annotator has not answered yet, gold items in a different order for everybody."""
     mine = {"unit": OuterRef("pk"), "annotator": enrolment.annotator_id}
     units = Unit.objects.filter(
         ~Exists(Response.objects.filter(**mine)),
@@ -143,25 +140,12 @@ def _checks(enrolment: Enrolment, purposes: list[str]) -> list[Item]:
     return sorted(items, key=lambda item: item.client_key.int)
 
 
-def training_share(*, enrolment: Enrolment) -> float | None:
-    """The share of training items answered as expected, 0 to 1; None without training items."""
-    judgements = Judgement.objects.filter(
-        response__annotator=enrolment.annotator_id,
-        response__unit__task__study=enrolment.study_id,
-        response__unit__purpose=Purpose.TRAINING,
-        response__withdrawn_at__isnull=True,
-        option__expected__isnull=False,
-    ).values_list("response_id", "value", "option__expected")
-    correct: dict[int, bool] = {}
-    for response, value, expected in judgements:
-        correct[response] = correct.get(response, True) and value in (expected or [])
-    return sum(correct.values()) / len(correct) if correct else None
-
-
 def _qualify(enrolment: Enrolment) -> bool:
     """Qualify or screen out an annotator who has finished training; whether they passed."""
-    share, needed = training_share(enrolment=enrolment), enrolment.study.training_pass
-    passed = share is None or needed is None or share >= needed
+    answers = Response.objects.filter(annotator=enrolment.annotator_id, unit__task__study=enrolment.study_id)
+    right = check_results(answers, purposes=[Purpose.TRAINING])[enrolment.annotator_id]
+    needed = enrolment.study.training_pass
+    passed = not right or needed is None or sum(right) / len(right) >= needed
     status = EnrolmentStatus.QUALIFIED if passed else EnrolmentStatus.SCREENED_OUT
     Enrolment.objects.filter(pk=enrolment.pk, status=EnrolmentStatus.TRAINING).update(status=status)
     enrolment.status = status

@@ -1,9 +1,5 @@
-"""Stores answers, corrections and skips (DESIGN §3, §4, §5).
-
-An answer is stored once, however often it is sent: its key is the key of its lease. An answer that comes
-after its lease was returned fills a slot of the unit that is still open, or is stored as a surplus. A
-correction is a new revision. Training, gold and attention items have no slots: everybody answers them.
-"""
+"""Stores answers, corrections and skips (DESIGN §3, §4, §5). An answer is stored once, however often it is
+sent: its key is the key of its lease. A correction is a new revision."""
 
 from __future__ import annotations
 
@@ -69,9 +65,9 @@ _OPTIONS = Prepared(
 
 @dataclass(frozen=True)
 class Submitted:
-    """`outcome`: *filled* a slot; *surplus*: stored, but its slot had gone to somebody else; *repeat*:
-    this answer had been stored already; *check*: a training, gold or attention item; *revised* an earlier
-    answer. `correct` and `feedback` are for training items only: nobody learns which items are gold."""
+    """`outcome`: *filled* a slot; *surplus*: its slot had gone to somebody else; *repeat*: stored already;
+    *check*: training, gold or attention item; *revised*. `correct` and `feedback` are for training items
+    only: nobody learns which items are gold."""
 
     response: Response
     outcome: Outcome
@@ -100,18 +96,9 @@ def submit(
     language: str = "",
     now: datetime | None = None,
 ) -> Submitted:
-    """Store an annotator's answer to a unit. Afterwards `enrolment` is as in the database, with this answer
-    counted.
-
-    Raises
-    ------
-    NotAssigned
-        if the unit was not assigned to this annotator under `client_key`.
-    AnswerRefused
-        if the answer breaks a rule (services/answer_rules.py), or if the annotator has withdrawn.
-
-    Nothing is written if it raises.
-    """
+    """Store an annotator's answer to a unit, and count it in `enrolment`. Raises NotAssigned if the unit was
+    not assigned to this annotator under `client_key`, and AnswerRefused if the answer breaks a rule
+    (services/answer_rules.py) or if they have withdrawn; nothing is written then."""
     now = now or timezone.now()
     _check_key(client_key, enrolment=enrolment, unit_id=unit_id)
     with enrolment_lock.transaction_of(enrolment):
@@ -151,11 +138,9 @@ def revise(
     language: str = "",
     now: datetime | None = None,
 ) -> Submitted:
-    """Store a correction: a new revision of the annotator's answer, under its `queries.correction_key`.
-
-    The earlier revision stays, no longer current. Raises as `submit`, and AnswerRefused if the study is
-    closed or the annotator has no answer to correct.
-    """
+    """Store a new revision of the annotator's answer, under its `queries.correction_key`. The earlier one
+    stays, no longer current. Raises as `submit`, and AnswerRefused if the study is closed or there is no
+    answer to correct."""
     now = now or timezone.now()
     _check_key(client_key, enrolment=enrolment, unit_id=unit_id)
     with transaction.atomic():
@@ -195,9 +180,9 @@ def skip(
     note: str = "",
     now: datetime | None = None,
 ) -> Skip:
-    """Skip a unit, with a reason. Its slot goes back to the queue for somebody else; the annotator does not
-    get the unit again. Skipping twice is the same as once. Raises NotAssigned as `submit`, and AnswerRefused
-    for an unknown reason or if the unit has been answered."""
+    """Skip a unit, whose slot goes back to the queue for somebody else. Skipping twice is the same as once.
+    Raises NotAssigned as `submit`, and AnswerRefused for an unknown reason or if the unit has been
+    answered."""
     now = now or timezone.now()
     _check_key(client_key, enrolment=enrolment, unit_id=unit_id)
     if reason not in SkipReason.values:
@@ -211,10 +196,8 @@ def skip(
         if Response.objects.filter(**mine).exists():
             raise AnswerRefused(_("You have answered this item already."))
         _load_unit(enrolment, unit_id=unit_id, client_key=client_key)
-        leased = Slot.objects.filter(**mine, state=SlotState.LEASED).first()
         skipped = Skip.objects.create(**mine, client_key=client_key, reason=reason, note=note[:2000], at=now)
-        if leased is not None:
-            slots.return_slot(slot_id=leased.pk)
+        slots.return_to_queue(Slot.objects.filter(**mine, state=SlotState.LEASED))
         return skipped
 
 

@@ -1,8 +1,5 @@
-"""The page on which annotators answer one item after another (DESIGN §5).
-
-It contains the first items as JSON and fetches the next ones from views/endpoints.py. Without scripts, rating
-tasks work as a plain form, one item per page.
-"""
+"""The page on which annotators answer one item after another (DESIGN §5). Without scripts, rating tasks work
+as a plain form, one item per page."""
 
 from __future__ import annotations
 

@@ -1,10 +1,5 @@
-"""Finds and locks an enrolment for one request that changes something in the study.
-
-On PostgreSQL, finding it and then locking it would take two round trips, and a nested transaction two more.
-`locked_membership` does both at once. services/slots.py and services/responses.py then use what it read, in
-the transaction that is open. SQLite has one writer at a time, so a request that usually only reads gets no
-transaction there: it would keep the others waiting.
-"""
+"""Finds and locks an enrolment for one request, in one round trip on PostgreSQL. SQLite has one writer at a
+time, so a request that usually only reads gets no transaction there."""
 
 from __future__ import annotations
 
@@ -40,12 +35,9 @@ _LOCKED_FOR_LEASES = Prepared(_FOR_UPDATE.annotate(relaxed=_ASYNCHRONOUS_COMMIT)
 def locked_membership(
     *, user: User, study_name: str, for_leases: bool = False
 ) -> Iterator[Membership | None]:
-    """The membership of `user` in a study, or None, locked until the end of the block. What the block does is
-    one transaction.
-
-    `for_leases`: the block only writes leases. They may be lost if the machine stops, since the annotator
-    asks for them again. On SQLite there is then no lock, since often nothing is written at all.
-    """
+    """The membership of `user` in a study, or None, locked until the end of the block, which is one
+    transaction. `for_leases`: the block only writes leases, which may be lost if the machine stops; on SQLite
+    there is then no lock, since often nothing is written at all."""
     if for_leases and connection.vendor != "postgresql":
         yield queries.membership(user=user, study_name=study_name)
         return

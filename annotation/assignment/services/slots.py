@@ -1,9 +1,6 @@
-"""Who judges what next: leasing, renewing and returning slots (DESIGN §4, docs/adr/0002-slots.md).
-
-Every change of a slot is one conditional UPDATE whose row count is the answer, so two processes can
-never hold the same slot. An annotator's `position` in the queue only grows, and a returned slot goes to
-the end of the queue, so the cost of *next* does not grow with the study.
-"""
+"""Who judges what next: leasing, renewing and returning slots (DESIGN §4, docs/adr/0002-slots.md). Every
+change of a slot is one conditional UPDATE whose row count is the answer, so two processes never hold the same
+slot."""
 
 from __future__ import annotations
 
@@ -82,15 +79,11 @@ def lease_next(*, enrolment: Enrolment, now: datetime | None = None) -> Slot | N
 def lease(
     *, enrolment: Enrolment, wanted: int, sweep: bool = True, now: datetime | None = None
 ) -> list[Slot]:
-    """The slots that `enrolment` should answer next, in this order, leased to them.
-
-    All slots they hold already are renewed, so a reload, a second tab or a crash costs nothing. New ones are
-    added until there are `wanted`, or fewer if that is all that is left for them. No slots are leased if the
-    study is not open, or if the annotator has left it or is blocked.
-
-    `sweep`: if nothing is left, first return expired leases of others. A transaction that has slots locked
-    must not ask for this: the sweep locks the study, and whoever has the study locked may wait for the slots.
-    """
+    """The slots that `enrolment` should answer next, in this order. All that they hold already are renewed,
+    and new ones added until there are `wanted`, or fewer if that is all that is left. None if the study is
+    not open, or if the annotator has left it or is blocked. `sweep`: if nothing is left, first return expired
+    leases of others. A transaction that has slots locked must not ask for this: the sweep locks the study,
+    and whoever has the study locked may wait for the slots."""
     now = now or timezone.now()
     with _without_disk_sync(), enrolment_lock.transaction_of(enrolment):
         if not _may_lease(enrolment):
@@ -111,12 +104,12 @@ def release_leases(*, enrolment: Enrolment) -> int:
     leased = Slot.objects.filter(
         study=enrolment.study_id, annotator=enrolment.annotator_id, state=SlotState.LEASED
     )
-    return _return_to_queue(leased)
+    return return_to_queue(leased)
 
 
 def release_leases_of_user(*, user_id: int) -> int:
     """Return every slot leased to an account, in any study, to the queue, when it logs out."""
-    return _return_to_queue(Slot.objects.filter(annotator__user=user_id, state=SlotState.LEASED))
+    return return_to_queue(Slot.objects.filter(annotator__user=user_id, state=SlotState.LEASED))
 
 
 def release_expired(*, now: datetime, study_id: int | None = None) -> int:
@@ -125,12 +118,7 @@ def release_expired(*, now: datetime, study_id: int | None = None) -> int:
     if study_id is not None:
         expired = expired.filter(study=study_id)
     # A locked slot is just being answered or renewed; the next sweep looks at it again.
-    return _return_to_queue(expired, skip_locked=True)
-
-
-def return_slot(*, slot_id: int) -> bool:
-    """Return one slot to the queue; False if it was not leased."""
-    return _return_to_queue(Slot.objects.filter(pk=slot_id, state=SlotState.LEASED)) == 1
+    return return_to_queue(expired, skip_locked=True)
 
 
 def restart_queue(*, annotator: Annotator) -> None:
@@ -139,11 +127,8 @@ def restart_queue(*, annotator: Annotator) -> None:
 
 
 def matching_strata(*, enrolment: Enrolment) -> list[str]:
-    """The strata of the study's slots that the annotator's profile matches.
-
-    Computed once and stored with the enrolment; `restart_queue` clears it. Tasks are frozen while people
-    answer, so only the profile can change the result.
-    """
+    """The strata of the study's slots that the annotator's profile matches, stored with the enrolment until
+    `restart_queue` clears it. Tasks are frozen while people answer, so only the profile can change it."""
     if enrolment.strata is not None:
         return list(enrolment.strata)
     slot_strata: set[str] = set()
@@ -179,9 +164,9 @@ def _may_lease(enrolment: Enrolment) -> bool:
 
 @contextmanager
 def _without_disk_sync() -> Iterator[None]:
-    """On SQLite, do not wait until a lease is on the disk (visage_app/database/sqlite). If the machine stops
-    just then, the slot is open again, and the answer still fills it, since its key proves itself. The next
-    answer writes everything before it to the disk. For PostgreSQL see services/enrolment_lock.py."""
+    """On SQLite, do not wait until a lease is on the disk (visage_app/database/sqlite): if it is lost, its
+    answer still fills the slot, since its key proves itself. For PostgreSQL see
+    services/enrolment_lock.py."""
     database: Any = connections[DEFAULT_DB_ALIAS]
     if connection.vendor != "sqlite" or connection.in_atomic_block:
         yield
@@ -254,7 +239,8 @@ def _claim(slot: Candidate, *, enrolment: Enrolment, moves_on: bool, now: dateti
     return Slot.from_db(DEFAULT_DB_ALIAS, _CLAIMED, values)
 
 
-def _return_to_queue(slots: QuerySet[Slot], *, skip_locked: bool = False) -> int:
+def return_to_queue(slots: QuerySet[Slot], *, skip_locked: bool = False) -> int:
+    """Return the leased ones of `slots` to the queue; how many."""
     returned = 0
     for study_id in list(slots.order_by().values_list("study", flat=True).distinct()):
         with transaction.atomic():

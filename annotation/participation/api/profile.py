@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import Http404
 from django.utils.translation import get_language
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation import policies
 from annotation.api.errors import Conflict, Refused
 from annotation.api.resource import Body
-from annotation.assignment import queries
 from annotation.models import Study
 from annotation.participation import profile_fields
 from annotation.participation.constants import ENDED_STATUSES
-from annotation.participation.enrolment_resource import TAGS, AnnotatorResource, consent_required
+from annotation.participation.enrolment_resource import (
+    TAGS,
+    AnnotatorResource,
+    consent_required,
+    require_membership,
+)
 from annotation.participation.forms import ProfileForm
 from annotation.participation.queries import enrolments
 from annotation.participation.services import annotators
@@ -117,18 +119,12 @@ class StudyProfile(AnnotatorResource):
 
 def _active_study(request: Request, name: str) -> Study:
     """The study, if the account has consented and still takes part."""
-    membership = queries.membership(user=request.user, study_name=name)
-    if membership is None:
-        study = Study.objects.filter(name=name).first()
-        if study is None or not policies.may_annotate(request.user, study):
-            raise Http404
-        raise consent_required(name)
+    membership = require_membership(request, name)
     if membership.enrolment.status in ENDED_STATUSES:
         raise Conflict("They have left the study or are blocked.", state=membership.enrolment.status)
     if not membership.consented:
         raise consent_required(name)
-    study = membership.enrolment.study
-    return study
+    return membership.enrolment.study
 
 
 def _profile(request: Request, study: Study | None) -> dict[str, Any]:

@@ -30,9 +30,8 @@ from annotation.participation.constants import LEFT_STATUSES
 
 @dataclass(frozen=True)
 class Progress:
-    """An annotator's progress in a study. `rated` counts all their answers, those to gold items and attention
-    checks and surplus answers included; `total` is the study's units with the checks that are mixed in.
-    Practice items are in neither."""
+    """An annotator's progress in a study, without practice items: `rated` of `total` units, checks and
+    surplus answers included."""
 
     rated: int
     total: int
@@ -105,9 +104,8 @@ def has_unfilled_slots(*, study: Study) -> bool:
 
 
 def _totals(tasks: QuerySet[Task]) -> dict[int, int]:
-    """Study -> number of units, with the checks that are mixed in. Positions count from 1 without gaps, so
-    the last position of a task is its number of units: one index look-up per task instead of counting a
-    million rows."""
+    """Study -> number of units, with the checks that are mixed in. The last position of a task is its number
+    of units: one index look-up per task instead of counting a million rows."""
     of_task = Unit.objects.filter(task=OuterRef("pk"))
     # The few check items come after the data.
     last = of_task.filter(purpose=Purpose.DATA).order_by("-position").values("position")[:1]
@@ -133,8 +131,8 @@ def _totals(tasks: QuerySet[Task]) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class Guide:
-    """What annotators read about one task before they judge: its instructions and worked examples (each
-    with text, answer and why), and the language of each. `label`: the kind of task, in English."""
+    """A task's instructions and worked examples (each with text, answer and why), with the language of each.
+    `label`: the kind of task, in English."""
 
     label: str
     instructions: str
@@ -151,8 +149,7 @@ def consent_texts(*, study: Study) -> list[ConsentText]:
 
 
 def in_language(texts: Iterable[ConsentText], language: str) -> ConsentText | None:
-    """The text in `language`, else in its base language ('pt-br': 'pt'), else in English, else the first
-    one."""
+    """The text in `language`, else in its base language ('pt-br': 'pt'), else in English, else the first."""
     by_language = {text.language.lower(): text for text in texts}
     for choice in (*language_fallbacks(language.lower()), LANGUAGE):
         if choice in by_language:
@@ -161,8 +158,8 @@ def in_language(texts: Iterable[ConsentText], language: str) -> ConsentText | No
 
 
 def guides(*, tasks: Iterable[Task], language: str) -> list[Guide]:
-    """The guides to `tasks`, in `language` if they are translated, else as they were written. A task with
-    neither instructions nor examples is left out."""
+    """The guides to `tasks`, in `language` if they are translated. A task with neither instructions nor
+    examples is left out."""
     found = []
     for task in tasks:
         instructions, instructions_language = translated_field(task, "instructions", language)
@@ -192,8 +189,7 @@ def enrolment_by_code(*, user: User, code: str) -> Enrolment | None:
 def profile_questions(
     *, user: User, study: Study | None = None, language: str = ""
 ) -> tuple[profile_fields.Question, ...]:
-    """The profile questions for `user`, for one study or for all that they are in. The studies' own questions
-    are in `language` if they are translated, else as they were written."""
+    """The profile questions for `user`, for one study or for all that they are in."""
     studies = [study] if study else list(_studies_of(user))
     strata = Task.objects.filter(study__in=studies).values_list("strata", flat=True)
     answered = ProfileAnswer.objects.filter(annotator__user=user).values_list("field", flat=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -31,8 +31,7 @@ _SURPLUS = Q(slot__isnull=True, unit__purpose=Purpose.DATA, current=True, withdr
 
 @dataclass
 class Activity:
-    """What an annotator did in a study. `held`: leased items. `last_seen`: the last answer, skip or lease;
-    None if there was none."""
+    """What an annotator did in a study. `held`: leased items. `last_seen`: the last answer, skip or lease."""
 
     surplus: int = 0
     skips: int = 0
@@ -150,11 +149,13 @@ def activity(
     return found
 
 
-def check_results(answers: QuerySet[Response]) -> defaultdict[int, list[bool]]:
-    """Annotator -> for each answered gold item or attention check, whether it was as expected."""
+def check_results(
+    answers: QuerySet[Response], *, purposes: Collection[str] = _CHECKS
+) -> defaultdict[int, list[bool]]:
+    """Annotator -> for each item of `purposes` that they answered, whether it was as expected."""
     judged = (
         Judgement.objects.filter(
-            response__in=answers.filter(unit__purpose__in=_CHECKS, current=True, withdrawn_at__isnull=True),
+            response__in=answers.filter(unit__purpose__in=purposes, current=True, withdrawn_at__isnull=True),
             option__expected__isnull=False,
         )
         .order_by()

@@ -51,16 +51,14 @@ class ProfileEntry:
 
 
 def annotator_for(*, user: User) -> Annotator:
-    """The annotator of an account, created on first use. The pseudonym is random, so it says nothing about
-    the account."""
+    """The annotator of an account, created on first use, with a random pseudonym."""
     annotator, _created = Annotator.objects.get_or_create(user=user, defaults={"pseudonym": _pseudonym()})
     return annotator
 
 
 def newcomer() -> Annotator:
-    """Create an annotator for somebody without an account who comes by an invitation or from a crowd
-    platform. Their new account is named like their pseudonym and has no password, so nobody can log in to
-    it."""
+    """Create an annotator with a new account, which is named like their pseudonym and has no password, so
+    nobody can log in to it."""
     with transaction.atomic():
         account: User = User(username=_pseudonym())
         account.set_unusable_password()
@@ -69,12 +67,9 @@ def newcomer() -> Annotator:
 
 
 def give_consent(*, annotator: Annotator, study: Study, text_id: int) -> Enrolment:
-    """Record that `annotator` agrees to a study's consent text, and enrol them.
-
-    `text_id` is the latest version in any language. Agreeing twice, or in two languages, counts once. Raises
-    ConsentOutdated if there is a newer version: nobody agrees to a text they were not shown. Raises HasLeft
-    if they withdrew from the study before.
-    """
+    """Record that `annotator` agrees to a study's consent text, and enrol them. Agreeing twice, or in two
+    languages, counts once. Raises ConsentOutdated if `text_id` is not of the latest version, and HasLeft if
+    they withdrew before."""
     with transaction.atomic():
         latest = ConsentText.objects.filter(study=study).order_by("-version").first()
         text = ConsentText.objects.filter(study=study, pk=text_id).first()
@@ -102,12 +97,9 @@ def agree(*, user: User, study: Study, text_id: int) -> Enrolment:
 
 
 def decline(*, annotator: Annotator, study: Study) -> bool:
-    """Delete the enrolment of somebody who does not consent. Returns whether their account was deleted too.
-
-    Does nothing for somebody who has agreed or answered: they withdraw instead (services/withdrawals.py).
-    The use of the invitation is given back. The account is deleted if it was created for this visit alone,
-    and so has no password.
-    """
+    """Delete the enrolment of somebody who has neither agreed nor answered, and give back the use of the
+    invitation. Returns whether their account was deleted too: it is if it was created for this visit
+    alone."""
     with transaction.atomic():
         Annotator.objects.select_for_update(no_key=True).get(pk=annotator.pk)
         enrolment = (
@@ -133,10 +125,8 @@ def decline(*, annotator: Annotator, study: Study) -> bool:
 
 
 def enrol(*, annotator: Annotator, study: Study) -> Enrolment:
-    """Let `annotator` work in `study`, starting with its training items if it has any.
-
-    Somebody who is blocked, was screened out or withdrew stays so.
-    """
+    """Let `annotator` work in `study`, starting with its training items if it has any. Somebody who is
+    blocked, was screened out or withdrew stays so."""
     with transaction.atomic():
         enrolment, created = Enrolment.objects.get_or_create(annotator=annotator, study=study)
         if created or enrolment.status == EnrolmentStatus.INVITED:
@@ -149,12 +139,9 @@ def enrol(*, annotator: Annotator, study: Study) -> Enrolment:
 def save_profile(
     *, annotator: Annotator, entries: Mapping[str, ProfileEntry], own_questions: Collection[str] = ()
 ) -> bool:
-    """Save the profile of `annotator`. Returns whether any value changed.
-
-    An empty field is deleted, with its permission to be published. A changed value can change which items
-    are for them, so their leased items are released and every queue starts again. Fields are those of
-    ProfileField, and the study's own questions in `own_questions`.
-    """
+    """Save the profile of `annotator`; fields are those of ProfileField and `own_questions`. An empty field
+    is deleted. Returns whether any value changed: then their leased items are released and every queue starts
+    again."""
     unknown = set(entries) - set(ProfileField.values) - set(own_questions)
     if unknown:
         there = ", ".join([*ProfileField.values, *own_questions])

@@ -1,9 +1,5 @@
 """Crowd platforms: people arrive with a platform's parameters in the URL and leave with a completion code.
-
-The platform's id of a person is stored only with their enrolment, to find them when they come back. It is
-never shown or exported. Each study creates its own annotator for the id, so nobody can be followed from
-one study to the next.
-"""
+Their platform id is stored only with their enrolment, and never shown or exported."""
 
 from __future__ import annotations
 
@@ -52,18 +48,14 @@ class Completion:
 
 
 def accepts_newcomers(*, study: Study) -> bool:
-    """Whether `study` takes new people from a platform, which needs a completion code or URL. Without this
-    condition, anybody could enter an invitation-only study with a made-up id."""
+    """Whether `study` takes new people from a platform. Without a completion code or URL, anybody could enter
+    an invitation-only study with a made-up id."""
     return bool(study.completion_code or study.completion_url)
 
 
 def read_arrival(*, study: Study, params: Mapping[str, Sequence[str]]) -> Arrival | None:
     """The arrival that the URL parameters `params` (name -> values) describe. None if the study has no crowd
-    parameters.
-
-    `study.crowd_parameters` gives the names of the parameters participant, study and session. Raises
-    BadLink if one is missing, repeated, too long or not an id.
-    """
+    parameters. Raises BadLink if one is missing, repeated, too long or not an id."""
     names: Mapping[str, str] = study.crowd_parameters or {}
     if not names.get("participant"):
         return None
@@ -95,11 +87,8 @@ def enrolment_of(*, study: Study, arrival: Arrival) -> Enrolment | None:
 
 
 def enter(*, study: Study, arrival: Arrival) -> Enrolment:
-    """Return the enrolment of the person. On the first arrival, create it as *invited*, with an account of
-    its own; they still have to consent. Two simultaneous arrivals create one enrolment.
-
-    Raises ValueError if the study is not open and they have not been here before.
-    """
+    """The enrolment of the person, created as *invited* with an account of its own on the first arrival; they
+    still have to consent. Raises ValueError if the study is not open and they have not been here before."""
     known = enrolment_of(study=study, arrival=arrival)
     if known is None:
         if study.status != StudyStatus.OPEN:
@@ -144,8 +133,8 @@ def is_done(*, enrolment: Enrolment) -> bool:
 
 
 def completion(*, enrolment: Enrolment) -> Completion | None:
-    """What to hand in to the platform. None for somebody who came another way, or if the study has no
-    completion code or URL."""
+    """What to hand in to the platform. None for somebody who came another way, or if the study has
+    nothing."""
     if not enrolment.crowd_participant:
         return None
     return study_completion(study=enrolment.study) or None

@@ -1,8 +1,5 @@
-"""A lead's actions on an enrolment: block, unblock, release leased items (DESIGN §5).
-
-Each action writes an audit event in the same transaction. The event does not name the annotator, because it
-is kept after a withdrawal.
-"""
+"""A lead's actions on an enrolment: block, unblock, release leased items (DESIGN §5). Each writes an audit
+event that does not name the annotator, because it is kept after a withdrawal."""
 
 from __future__ import annotations
 
@@ -20,10 +17,8 @@ class EnrolmentRefused(ValueError):
 
 
 def block(*, enrolment: Enrolment, by: User) -> bool:
-    """Stop giving items to `enrolment`. Their leased items go to others; their answers stay.
-
-    Returns False if they are blocked already. Raises EnrolmentRefused if they have left the study.
-    """
+    """Stop giving items to `enrolment`. Their leased items go to others; their answers stay. Returns False if
+    they are blocked already. Raises EnrolmentRefused if they have left the study."""
     with transaction.atomic():
         locked = _lock(enrolment)
         if locked.status == EnrolmentStatus.BLOCKED:
@@ -49,8 +44,7 @@ def unblock(*, enrolment: Enrolment, by: User) -> bool:
 
 
 def release(*, enrolment: Enrolment, by: User) -> int:
-    """Return the leased items of `enrolment` to the queue. Returns how many. An answer that still arrives is
-    saved."""
+    """Return the leased items of `enrolment` to the queue; how many. Answers that still arrive are saved."""
     with transaction.atomic():
         locked = _lock(enrolment)
         released = slots.release_leases(enrolment=locked)

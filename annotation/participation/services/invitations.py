@@ -1,8 +1,5 @@
-"""Invitations: links into a study, with a maximum number of uses and an end date (DESIGN §5).
-
-One conditional UPDATE counts a use, in the transaction that enrols the person. So a link for twenty people
-admits exactly twenty, even if more follow it in the same second.
-"""
+"""Invitations: links into a study, with a maximum number of uses and an end date (DESIGN §5). One conditional
+UPDATE counts a use, so a link for twenty people admits exactly twenty."""
 
 from __future__ import annotations
 
@@ -45,10 +42,8 @@ def create(
     max_uses: int | None = None,
     expires_at: datetime | None = None,
 ) -> Invitation:
-    """Create a link into `study`. None means no limit (`max_uses`) or no end (`expires_at`).
-
-    Raises InvitationRefused if `max_uses` is out of range, `expires_at` is past or the study is closed.
-    """
+    """Create a link into `study`. Raises InvitationRefused if `max_uses` is out of range, `expires_at` is
+    past or the study is closed."""
     if max_uses is not None and not 1 <= max_uses <= MOST_USES:
         raise InvitationRefused(
             _("A link is for 1 to %(most)s people, not %(number)s.")
@@ -104,15 +99,10 @@ def look_up(*, code: str) -> Invitation:
 
 
 def accept(*, code: str, user: User | None, now: datetime | None = None) -> tuple[Enrolment, bool]:
-    """Enrol the person who follows a link, as *invited*; they still have to consent. Returns the enrolment,
-    and whether this visit enrolled them and counted as a use.
-
-    `user` is None for somebody without an account: they get a new one, without a password and with their
-    pseudonym as its name. Somebody who is enrolled already enters again without being counted, even if the
-    link has ended since.
-
-    Raises InvitationRefused, and writes nothing then.
-    """
+    """Enrol the person who follows a link, as *invited*; they still have to consent. Somebody without an
+    account (`user` None) gets one. Returns the enrolment, and whether it is new and counted as a use:
+    somebody who is enrolled enters again, even if the link has ended. Raises InvitationRefused, and writes
+    nothing then."""
     now = now or timezone.now()
     with transaction.atomic():
         invitation = _find(code)

@@ -1,13 +1,10 @@
-"""Leaving a study: stop, or withdraw one's answers as well (DESIGN §5, §11).
-
-From the moment of withdrawal, the answers are in no score and no export, and their slots are open again.
-The audit event that stays says how much was withdrawn, but not by whom.
-"""
+"""Leaving a study: stop, or withdraw one's answers as well (DESIGN §5, §11). The audit event that stays says
+how much was withdrawn, but not by whom."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -57,16 +54,11 @@ class Withdrawn:
 def withdraw(
     *, annotator: Annotator, study: Study, by: User | None, asked_by: AskedBy = "the annotator"
 ) -> Withdrawn:
-    """Take everything that `annotator` answered in `study` out of the data, for good.
-
-    Their answers are marked as withdrawn and lose their slots, which are open again at the end of the queue.
-    Their leased items go to others. Texts in their own words and skips are deleted, and the profile too if
-    they are in no other study. Their consent ends. Their platform id is replaced by a keyed digest. One
-    AuditEvent with counts stays. `by` is the account that does this for them; it is not recorded if they do
-    it themselves. `asked_by` says whose request it was when nobody is logged in.
-
-    Idempotent, also when called twice at the same moment. Raises NotEnrolled.
-    """
+    """Take everything that `annotator` answered in `study` out of the data, for good. Their answers are
+    marked as withdrawn and lose their slots, which are open again. Texts in their own words and skips are
+    deleted, and the profile if they are in no other study. `by` is the account that does this for them, else
+    None; `asked_by` says whose request it was then. Idempotent, also when called twice at the same moment.
+    Raises NotEnrolled."""
     now = timezone.now()
     with transaction.atomic():
         # Locks are taken in the same order everywhere: annotator, enrolment, study.
@@ -90,7 +82,7 @@ def withdraw(
             withdrawn_at=Greatest(now, F("given_at"))
         )
         _anonymise(enrolment)
-        counts = {
+        counts: dict[str, Any] = {
             "responses": responses,
             "slots_reopened": reopened,
             "leases_returned": leases,
@@ -110,10 +102,8 @@ def withdraw(
 
 
 def stop(*, annotator: Annotator, study: Study) -> bool:
-    """End somebody's participation and keep their answers. Returns False if it had ended before.
-
-    Their leased items go to others. Raises NotEnrolled.
-    """
+    """End somebody's participation and keep their answers; leased items go to others. Returns False if it had
+    ended before. Raises NotEnrolled."""
     with transaction.atomic():
         enrolment = _lock(annotator=annotator, study=study)
         slots.release_leases(enrolment=enrolment)
@@ -125,8 +115,7 @@ def stop(*, annotator: Annotator, study: Study) -> bool:
 
 
 def come_back(*, annotator: Annotator, study: Study) -> bool:
-    """Let somebody who had stopped take part again. Returns False if they had not stopped. Raises
-    NotEnrolled."""
+    """Let somebody who had stopped take part again; False if they had not stopped. Raises NotEnrolled."""
     with transaction.atomic():
         enrolment = _lock(annotator=annotator, study=study)
         if enrolment.status != EnrolmentStatus.FINISHED:

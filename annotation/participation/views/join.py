@@ -40,8 +40,8 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
     except invitations.InvitationRefused as refusal:
         if refusal.reason == "unknown":
             raise Http404 from refusal
-        context = {"reason": refusal.reason}
-        return render(request, "annotation/participation/join_closed.html", context, status=410)
+        closed = {"reason": refusal.reason}
+        return render(request, "annotation/participation/join_closed.html", closed, status=410)
     total = enrolments.total_units(study_id=study.pk)
     context = {"study": study, "total": total, "leads": policies.leads(request.user, study)}
     return render(request, "annotation/participation/join.html", context)
