@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
 from rest_framework import exceptions
 from rest_framework.request import Request
 
@@ -16,7 +18,7 @@ from annotation.assignment import queries
 from annotation.assignment.queries import Membership
 from annotation.models import Scope, Study
 
-TAGS = ["work"]
+operation = partial(extend_schema, tags=["work"])
 STATE_MESSAGES = {
     "done": "There is nothing left for this annotator in this study.",
     "paused": "The study is paused. Come again later.",

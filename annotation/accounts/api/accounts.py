@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 from django.db import transaction
@@ -95,7 +96,7 @@ class PersonActionSerializer(serializers.Serializer):
     changed = serializers.IntegerField(help_text="How many studies or items it changed.")
 
 
-TAGS = ["accounts"]
+operation = partial(extend_schema, tags=["accounts"])
 _KINDS = {"account": "u", "no_account": "a"}
 
 
@@ -123,6 +124,8 @@ AccountsQuery = list_query(
     ),
 )
 REFUSED = {409: OpenApiResponse(description="Not possible; detail says why.")}
+_PERSON = {200: PersonDetailsSerializer, **REFUSED}
+_ACTION = {200: PersonActionSerializer, **REFUSED}
 
 
 class AdminResource(Resource):
@@ -139,11 +142,10 @@ class AdminResource(Resource):
 class Accounts(AdminResource):
     """Accounts, or annotators without one."""
 
-    @extend_schema(
+    @operation(
         operation_id="accounts_list",
         parameters=[AccountsQuery],
         responses=page_serializer(PersonDetailsSerializer),
-        tags=TAGS,
     )
     def get(self, request: Request) -> Response:
         query = self.query(AccountsQuery)
@@ -162,16 +164,11 @@ class Accounts(AdminResource):
 class OneAccount(AdminResource):
     """A person."""
 
-    @extend_schema(operation_id="accounts_read", responses=PersonDetailsSerializer, tags=TAGS)
+    @operation(operation_id="accounts_read", responses=PersonDetailsSerializer)
     def get(self, request: Request, who: str) -> Response:
         return _person_response(who)
 
-    @extend_schema(
-        operation_id="accounts_change",
-        request=RolesBody,
-        responses={200: PersonDetailsSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_change", request=RolesBody, responses=_PERSON)
     def patch(self, request: Request, who: str) -> Response:
         """Give or remove roles, switch the account on or off: all changes or none."""
         user = _account(who)
@@ -192,19 +189,12 @@ class OneAccount(AdminResource):
 class StudyLead(AdminResource):
     """Whether somebody leads a study."""
 
-    @extend_schema(
-        operation_id="accounts_lead",
-        request=None,
-        responses={200: PersonDetailsSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_lead", request=None, responses=_PERSON)
     def put(self, request: Request, who: str, name: str) -> Response:
         """Make somebody a lead of a study."""
         return self._set(request, who, name, on=True)
 
-    @extend_schema(
-        operation_id="accounts_unlead", responses={200: PersonDetailsSerializer, **REFUSED}, tags=TAGS
-    )
+    @operation(operation_id="accounts_unlead", responses=_PERSON)
     def delete(self, request: Request, who: str, name: str) -> Response:
         """Remove somebody as a lead of a study."""
         return self._set(request, who, name, on=False)
@@ -219,11 +209,10 @@ class StudyLead(AdminResource):
 class PasswordLink(AdminResource):
     """A password reset link. The program sends no mail."""
 
-    @extend_schema(
+    @operation(
         operation_id="accounts_password_link",
         request=None,
         responses={201: PasswordLinkSerializer, **REFUSED},
-        tags=TAGS,
     )
     def post(self, request: Request, who: str) -> Response:
         """Create a link to set a password, once. It is shown only here. The current password works until
@@ -237,10 +226,9 @@ class PasswordLink(AdminResource):
 class SecondFactor(AdminResource):
     """Somebody's two-factor authentication."""
 
-    @extend_schema(
+    @operation(
         operation_id="accounts_remove_second_factor",
         responses={204: OpenApiResponse(description="They log in with the password alone."), **REFUSED},
-        tags=TAGS,
     )
     def delete(self, request: Request, who: str) -> Response:
         """Remove it for somebody who lost their device. They can set it up again."""
@@ -252,12 +240,7 @@ class SecondFactor(AdminResource):
 class BlockEverywhere(AdminResource):
     """Stop giving items to somebody in all studies. Items in progress go to others; their answers stay."""
 
-    @extend_schema(
-        operation_id="accounts_block",
-        request=None,
-        responses={200: PersonActionSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_block", request=None, responses=_ACTION)
     def post(self, request: Request, who: str) -> Response:
         return _act(request, who, accounts.block_everywhere)
 
@@ -265,12 +248,7 @@ class BlockEverywhere(AdminResource):
 class ReleaseEverywhere(AdminResource):
     """Return all of somebody's items in progress to the queues. Answers that still arrive are saved."""
 
-    @extend_schema(
-        operation_id="accounts_release",
-        request=None,
-        responses={200: PersonActionSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_release", request=None, responses=_ACTION)
     def post(self, request: Request, who: str) -> Response:
         return _act(request, who, accounts.release_everywhere)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.accounts.api.accounts import REFUSED, TAGS, AdminResource, require_annotator
+from annotation.accounts.api.accounts import REFUSED, AdminResource, operation, require_annotator
 from annotation.accounts.queries import accounts
 from annotation.accounts.services import erasure, merging
 from annotation.api.errors import Refused, refusals
@@ -71,15 +70,14 @@ class ErasedSerializer(serializers.Serializer):
     led = serializers.IntegerField(help_text="Studies that lose a lead.")
 
 
+_MERGE = {200: MergeSerializer, **REFUSED}
+_ERASED = {200: ErasedSerializer, **REFUSED}
+
+
 class Merge(AdminResource):
     """Merge two annotators who are one person."""
 
-    @extend_schema(
-        operation_id="accounts_merge_preview",
-        parameters=[MergeQuery],
-        responses={200: MergeSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_merge_preview", parameters=[MergeQuery], responses=_MERGE)
     def get(self, request: Request, who: str) -> Response:
         """What merging would do. Changes nothing."""
         kept = require_annotator(accounts.person(who))
@@ -88,12 +86,7 @@ class Merge(AdminResource):
             plan = merging.preview(kept=kept, duplicate=duplicate)
         return Response(MergeSerializer(plan).data)
 
-    @extend_schema(
-        operation_id="accounts_merge",
-        request=MergeBody,
-        responses={200: MergeSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_merge", request=MergeBody, responses=_MERGE)
     def post(self, request: Request, who: str) -> Response:
         """Merge the duplicate into this annotator, permanently. If both answered a unit, the first answer
         stays and the second becomes a surplus."""
@@ -107,9 +100,7 @@ class Merge(AdminResource):
 class Erasure(AdminResource):
     """Erase a person: their answers and everything that identifies them."""
 
-    @extend_schema(
-        operation_id="accounts_erase_preview", responses={200: ErasedSerializer, **REFUSED}, tags=TAGS
-    )
+    @operation(operation_id="accounts_erase_preview", responses=_ERASED)
     def get(self, request: Request, who: str) -> Response:
         """What erasing would delete. Changes nothing."""
         person = accounts.person(who)
@@ -117,12 +108,7 @@ class Erasure(AdminResource):
             preview = erasure.preview(annotator=person.annotator, user=person.user)
         return Response(ErasedSerializer(preview).data)
 
-    @extend_schema(
-        operation_id="accounts_erase",
-        request=None,
-        responses={200: ErasedSerializer, **REFUSED},
-        tags=TAGS,
-    )
+    @operation(operation_id="accounts_erase", request=None, responses=_ERASED)
     def post(self, request: Request, who: str) -> Response:
         """Erase the person permanently. An audit record with numbers but no name stays. Earlier exports,
         releases and backups are not changed."""

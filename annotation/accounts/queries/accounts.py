@@ -14,13 +14,13 @@ from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet, Value
 from django.http import Http404
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from annotation.assignment.constants import LEFT_STATUSES
 from annotation.models import (
     Annotator,
     Enrolment,
     EnrolmentStatus,
     Study,
 )
-from annotation.participation.constants import LEFT_STATUSES
 from annotation.participation.queries.people import activity
 
 PER_PAGE = 50

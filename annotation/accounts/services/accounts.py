@@ -13,9 +13,9 @@ from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
 
 from annotation.accounts.services import second_factor
+from annotation.assignment.constants import LEFT_STATUSES
 from annotation.assignment.services import slots
 from annotation.models import Annotator, ApiToken, AuditEvent, Enrolment, Study
-from annotation.participation.constants import LEFT_STATUSES
 from annotation.participation.services import enrolments
 
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.accounts.services import accounts
+from annotation.assignment.constants import SESSION_LENGTH
 from annotation.assignment.services import slots
 from annotation.models import (
     Annotator,
@@ -29,7 +30,6 @@ from annotation.models import (
     SlotState,
     Study,
 )
-from annotation.participation.constants import SESSION_LENGTH
 from annotation.participation.services import withdrawals
 
 AccountOutcome = Literal["none", "taken over", "deleted", "switched off"]

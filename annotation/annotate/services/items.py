@@ -11,6 +11,7 @@ from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from annotation.assignment import lease_keys
+from annotation.assignment.constants import SESSION_LENGTH
 from annotation.assignment.services import enrolment_lock, slots
 from annotation.models import (
     Enrolment,
@@ -22,10 +23,20 @@ from annotation.models import (
     StudyStatus,
     Unit,
 )
-from annotation.participation.constants import SESSION_LENGTH
 from annotation.participation.queries.people import check_results
 
 State = Literal["items", "done", "paused", "closed", "blocked", "screened_out", "withdrawn", "cap"]
+
+
+_STOP_REASONS: dict[str, State] = {
+    EnrolmentStatus.BLOCKED: "blocked",
+    EnrolmentStatus.FINISHED: "done",  # they stopped themselves (services/withdrawals.py)
+    EnrolmentStatus.SCREENED_OUT: "screened_out",
+    EnrolmentStatus.WITHDRAWN: "withdrawn",
+    StudyStatus.DRAFT: "paused",
+    StudyStatus.PAUSED: "paused",
+    StudyStatus.CLOSED: "closed",
+}
 
 
 @dataclass(frozen=True)
@@ -56,7 +67,7 @@ def next_items(
     for `slots.lease`; without it, *done* is not certain."""
     now = now or timezone.now()
     study = enrolment.study
-    stop_reason = _stop_reason(enrolment, study)
+    stop_reason = _STOP_REASONS.get(enrolment.status) or _STOP_REASONS.get(study.status)
     if stop_reason is not None:
         return NextItems(state=stop_reason)
     if enrolment.status == EnrolmentStatus.TRAINING:
@@ -99,21 +110,6 @@ def _assigned(enrolment: Enrolment, study: Study, *, wanted: int, sweep: bool, n
         if slot.lease_key is not None
     ]
     return due + data
-
-
-def _stop_reason(enrolment: Enrolment, study: Study) -> State | None:
-    by_enrolment: dict[str, State] = {
-        EnrolmentStatus.BLOCKED: "blocked",
-        EnrolmentStatus.FINISHED: "done",  # they stopped themselves (services/withdrawals.py)
-        EnrolmentStatus.SCREENED_OUT: "screened_out",
-        EnrolmentStatus.WITHDRAWN: "withdrawn",
-    }
-    by_study: dict[str, State] = {
-        StudyStatus.DRAFT: "paused",
-        StudyStatus.PAUSED: "paused",
-        StudyStatus.CLOSED: "closed",
-    }
-    return by_enrolment.get(enrolment.status) or by_study.get(study.status)
 
 
 def _checks(enrolment: Enrolment, purposes: list[str]) -> list[Item]:

@@ -12,6 +12,7 @@ from uuid import UUID
 from django.db import DEFAULT_DB_ALIAS
 
 from annotation.annotate.services.answer_rules import Answer
+from annotation.assignment.constants import SESSION_LENGTH
 from annotation.assignment.services import slots
 from annotation.core.prepared import Param, Prepared, PreparedInsert, PreparedUpdate
 from annotation.core.prepared_together import InsertedId, Together
@@ -26,7 +27,6 @@ from annotation.models import (
     SlotState,
     Unit,
 )
-from annotation.participation.constants import SESSION_LENGTH
 
 
 class LockedSlot(NamedTuple):

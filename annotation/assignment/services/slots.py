@@ -15,22 +15,13 @@ from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
 from annotation.assignment import lease_keys
+from annotation.assignment.constants import ENDED_STATUSES
 from annotation.assignment.services import enrolment_lock, open_slots
 from annotation.assignment.services.open_slots import Candidate
 from annotation.core import strata
 from annotation.core.prepared import Param, Prepared, PreparedUpdate
 from annotation.core.prepared_together import Changed, Together
-from annotation.models import Annotator, Enrolment, EnrolmentStatus, Slot, SlotState, Study, StudyStatus
-
-# They get no slots, even if they were at work when their request came in.
-_EXCLUDED = frozenset(
-    {
-        EnrolmentStatus.BLOCKED,
-        EnrolmentStatus.FINISHED,
-        EnrolmentStatus.SCREENED_OUT,
-        EnrolmentStatus.WITHDRAWN,
-    }
-)
+from annotation.models import Annotator, Enrolment, Slot, SlotState, Study, StudyStatus
 
 _ENROLMENT = Prepared(
     Enrolment.objects.filter(pk=Param("pk"))
@@ -154,12 +145,12 @@ def _may_lease(enrolment: Enrolment) -> bool:
     """Whether `enrolment` may lease slots, read again and locked: two tabs of an annotator must not walk the
     queue side by side."""
     if enrolment_lock.is_locked(enrolment):
-        return enrolment.study.status == StudyStatus.OPEN and enrolment.status not in _EXCLUDED
+        return enrolment.study.status == StudyStatus.OPEN and enrolment.status not in ENDED_STATUSES
     row = _ENROLMENT.first(pk=enrolment.pk)
     if row is None:  # erased or merged with another meanwhile
         return False
     enrolment.annotator_id, enrolment.position, enrolment.strata, status, study_status = row
-    return study_status == StudyStatus.OPEN and status not in _EXCLUDED
+    return study_status == StudyStatus.OPEN and status not in ENDED_STATUSES
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from django.http import Http404
 from django.utils.translation import get_language
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,40 +15,39 @@ from annotation.api.errors import Conflict, Refused, refusals
 from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body
 from annotation.assignment import queries
+from annotation.assignment.constants import ENDED_STATUSES
 from annotation.core.translation import LocalizedText, translated_text
 from annotation.models import EnrolmentStatus, Study, StudyStatus
-from annotation.participation.constants import ENDED_STATUSES
-from annotation.participation.enrolment_resource import TAGS, AnnotatorResource, find_membership
+from annotation.participation.enrolment_resource import AnnotatorResource, find_membership, operation
 from annotation.participation.queries import enrolments
 from annotation.participation.services import annotators, crowd, withdrawals
 from annotation.studies.study_file.texts import TRANSLATABLE_TEXTS
+
+
+class TranslatedField(serializers.CharField):
+    """A text of a study in the requested language."""
+
+    def get_attribute(self, study: Study) -> str:
+        return localized_text(study, self.field_name).text
 
 
 class OwnStudySerializer(serializers.Serializer):
     """A study, as somebody who may take part in it sees it."""
 
     name = serializers.SlugField()
-    title = serializers.SerializerMethodField(help_text="In the requested language, if it is translated.")
-    description = serializers.SerializerMethodField(help_text="In the same language as the title.")
+    title = TranslatedField(read_only=True, help_text="In the requested language, if it is translated.")
+    description = TranslatedField(read_only=True, help_text="In the same language as the title.")
     status = serializers.ChoiceField(choices=StudyStatus.choices)
     contact = serializers.CharField(help_text="Whom participants can write to.")
-    support_text = serializers.SerializerMethodField(
-        help_text="Where people who are upset find help. Show it always. Translated like the title."
+    support_text = TranslatedField(
+        read_only=True,
+        help_text="Where people who are upset find help. Show it always. Translated like the title.",
     )
     languages = serializers.SerializerMethodField(
         help_text="The languages of title, description and support_text."
     )
     blur_images = serializers.BooleanField(help_text="Blur images until they are revealed.")
     break_after = serializers.IntegerField(help_text="Minutes after which a break is offered; 0: never.")
-
-    def get_title(self, study: Study) -> str:
-        return localized_text(study, "title").text
-
-    def get_description(self, study: Study) -> str:
-        return localized_text(study, "description").text
-
-    def get_support_text(self, study: Study) -> str:
-        return localized_text(study, "support_text").text
 
     def get_languages(self, study: Study) -> dict[str, str]:
         return text_languages(study, *TRANSLATABLE_TEXTS)
@@ -101,11 +100,10 @@ OwnStudiesQuery = list_query("OwnStudies", orders={"title": "title", "name": "na
 class OwnStudies(AnnotatorResource):
     """The studies that this account takes part in or can take part in."""
 
-    @extend_schema(
+    @operation(
         operation_id="own_studies_list",
         parameters=[OwnStudiesQuery],
         responses=page_serializer(OwnStudySerializer),
-        tags=TAGS,
     )
     def get(self, request: Request) -> Response:
         query = self.query(OwnStudiesQuery)
@@ -116,7 +114,7 @@ class OwnStudies(AnnotatorResource):
 class ConsentView(AnnotatorResource):
     """Consent, which comes before the first item."""
 
-    @extend_schema(operation_id="consent_read", responses=ConsentSerializer, tags=TAGS)
+    @operation(operation_id="consent_read", responses=ConsentSerializer)
     def get(self, request: Request, name: str) -> Response:
         """The consent text in every language that it is written in, with its content warning."""
         study, membership = find_membership(request, name)
@@ -130,14 +128,13 @@ class ConsentView(AnnotatorResource):
         }
         return Response(ConsentSerializer(data).data)
 
-    @extend_schema(
+    @operation(
         operation_id="consent_give",
         request=AgreeBody,
         responses={
             200: ConsentSerializer,
             409: OpenApiResponse(description="The text was replaced, or nobody can take part now."),
         },
-        tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
         """Record that the person has read the text and agrees, and enrol them. Send this only after they said
@@ -155,13 +152,12 @@ class ConsentView(AnnotatorResource):
             annotators.agree(user=request.user, study=study, text_id=body["text"])
         return self.get(request, name)
 
-    @extend_schema(
+    @operation(
         operation_id="consent_decline",
         responses={
             204: OpenApiResponse(description="Nothing about them is kept."),
             409: OpenApiResponse(description="They have agreed."),
         },
-        tags=TAGS,
     )
     def delete(self, request: Request, name: str) -> Response:
         """Record that somebody does not agree. Their enrolment is deleted, and their account too if it was
@@ -195,7 +191,7 @@ class WithdrawBody(Body):
 class OwnEnrolment(AnnotatorResource):
     """This account's enrolment in a study, also after it has ended."""
 
-    @extend_schema(operation_id="part_read", responses=OwnEnrolmentSerializer, tags=TAGS)
+    @operation(operation_id="part_read", responses=OwnEnrolmentSerializer)
     def get(self, request: Request, name: str) -> Response:
         return _enrolment_response(request, name)
 
@@ -203,7 +199,7 @@ class OwnEnrolment(AnnotatorResource):
 class Stop(AnnotatorResource):
     """Stop taking part and keep the answers."""
 
-    @extend_schema(operation_id="part_stop", request=None, responses=OwnEnrolmentSerializer, tags=TAGS)
+    @operation(operation_id="part_stop", request=None, responses=OwnEnrolmentSerializer)
     def post(self, request: Request, name: str) -> Response:
         """End the participation. The answers stay; items in progress go to others."""
         enrolment = queries.membership_or_404(user=request.user, study_name=name).enrolment
@@ -214,7 +210,7 @@ class Stop(AnnotatorResource):
 class ComeBack(AnnotatorResource):
     """Take part again after having stopped."""
 
-    @extend_schema(operation_id="part_come_back", request=None, responses=OwnEnrolmentSerializer, tags=TAGS)
+    @operation(operation_id="part_come_back", request=None, responses=OwnEnrolmentSerializer)
     def post(self, request: Request, name: str) -> Response:
         """Let somebody who had stopped take part again. Changes nothing for anybody who had not stopped."""
         enrolment = queries.membership_or_404(user=request.user, study_name=name).enrolment
@@ -225,9 +221,7 @@ class ComeBack(AnnotatorResource):
 class Withdraw(AnnotatorResource):
     """Withdraw all answers in a study."""
 
-    @extend_schema(
-        operation_id="part_withdraw", request=WithdrawBody, responses=OwnEnrolmentSerializer, tags=TAGS
-    )
+    @operation(operation_id="part_withdraw", request=WithdrawBody, responses=OwnEnrolmentSerializer)
     def post(self, request: Request, name: str) -> Response:
         """Take the person's answers out of the data, for good. Idempotent."""
         enrolment = queries.membership_or_404(user=request.user, study_name=name).enrolment

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.http import Http404
@@ -22,6 +23,8 @@ from annotation.models import EnrolmentStatus, Invitation
 from annotation.participation.queries import people
 from annotation.participation.services import enrolments, invitations
 
+_people = partial(extend_schema, tags=["people"])
+_invitations = partial(extend_schema, tags=["invitations"])
 STATUSES = [choice for choice in EnrolmentStatus.choices if choice[0] != EnrolmentStatus.WITHDRAWN]
 
 
@@ -70,11 +73,10 @@ PeopleQuery = list_query(
 class People(Resource):
     """The annotators in a study, without those who withdrew."""
 
-    @extend_schema(
+    @_people(
         operation_id="people_list",
         parameters=[PeopleQuery],
         responses=page_serializer(PersonSerializer),
-        tags=["people"],
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_for_lead(request, name)
@@ -95,7 +97,7 @@ class People(Resource):
 class OnePerson(Resource):
     """One annotator in a study."""
 
-    @extend_schema(operation_id="people_read", responses=PersonSerializer, tags=["people"])
+    @_people(operation_id="people_read", responses=PersonSerializer)
     def get(self, request: Request, name: str, number: int) -> Response:
         return Response(PersonSerializer(_person(request, name, number)).data)
 
@@ -106,7 +108,7 @@ _ACTION_RESPONSES = {200: ActionSerializer, 409: OpenApiResponse(description="Th
 class Block(Resource):
     """Stop giving items to an annotator. Their items in progress go to others; their answers stay."""
 
-    @extend_schema(operation_id="people_block", request=None, responses=_ACTION_RESPONSES, tags=["people"])
+    @_people(operation_id="people_block", request=None, responses=_ACTION_RESPONSES)
     def post(self, request: Request, name: str, number: int) -> Response:
         return _act(request, name, number, enrolments.block)
 
@@ -114,7 +116,7 @@ class Block(Resource):
 class Unblock(Resource):
     """Let a blocked annotator continue where they were."""
 
-    @extend_schema(operation_id="people_unblock", request=None, responses=_ACTION_RESPONSES, tags=["people"])
+    @_people(operation_id="people_unblock", request=None, responses=_ACTION_RESPONSES)
     def post(self, request: Request, name: str, number: int) -> Response:
         return _act(request, name, number, enrolments.unblock)
 
@@ -122,7 +124,7 @@ class Unblock(Resource):
 class Release(Resource):
     """Return an annotator's items in progress to the queue. An answer that still arrives is saved."""
 
-    @extend_schema(operation_id="people_release", request=None, responses=_ACTION_RESPONSES, tags=["people"])
+    @_people(operation_id="people_release", request=None, responses=_ACTION_RESPONSES)
     def post(self, request: Request, name: str, number: int) -> Response:
         return _act(request, name, number, enrolments.release)
 
@@ -166,7 +168,6 @@ class InvitationBody(Body):
 
     label = serializers.CharField(
         max_length=120,
-        required=False,
         default="",
         allow_blank=True,
         help_text="A note for your list of invitations.",
@@ -174,13 +175,12 @@ class InvitationBody(Body):
     max_uses = serializers.IntegerField(
         min_value=1,
         max_value=invitations.MOST_USES,
-        required=False,
         default=None,
         allow_null=True,
         help_text="The most people that can come by it; null: no limit.",
     )
     expires_at = serializers.DateTimeField(
-        required=False, default=None, allow_null=True, help_text="When it ends; null: never."
+        default=None, allow_null=True, help_text="When it ends; null: never."
     )
 
 
@@ -192,11 +192,10 @@ InvitationsQuery = list_query(
 class Invitations(Resource):
     """The links into a study."""
 
-    @extend_schema(
+    @_invitations(
         operation_id="invitations_list",
         parameters=[InvitationsQuery],
         responses=page_serializer(InvitationSerializer),
-        tags=["invitations"],
     )
     def get(self, request: Request, name: str) -> Response:
         query = self.query(InvitationsQuery)
@@ -206,17 +205,16 @@ class Invitations(Resource):
             query=query,
             kind=InvitationsQuery,
             row=InvitationSerializer,
-            prepare=lambda found: _rows(request, found),
+            prepare=lambda found: [_described(request, each) for each in found],
         )
 
-    @extend_schema(
+    @_invitations(
         operation_id="invitations_create",
         request=InvitationBody,
         responses={
             201: InvitationSerializer,
             409: OpenApiResponse(description="The study is closed, or the link would have ended already."),
         },
-        tags=["invitations"],
     )
     def post(self, request: Request, name: str) -> Response:
         """Create a link. People who follow it still have to consent."""
@@ -230,15 +228,11 @@ class Invitations(Resource):
 class OneInvitation(Resource):
     """One link into a study."""
 
-    @extend_schema(operation_id="invitations_read", responses=InvitationSerializer, tags=["invitations"])
+    @_invitations(operation_id="invitations_read", responses=InvitationSerializer)
     def get(self, request: Request, name: str, number: int) -> Response:
         return Response(_serialized(request, _invitation(request, name, number)))
 
-    @extend_schema(
-        operation_id="invitations_revoke",
-        responses={200: InvitationSerializer},
-        tags=["invitations"],
-    )
+    @_invitations(operation_id="invitations_revoke", responses={200: InvitationSerializer})
     def delete(self, request: Request, name: str, number: int) -> Response:
         """Revoke a link. People who came by it stay in the study."""
         invitation = _invitation(request, name, number)
@@ -251,15 +245,12 @@ def _invitation(request: Request, name: str, number: int) -> Invitation:
 
 
 def _serialized(request: Request, invitation: Invitation) -> Any:
-    return InvitationSerializer(_rows(request, [invitation])[0]).data
+    return InvitationSerializer(_described(request, invitation)).data
 
 
-def _rows(request: Request, found: Sequence[Invitation]) -> list[dict[str, Any]]:
-    return [
-        {
-            **vars(invitation),
-            "state": invitations.state(invitation, now=timezone.now()),
-            "url": request.build_absolute_uri(reverse("join", args=[invitation.code])),
-        }
-        for invitation in found
-    ]
+def _described(request: Request, invitation: Invitation) -> dict[str, Any]:
+    return {
+        **vars(invitation),
+        "state": invitations.state(invitation, now=timezone.now()),
+        "url": request.build_absolute_uri(reverse("join", args=[invitation.code])),
+    }

@@ -6,20 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import get_language
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import Conflict, Refused
 from annotation.api.resource import Body
+from annotation.assignment.constants import ENDED_STATUSES
 from annotation.models import Study
 from annotation.participation import profile_fields
-from annotation.participation.constants import ENDED_STATUSES
 from annotation.participation.enrolment_resource import (
-    TAGS,
     AnnotatorResource,
     consent_required,
+    operation,
     require_membership,
 )
 from annotation.participation.forms import ProfileForm
@@ -82,13 +82,11 @@ class ProfileBody(Body):
 class OwnProfile(AnnotatorResource):
     """The profile in all studies of this account."""
 
-    @extend_schema(operation_id="own_profile_read", responses=ProfileSerializer, tags=TAGS)
+    @operation(operation_id="own_profile_read", responses=ProfileSerializer)
     def get(self, request: Request) -> Response:
         return Response(ProfileSerializer(_profile(request, None)).data)
 
-    @extend_schema(
-        operation_id="own_profile_set", request=ProfileBody, responses=ProfileSerializer, tags=TAGS
-    )
+    @operation(operation_id="own_profile_set", request=ProfileBody, responses=ProfileSerializer)
     def put(self, request: Request) -> Response:
         """Save the profile. Items in progress are released if the answers decide which items they get."""
         _save(request, None, self.body(ProfileBody))
@@ -101,15 +99,14 @@ _ENDED = {409: OpenApiResponse(description="They have left the study or are bloc
 class StudyProfile(AnnotatorResource):
     """The profile for one study, with the study's own questions."""
 
-    @extend_schema(operation_id="study_profile_read", responses={200: ProfileSerializer, **_ENDED}, tags=TAGS)
+    @operation(operation_id="study_profile_read", responses={200: ProfileSerializer, **_ENDED})
     def get(self, request: Request, name: str) -> Response:
         return Response(ProfileSerializer(_profile(request, _active_study(request, name))).data)
 
-    @extend_schema(
+    @operation(
         operation_id="study_profile_set",
         request=ProfileBody,
         responses={200: ProfileSerializer, **_ENDED},
-        tags=TAGS,
     )
     def put(self, request: Request, name: str) -> Response:
         """Save the profile. Items in progress are released if the answers decide which items they get."""

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 
 from annotation import policies
+from annotation.assignment.constants import ENDED_STATUSES, LEFT_STATUSES
 from annotation.core.translation import LANGUAGE, language_fallbacks, translated_field
 from annotation.models import (
     Annotator,
@@ -25,7 +26,6 @@ from annotation.models import (
     Unit,
 )
 from annotation.participation import profile_fields
-from annotation.participation.constants import LEFT_STATUSES
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,6 @@ class Progress:
 
     rated: int
     total: int
-
-
-# Not withdrawn: a study that somebody withdrew from is not shown at all.
-_ENDED = frozenset({EnrolmentStatus.BLOCKED, EnrolmentStatus.FINISHED, EnrolmentStatus.SCREENED_OUT})
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ def study_cards(user: User) -> list[StudyCard]:
     studies = list(policies.studies_open_to(user).order_by("title"))
     enrolments = Enrolment.objects.filter(annotator__user=user, study__in=studies)
     started = {enrolment.study_id: answered_items(enrolment=enrolment) for enrolment in enrolments}
-    ended = {enrolment.study_id for enrolment in enrolments if enrolment.status in _ENDED}
+    ended = {enrolment.study_id for enrolment in enrolments if enrolment.status in ENDED_STATUSES}
     totals = _totals(Task.objects.filter(study__in=studies))
     cards = [
         StudyCard(

@@ -39,16 +39,12 @@ class Activity:
     last_seen: datetime | None = None
 
 
-@dataclass(frozen=True)
-class Person:
-    """One annotator in a study, with their Activity. `right` of `checked` gold items and attention checks
+@dataclass(kw_only=True)
+class Person(Activity):
+    """One annotator in a study. `right` of `checked` gold items and attention checks
     were answered as expected."""
 
     enrolment: Enrolment
-    surplus: int
-    skips: int
-    held: int
-    last_seen: datetime | None
     right: int
     checked: int
 

@@ -7,9 +7,9 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotation.assignment.constants import LEFT_STATUSES
 from annotation.assignment.services import slots
 from annotation.models import AuditEvent, Consent, Enrolment, EnrolmentStatus, Purpose, Unit
-from annotation.participation.constants import LEFT_STATUSES
 
 
 class EnrolmentRefused(ValueError):

@@ -13,6 +13,7 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from annotation import events, export_files
+from annotation.assignment.constants import ENDED_STATUSES, LEFT_STATUSES
 from annotation.assignment.services import slots
 from annotation.models import (
     Annotator,
@@ -28,7 +29,6 @@ from annotation.models import (
     Study,
     StudyStatus,
 )
-from annotation.participation.constants import ENDED_STATUSES, LEFT_STATUSES
 from annotation.participation.services import annotators, crowd
 
 AskedBy = Literal["the annotator", "the team"]

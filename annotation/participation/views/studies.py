@@ -17,10 +17,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from annotation import policies
 from annotation.assignment import queries
+from annotation.assignment.constants import ENDED_STATUSES, SESSION_LENGTH
 from annotation.assignment.queries import Membership
 from annotation.core.requests import LoggedIn
 from annotation.models import Enrolment, EnrolmentStatus, Study, StudyStatus
-from annotation.participation.constants import ENDED_STATUSES, SESSION_LENGTH
 from annotation.participation.forms import ProfileForm, WithdrawForm
 from annotation.participation.queries import enrolments
 from annotation.participation.services import annotators, crowd, withdrawals
