@@ -6,7 +6,7 @@ and people are erased on their own page.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
@@ -34,12 +34,6 @@ from annotation.models import (
     StudyStatus,
 )
 
-if TYPE_CHECKING:
-    Model = admin.ModelAdmin[Any]
-    Form = forms.ModelForm[Any]
-else:
-    Model, Form = admin.ModelAdmin, forms.ModelForm
-
 admin.site.site_header = admin.site.site_title = "Visage"
 admin.site.disable_action("delete_selected")
 admin.site.unregister(User)
@@ -49,33 +43,34 @@ admin.site.unregister(TOTPDevice)
 admin.site.unregister(StaticDevice)
 
 
-class AdminsOnly(Model):
+class AdminsOnly(admin.ModelAdmin):
     """Admins may view and change; nobody may delete."""
 
-    def _admin(self, request: HttpRequest) -> bool:
+    def has_module_permission(self, request: HttpRequest) -> bool:
         return policies.is_admin(request.user)
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return self._admin(request)
-
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._admin(request)
+        return policies.is_admin(request.user)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return self._admin(request)
+        return policies.is_admin(request.user)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._admin(request)
+        return policies.is_admin(request.user)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 
-class ReadOnly(AdminsOnly):
-    """Admins may only view."""
+class NotAdded(AdminsOnly):
+    """Admins may view and change what is created elsewhere."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+
+class ReadOnly(NotAdded):
+    """Admins may only view."""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -130,7 +125,7 @@ class AssociationAdmin(ReadOnly):
 
 
 @admin.register(ImageSet)
-class ImageSetAdmin(AdminsOnly):
+class ImageSetAdmin(NotAdded):
     """Runs and uploads create sets; their title and licence are edited here."""
 
     list_display = ("name", "title", "model_name", "licence", "drawn")
@@ -138,12 +133,9 @@ class ImageSetAdmin(AdminsOnly):
     fields = ("name", "title", "model_name", "licence", "drawn")
     readonly_fields = ("name", "model_name", "drawn")
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
 
 @admin.register(ConsentText)
-class ConsentTextAdmin(AdminsOnly):
+class ConsentTextAdmin(NotAdded):
     """A text can be changed while its study is a draft and nobody has consented. Later, the command `consent`
     publishes a new version."""
 
@@ -161,9 +153,6 @@ class ConsentTextAdmin(AdminsOnly):
     def agreed(self, text: Any) -> int:
         return int(text.agreements)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         if obj is not None and (obj.study.status != StudyStatus.DRAFT or obj.consents.exists()):
             return False
@@ -179,7 +168,7 @@ class AuditEventAdmin(ReadOnly):
     show_full_result_count = False
 
 
-class AccountForm(Form):
+class AccountForm(forms.ModelForm):
     """An account and its roles. accounts/services/accounts.py changes the roles."""
 
     may_set_up = forms.BooleanField(label=gettext_lazy("may set up studies"), required=False)

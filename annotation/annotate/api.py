@@ -1,8 +1,4 @@
-"""API for other front ends: fetch items and send answers, as the annotation page does.
-
-The services and rules are the page's: an answer is stored once, however often it is sent, under the key that
-came with its item, and in any state of the study.
-"""
+"""API for other front ends: fetch items and send answers, as the annotation page does, by the same rules."""
 
 from __future__ import annotations
 
@@ -114,11 +110,7 @@ class Answers(AnnotatorResource):
         ]
         return Response(LastAnswersSerializer({"answers": answers}).data)
 
-    @operation(
-        operation_id="answers_submit",
-        request=AnswerBody,
-        responses=_ANSWERED,
-    )
+    @operation(operation_id="answers_submit", request=AnswerBody, responses=_ANSWERED)
     def post(self, request: Request, name: str) -> Response:
         """Send one answer. Sending it again is the same as sending it once (200)."""
         return _store_answer(responses.submit, require_membership(request, name), self.body(AnswerBody))
@@ -127,11 +119,7 @@ class Answers(AnnotatorResource):
 class Corrections(AnnotatorResource):
     """Corrections."""
 
-    @operation(
-        operation_id="answers_correct",
-        request=AnswerBody,
-        responses=_ANSWERED,
-    )
+    @operation(operation_id="answers_correct", request=AnswerBody, responses=_ANSWERED)
     def post(self, request: Request, name: str) -> Response:
         """Correct an answer, under the key from `GET .../answers`. The earlier one stays as a superseded
         revision."""

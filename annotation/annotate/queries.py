@@ -167,8 +167,8 @@ def _unit(options: Sequence[JSON], *, key: UUID, training: bool, language: str) 
 
 
 def _wording(row: JSON, language: str) -> tuple[str, str]:
-    """The task's wording in `language`, and the language it is in. A default wording has the program's
-    translation, and any other without a translation stays as written."""
+    """The task's wording in `language`, and the language it is in. Without a translation of its own, a task
+    with the default wording gets the program's translation, and any other the wording as written."""
     if translated := translation(row["unit__task__translations"] or {}, "wording", language):
         return translated
     wording = row["unit__task__wording"]

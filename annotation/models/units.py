@@ -175,7 +175,7 @@ class Slot(models.Model):
         ]
         indexes: ClassVar = [
             # For *next*: the first open slot of a stratum after a position
-            # (assignment/services/open_slots.py). No other index begins with the stratum, so the planner
+            # (assignment/queries.py). No other index begins with the stratum, so the planner
             # cannot choose another.
             models.Index(
                 fields=["stratum", "study", "queue"],

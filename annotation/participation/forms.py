@@ -32,11 +32,7 @@ class ProfileForm(forms.Form):
         """One group of fields for each question, for the template."""
         return [
             {
-                "name": question.name,
-                "label": question.label,
-                "hint": question.hint,
-                "decides": question.decides,
-                "language": question.language,
+                "question": question,
                 "choice": self[question.name] if question.choices else None,
                 "own": self[f"{question.name}_own"],
                 "publish": self[f"{question.name}_publish"],

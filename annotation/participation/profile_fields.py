@@ -99,7 +99,12 @@ def questions_for(
     """The questions for somebody, from the strata and `own_questions` (as in Study.questions) of their
     studies, these in `language` if they are translated. Fields in `answered` stay on the page, so that the
     answers can be removed."""
-    in_strata = _fields_in_strata(strata_texts)
+    # Those behind in-region and out-region included.
+    in_strata = {
+        clause.field
+        for text in strata_texts
+        for clause in strata.parse(strata.resolve(text, region="any region")).clauses
+    }
     needed = in_strata | set(answered)
     questions = [
         replace(question, decides=question.decides or question.name in in_strata)
@@ -121,12 +126,3 @@ def _own_question(own: Mapping[str, Any], *, decides: bool, language: str) -> Qu
     labels = values if written_in == LANGUAGE else translations[written_in].get("choices", ())
     choices = tuple((value, str(text)) for value, text in zip(values, labels, strict=True))
     return Question(str(own["field"]), str(label), choices, decides=decides, language=written_in)
-
-
-def _fields_in_strata(texts: Iterable[str]) -> frozenset[str]:
-    """The profile fields that strata use, including those behind in-region and out-region."""
-    return frozenset(
-        clause.field
-        for text in texts
-        for clause in strata.parse(strata.resolve(text, region="any region")).clauses
-    )

@@ -147,8 +147,8 @@ def end_sessions_and_tokens(*, user: User) -> None:
 
 
 def _lock(user: User, *, by: User) -> User:
-    """Lock the account and all admins, and return the account as it is now. `by` may be no admin any
-    longer."""
+    """Lock the account and all admins, and return the account as it is now. If two admins demote each other,
+    the second is no longer an admin and is refused."""
     accounts = User.objects
     admins = accounts.select_for_update(no_key=True).filter(is_superuser=True, is_active=True)
     if by.pk not in [admin.pk for admin in admins.order_by("pk")]:

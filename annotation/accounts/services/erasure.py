@@ -3,7 +3,7 @@ Earlier exports, releases and backups are not changed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
@@ -40,19 +40,18 @@ def preview(*, annotator: Annotator | None, user: User | None) -> Erased:
         user = annotator.user
     if user is not None and user.is_superuser:
         raise ErasureRefused(_("This is an admin. Remove the admin role first."))
-    account = user is not None
     led = Study.objects.filter(leads=user).count() if user is not None else 0
+    erased = Erased(account=user is not None, led=led)
     if annotator is None:
-        return Erased(account=account, led=led)
-    return Erased(
+        return erased
+    return replace(
+        erased,
         studies=annotator.enrolments.count(),
         answers=annotator.responses.count(),
         slots_reopened=annotator.slots.count(),
         skips=annotator.skips.count(),
         consents=annotator.consents.count(),
         profile_fields=annotator.profile_answers.count(),
-        account=account,
-        led=led,
     )
 
 
@@ -74,9 +73,19 @@ def erase(*, annotator: Annotator | None, user: User | None, by: User) -> Erased
                 raise ErasureRefused(_("They no longer exist."))
         done = preview(annotator=annotator, user=user)
         if annotator is not None:
-            _erase_annotator(annotator, by=by)
+            # A fixed order of studies, so that two erasures at once cannot deadlock.
+            enrolments = list(annotator.enrolments.select_related("study").order_by("study_id"))
+            for enrolment in enrolments:
+                withdrawals.withdraw(annotator=annotator, study=enrolment.study, by=by)
+            _forget_labels(enrolments)
+            Response.objects.filter(annotator=annotator).delete()
+            annotator.delete()
         if user is not None:
-            _erase_account(user)
+            accounts.end_sessions_and_tokens(user=user)
+            # Django's admin log names the accounts that were changed.
+            kind = ContentType.objects.get_for_model(user)
+            LogEntry.objects.filter(content_type=kind, object_id=str(user.pk)).delete()
+            user.delete()
         AuditEvent.objects.create(
             what="person erased",
             by=by,
@@ -93,16 +102,6 @@ def erase(*, annotator: Annotator | None, user: User | None, by: User) -> Erased
         return done
 
 
-def _erase_annotator(annotator: Annotator, *, by: User) -> None:
-    # A fixed order of studies, so that two erasures at once cannot deadlock.
-    enrolments = list(annotator.enrolments.select_related("study").order_by("study_id"))
-    for enrolment in enrolments:
-        withdrawals.withdraw(annotator=annotator, study=enrolment.study, by=by)
-    _forget_labels(enrolments)
-    Response.objects.filter(annotator=annotator).delete()
-    annotator.delete()
-
-
 def _forget_labels(enrolments: list[Enrolment]) -> None:
     """Empty the labels of invitations that nobody else came by, and their copies in the audit log."""
     came_by = [enrolment.invitation_id for enrolment in enrolments if enrolment.invitation_id is not None]
@@ -113,11 +112,3 @@ def _forget_labels(enrolments: list[Enrolment]) -> None:
             event.details = {**event.details, "label": ""}
             event.save(update_fields=["details"])
         Invitation.objects.filter(pk=invitation.pk).update(label="")
-
-
-def _erase_account(user: User) -> None:
-    accounts.end_sessions_and_tokens(user=user)
-    # Django's admin log names the accounts that were changed.
-    kind = ContentType.objects.get_for_model(user)
-    LogEntry.objects.filter(content_type=kind, object_id=str(user.pk)).delete()
-    user.delete()

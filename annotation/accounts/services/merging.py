@@ -53,9 +53,9 @@ class MergeRefused(ValueError):
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """What merging does in one of the duplicate's studies. `status`: afterwards. `answers` and `skips` are
-    transferred. `twice`: units that both answered. `held`: leased items of both, which go back to the
-    queue."""
+    """What merging does in one of the duplicate's studies. `status`: the person's status afterwards.
+    `answers` and `skips` of the duplicate are transferred. `twice`: units that both answered, whose second
+    answer becomes a surplus. `held`: leased items of both, which go back to the queue."""
 
     study: Study
     status: EnrolmentStatus
@@ -68,15 +68,15 @@ class StudyPlan:
 @dataclass(frozen=True)
 class Plan:
     """What merging does. Profile fields `added` come from the duplicate; of those `dropped`, both had an
-    answer. `account`: what happens to the duplicate's. `second`: (unit, annotator) of each answer that
-    becomes a surplus."""
+    answer. `account`: what happens to the duplicate's. `second`: (study, unit, annotator) of each
+    answer that becomes a surplus."""
 
     studies: tuple[StudyPlan, ...]
     added: tuple[str, ...]
     dropped: tuple[str, ...]
     account: AccountOutcome
     enrolments: EnrolmentsByStudy
-    second: list[tuple[int, int]]
+    second: list[tuple[int, int, int]]
 
     @property
     def twice(self) -> int:
@@ -139,7 +139,7 @@ def _lock(kept: Annotator, duplicate: Annotator) -> tuple[Annotator, Annotator]:
 
 def _make_surplus(plan: Plan) -> None:
     units_by_annotator: defaultdict[int, list[int]] = defaultdict(list)
-    for unit, annotator in plan.second:
+    for _study, unit, annotator in plan.second:
         units_by_annotator[annotator].append(unit)
     for annotator, units in units_by_annotator.items():
         Response.objects.filter(annotator=annotator, unit__in=units, slot__isnull=False).update(slot=None)
@@ -260,7 +260,7 @@ def _check(kept: Annotator, duplicate: Annotator, enrolments: EnrolmentsByStudy)
 
 def _second_answers(
     kept: Annotator, duplicate: Annotator, enrolments: EnrolmentsByStudy
-) -> list[tuple[int, int]]:
+) -> list[tuple[int, int, int]]:
     """The second answers of units of which both fill a slot. The time of the first revision decides."""
     shared = [study for study, both in enrolments.items() if len(both) == 2]
     filling = Response.objects.filter(
@@ -269,21 +269,16 @@ def _second_answers(
         slot__isnull=False,
         withdrawn_at__isnull=True,
     )
-    answers: defaultdict[int, list[tuple[bool, datetime | None, int, int]]] = defaultdict(list)
-    grouped = filling.order_by().values_list("unit", "annotator")
-    for unit, annotator, at, first in grouped.annotate(at=Min("submitted_at"), first=Min("pk")):
-        answers[unit].append((at is None, at, first, annotator))
-    return [(unit, max(both)[-1]) for unit, both in sorted(answers.items()) if len(both) == 2]
+    answers: defaultdict[tuple[int, int], list[tuple[bool, datetime | None, int, int]]] = defaultdict(list)
+    grouped = filling.order_by().values_list("unit__task__study", "unit", "annotator")
+    for study, unit, annotator, at, first in grouped.annotate(at=Min("submitted_at"), first=Min("pk")):
+        answers[study, unit].append((at is None, at, first, annotator))
+    return [(*unit, max(both)[-1]) for unit, both in sorted(answers.items()) if len(both) == 2]
 
 
 def _study_plans(
-    kept: Annotator, duplicate: Annotator, enrolments: EnrolmentsByStudy, second: list[tuple[int, int]]
+    kept: Annotator, duplicate: Annotator, enrolments: EnrolmentsByStudy, second: list[tuple[int, int, int]]
 ) -> tuple[StudyPlan, ...]:
-    twice = set(
-        Response.objects.filter(unit__in=[unit for unit, _annotator in second], annotator=duplicate)
-        .order_by()
-        .values_list("unit__task__study", "unit")
-    )
     held = Slot.objects.filter(annotator__in=(kept.pk, duplicate.pk), state=SlotState.LEASED)
     plans = []
     for study, both in enrolments.items():
@@ -293,7 +288,7 @@ def _study_plans(
                 study=both[0].study,
                 status=_merged_status(both),
                 answers=Response.objects.filter(**theirs, current=True, withdrawn_at__isnull=True).count(),
-                twice=sum(unit_study == study for unit_study, _unit in twice),
+                twice=sum(unit_study == study for unit_study, _unit, _annotator in second),
                 held=held.filter(study=study).count(),
                 skips=Skip.objects.filter(**theirs).count(),
             )
@@ -310,5 +305,4 @@ def _account_outcome(kept: Annotator, duplicate: Annotator) -> AccountOutcome:
 
 
 def _merged_status(enrolments: Iterable[Enrolment]) -> EnrolmentStatus:
-    statuses = {EnrolmentStatus(enrolment.status) for enrolment in enrolments}
-    return next(status for status in _STATUS_PRECEDENCE if status in statuses)
+    return min((EnrolmentStatus(each.status) for each in enrolments), key=_STATUS_PRECEDENCE.index)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from django.utils.translation import gettext as _
 
 from annotation.core import scales
-from annotation.models import Image, Option, OptionRole, Purpose, TaskKind, Unit
+from annotation.models import Image, Option, OptionRole, TaskKind, Unit
 
 Corners = tuple[float, float, float, float]
 
@@ -56,11 +56,11 @@ def validate(*, unit: Unit, options: Sequence[Option], answers: Sequence[Answer]
     return valid
 
 
-def is_correct(*, unit: Unit, options: Sequence[Option], answers: Sequence[Answer]) -> bool | None:
-    """Whether a training, gold or attention item was answered as expected; None for data, and for items
-    without an expected answer. Options without one may be answered either way."""
+def is_correct(*, options: Sequence[Option], answers: Sequence[Answer]) -> bool | None:
+    """Whether a check was answered as expected; None without an expected answer. Options without one may be
+    answered either way."""
     expected = {option.pk: option.expected for option in options if option.expected is not None}
-    if unit.purpose == Purpose.DATA or not expected:
+    if not expected:
         return None
     return all(answer.value in expected.get(answer.option_id, [answer.value]) for answer in answers)
 

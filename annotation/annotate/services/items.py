@@ -52,7 +52,7 @@ class Item:
 @dataclass(frozen=True)
 class NextItems:
     """`items` are in the order in which to answer them; empty unless `state` is *items*. `assigned_keys`: the
-    keys of all items assigned to the annotator, which may be more."""
+    keys of all items assigned to the annotator, which may be more than they asked for."""
 
     state: State
     items: list[Item] = field(default_factory=list)

@@ -65,9 +65,9 @@ _OPTIONS = Prepared(
 
 @dataclass(frozen=True)
 class Submitted:
-    """`outcome`: *filled* a slot; *surplus*: its slot had gone to somebody else; *repeat*: stored already;
-    *check*: training, gold or attention item; *revised*. `correct` and `feedback` are for training items
-    only: nobody learns which items are gold."""
+    """`outcome`: *filled* a slot; *surplus*: stored, but its slot had gone to somebody else; *repeat*:
+    this answer had been stored already; *check*: a training, gold or attention item; *revised* an earlier
+    answer. `correct` and `feedback` are for training items only: nobody learns which items are gold."""
 
     response: Response
     outcome: Outcome
@@ -180,9 +180,9 @@ def skip(
     note: str = "",
     now: datetime | None = None,
 ) -> Skip:
-    """Skip a unit, whose slot goes back to the queue for somebody else. Skipping twice is the same as once.
-    Raises NotAssigned as `submit`, and AnswerRefused for an unknown reason or if the unit has been
-    answered."""
+    """Skip a unit, with a reason. Its slot goes back to the queue for somebody else; the annotator does not
+    get the unit again. Skipping twice is the same as once. Raises NotAssigned as `submit`, and AnswerRefused
+    for an unknown reason or if the unit has been answered."""
     now = now or timezone.now()
     _check_key(client_key, enrolment=enrolment, unit_id=unit_id)
     if reason not in SkipReason.values:
@@ -250,5 +250,5 @@ def _check_result(
 ) -> Submitted:
     if unit.purpose != Purpose.TRAINING:
         return Submitted(response=response, outcome="check")
-    correct = rules.is_correct(unit=unit, options=options, answers=answers)
+    correct = rules.is_correct(options=options, answers=answers)
     return Submitted(response=response, outcome="check", correct=correct, feedback=unit.feedback)

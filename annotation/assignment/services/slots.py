@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from annotation.assignment import lease_keys
 from annotation.assignment.constants import ENDED_STATUSES
-from annotation.assignment.services import enrolment_lock, open_slots
-from annotation.assignment.services.open_slots import Candidate
+from annotation.assignment.queries import Candidate, open_slots
+from annotation.assignment.services import enrolment_lock
 from annotation.core import strata
 from annotation.core.prepared import Param, Prepared, PreparedUpdate
 from annotation.core.prepared_together import Changed, Together
@@ -92,10 +92,7 @@ def lease(
 
 def release_leases(*, enrolment: Enrolment) -> int:
     """Return every slot leased to `enrolment` to the queue, e.g. when they stop for now."""
-    leased = Slot.objects.filter(
-        study=enrolment.study_id, annotator=enrolment.annotator_id, state=SlotState.LEASED
-    )
-    return return_to_queue(leased)
+    return return_to_queue(_leased(enrolment))
 
 
 def release_leases_of_user(*, user_id: int) -> int:
@@ -135,10 +132,18 @@ def matching_strata(*, enrolment: Enrolment) -> list[str]:
     return list(enrolment.strata)
 
 
-def has_open_slot(*, enrolment: Enrolment) -> bool:
-    """Whether an open slot is left that the annotator could lease."""
+def is_done(*, enrolment: Enrolment) -> bool:
+    """Whether nothing is left for this annotator: they hold no item, and no open item is for them."""
+    if _leased(enrolment).exists():
+        return False
     texts = matching_strata(enrolment=enrolment)
-    return bool(open_slots.first(enrolment=enrolment, texts=texts, after=enrolment.position, least=1))
+    return not open_slots(enrolment=enrolment, texts=texts, after=enrolment.position, least=1)
+
+
+def _leased(enrolment: Enrolment) -> QuerySet[Slot]:
+    return Slot.objects.filter(
+        study=enrolment.study_id, annotator=enrolment.annotator_id, state=SlotState.LEASED
+    )
 
 
 def _may_lease(enrolment: Enrolment) -> bool:
@@ -155,9 +160,9 @@ def _may_lease(enrolment: Enrolment) -> bool:
 
 @contextmanager
 def _without_disk_sync() -> Iterator[None]:
-    """On SQLite, do not wait until a lease is on the disk (visage_app/database/sqlite): if it is lost, its
-    answer still fills the slot, since its key proves itself. For PostgreSQL see
-    services/enrolment_lock.py."""
+    """On SQLite, do not wait until a lease is on the disk (visage_app/database/sqlite). If the machine stops
+    just then, the slot is open again, and the answer still fills it, since its key proves itself. The next
+    answer writes everything before it to the disk. For PostgreSQL see services/enrolment_lock.py."""
     database: Any = connections[DEFAULT_DB_ALIAS]
     if connection.vendor != "sqlite" or connection.in_atomic_block:
         yield
@@ -194,7 +199,7 @@ def _lease_open(*, enrolment: Enrolment, leased: Iterable[Slot], wanted: int, no
     units = {slot.unit_id for slot in leased}
     after, unbroken = enrolment.position, True
     while len(new) < wanted:
-        candidates = open_slots.first(enrolment=enrolment, texts=texts, after=after, least=wanted)
+        candidates = open_slots(enrolment=enrolment, texts=texts, after=after, least=wanted)
         if not candidates:
             break
         for slot in candidates:

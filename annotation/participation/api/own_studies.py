@@ -16,6 +16,7 @@ from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body
 from annotation.assignment import queries
 from annotation.assignment.constants import ENDED_STATUSES
+from annotation.assignment.services import slots
 from annotation.core.translation import LocalizedText, translated_text
 from annotation.models import EnrolmentStatus, Study, StudyStatus
 from annotation.participation.enrolment_resource import AnnotatorResource, find_membership, operation
@@ -235,7 +236,7 @@ def _enrolment_response(request: Request, name: str) -> Response:
     membership = queries.membership_or_404(user=request.user, study_name=name)
     enrolment = membership.enrolment
     ended = enrolment.status in ENDED_STATUSES
-    done = not ended and membership.consented and crowd.is_done(enrolment=enrolment)
+    done = not ended and membership.consented and slots.is_done(enrolment=enrolment)
     # The completion code is for finished work, or work that cannot be finished.
     over = done or ended or enrolment.study.status != StudyStatus.OPEN
     withdrawn = enrolment.status == EnrolmentStatus.WITHDRAWN

@@ -93,21 +93,20 @@ class OwnProfile(AnnotatorResource):
         return self.get(request)
 
 
-_ENDED = {409: OpenApiResponse(description="They have left the study or are blocked.")}
+_PROFILE = {
+    200: ProfileSerializer,
+    409: OpenApiResponse(description="They have left the study or are blocked."),
+}
 
 
 class StudyProfile(AnnotatorResource):
     """The profile for one study, with the study's own questions."""
 
-    @operation(operation_id="study_profile_read", responses={200: ProfileSerializer, **_ENDED})
+    @operation(operation_id="study_profile_read", responses=_PROFILE)
     def get(self, request: Request, name: str) -> Response:
         return Response(ProfileSerializer(_profile(request, _active_study(request, name))).data)
 
-    @operation(
-        operation_id="study_profile_set",
-        request=ProfileBody,
-        responses={200: ProfileSerializer, **_ENDED},
-    )
+    @operation(operation_id="study_profile_set", request=ProfileBody, responses=_PROFILE)
     def put(self, request: Request, name: str) -> Response:
         """Save the profile. Items in progress are released if the answers decide which items they get."""
         _save(request, _active_study(request, name), self.body(ProfileBody))
@@ -150,21 +149,17 @@ def _save(request: Request, study: Study | None, body: Mapping[str, Any]) -> Non
         field = answer["field"]
         if field not in by_name:
             known = ", ".join(by_name)
-            raise _wrong(index, "field", f"There is no question '{field}'. There are: {known}.")
+            raise Refused(f"answers/{index}/field: There is no question '{field}'. There are: {known}.")
         if f"{field}_own" in form_data:
-            raise _wrong(index, "field", "Each question is answered once.")
+            raise Refused(f"answers/{index}/field: Each question is answered once.")
         form_data |= {field: answer["choice"], f"{field}_own": answer["own_words"]}
         form_data[f"{field}_publish"] = answer["may_publish"]
         choices = {value for value, _label in by_name[field].choices}
         if answer["choice"] and answer["choice"] not in choices:
             known = ", ".join(sorted(choices)) or "none: send own_words"
-            raise _wrong(index, "choice", f"There is no such choice. There are: {known}.")
+            raise Refused(f"answers/{index}/choice: There is no such choice. There are: {known}.")
     form = ProfileForm(form_data, questions=questions)
     if not form.is_valid():
         raise Refused(form.errors.as_text())
     annotator = annotators.annotator_for(user=request.user)
     annotators.save_profile(annotator=annotator, entries=form.entries(), own_questions=list(by_name))
-
-
-def _wrong(index: int, key: str, message: str) -> Refused:
-    return Refused(f"answers/{index}/{key}: {message}")

@@ -33,8 +33,12 @@ class Progress:
     """An annotator's progress in a study, without practice items: `rated` of `total` units, checks and
     surplus answers included."""
 
-    rated: int
+    answered: int
     total: int
+
+    @property
+    def rated(self) -> int:
+        return min(self.answered, self.total)
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ def study_cards(user: User) -> list[StudyCard]:
     cards = [
         StudyCard(
             study=study,
-            progress=_progress(started.get(study.pk, 0), of=totals.get(study.pk, 0)),
+            progress=Progress(started.get(study.pk, 0), totals.get(study.pk, 0)),
             started=study.pk in started,
             ended=study.pk in ended,
         )
@@ -72,16 +76,12 @@ def study_cards(user: User) -> list[StudyCard]:
 
 def progress(*, enrolment: Enrolment) -> Progress:
     """An annotator's progress in a study."""
-    return _progress(answered_items(enrolment=enrolment), of=total_units(study_id=enrolment.study_id))
+    return Progress(answered_items(enrolment=enrolment), total_units(study_id=enrolment.study_id))
 
 
 def answered_items(*, enrolment: Enrolment) -> int:
     """The number of items answered, checks included: a number that did not change would reveal them."""
     return enrolment.answered + enrolment.golds
-
-
-def _progress(answered: int, *, of: int) -> Progress:
-    return Progress(rated=min(answered, of), total=of)
 
 
 def total_units(*, study_id: int) -> int:
@@ -127,8 +127,8 @@ def _totals(tasks: QuerySet[Task]) -> dict[int, int]:
 
 @dataclass(frozen=True)
 class Guide:
-    """A task's instructions and worked examples (each with text, answer and why), with the language of each.
-    `label`: the kind of task, in English."""
+    """What annotators read about one task before they judge: its instructions and worked examples (each
+    with text, answer and why), and the language of each. `label`: the kind of task, in English."""
 
     label: str
     instructions: str
@@ -154,22 +154,14 @@ def in_language(texts: Iterable[ConsentText], language: str) -> ConsentText | No
 
 
 def guides(*, tasks: Iterable[Task], language: str) -> list[Guide]:
-    """The guides to `tasks`, in `language` if they are translated. A task with neither instructions nor
-    examples is left out."""
+    """The guides to `tasks`, in `language` if they are translated, else as they were written. A task with
+    neither instructions nor examples is left out."""
     found = []
     for task in tasks:
-        instructions, instructions_language = translated_field(task, "instructions", language)
-        examples, examples_language = translated_field(task, "examples", language)
-        if instructions or examples:
-            found.append(
-                Guide(
-                    label=task.get_kind_display(),
-                    instructions=instructions,
-                    instructions_language=instructions_language,
-                    examples=examples,
-                    examples_language=examples_language,
-                )
-            )
+        instructions = translated_field(task, "instructions", language)
+        examples = translated_field(task, "examples", language)
+        if instructions[0] or examples[0]:
+            found.append(Guide(task.get_kind_display(), *instructions, *examples))
     return found
 
 
@@ -186,7 +178,8 @@ def profile_questions(
     *, user: User, study: Study | None = None, language: str = ""
 ) -> tuple[profile_fields.Question, ...]:
     """The profile questions for `user`, for one study or for all that they are in."""
-    studies = [study] if study else list(_studies_of(user))
+    mine = Enrolment.objects.filter(annotator__user=user).exclude(status=EnrolmentStatus.WITHDRAWN)
+    studies = [study] if study else list(Study.objects.filter(enrolments__in=mine).distinct())
     strata = Task.objects.filter(study__in=studies).values_list("strata", flat=True)
     answered = ProfileAnswer.objects.filter(annotator__user=user).values_list("field", flat=True)
     return profile_fields.questions_for(
@@ -210,8 +203,3 @@ def answer_count(*, enrolment: Enrolment) -> int:
 def takes_part(*, annotator: Annotator) -> bool:
     """Whether somebody is in any study that they have not left."""
     return annotator.enrolments.exclude(status__in=LEFT_STATUSES).exists()
-
-
-def _studies_of(user: User) -> Iterable[Study]:
-    mine = Enrolment.objects.filter(annotator__user=user).exclude(status=EnrolmentStatus.WITHDRAWN)
-    return Study.objects.filter(enrolments__in=mine).distinct()

@@ -73,7 +73,8 @@ class People(Page):
 
 def people(study: Study, *, page: str | int = 1) -> People:
     """A page of the annotators of `study`, newest first. A `page` out of range gives the nearest page."""
-    statuses = Counter(dict(_enrolments(study).order_by().values_list("status").annotate(Count("pk"))))
+    by_status = study.enrolments.order_by().values_list("status").annotate(Count("pk"))
+    statuses = Counter(dict(by_status))
     withdrawn = statuses.pop(EnrolmentStatus.WITHDRAWN, 0)
     paginator = Paginator(current_enrolments(study).order_by("-joined_at", "-pk"), PER_PAGE)
     paginator.count = sum(statuses.values())
@@ -97,13 +98,8 @@ def person(study: Study, *, pk: int) -> Person | None:
 
 def current_enrolments(study: Study) -> QuerySet[Enrolment]:
     """The enrolments in `study`, without those who withdrew."""
-    return (
-        _enrolments(study).exclude(status=EnrolmentStatus.WITHDRAWN).select_related("annotator", "invitation")
-    )
-
-
-def _enrolments(study: Study) -> QuerySet[Enrolment]:
-    return Enrolment.objects.filter(study=study)
+    current = study.enrolments.exclude(status=EnrolmentStatus.WITHDRAWN)
+    return current.select_related("annotator", "invitation")
 
 
 def person_rows(study: Study, enrolments: Iterable[Enrolment]) -> list[Person]:

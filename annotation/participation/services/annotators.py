@@ -66,8 +66,8 @@ def newcomer() -> Annotator:
         return Annotator.objects.create(user=account, pseudonym=account.username)
 
 
-def give_consent(*, annotator: Annotator, study: Study, text_id: int) -> Enrolment:
-    """Record that `annotator` agrees to a study's consent text, and enrol them. Agreeing twice, or in two
+def agree(*, user: User, study: Study, text_id: int) -> Enrolment:
+    """Record that `user` agrees to a study's consent text, and enrol them. Agreeing twice, or in two
     languages, counts once. Raises ConsentOutdated if `text_id` is not of the latest version, and HasLeft if
     they withdrew before."""
     with transaction.atomic():
@@ -75,6 +75,7 @@ def give_consent(*, annotator: Annotator, study: Study, text_id: int) -> Enrolme
         text = ConsentText.objects.filter(study=study, pk=text_id).first()
         if latest is None or text is None or text.version != latest.version:
             raise ConsentOutdated(_("The text has changed since you opened this page. Please read it again."))
+        annotator = annotator_for(user=user)
         enrolment = enrol(annotator=annotator, study=study)
         if enrolment.status == EnrolmentStatus.WITHDRAWN:
             raise HasLeft(_("You withdrew from this study."))
@@ -87,13 +88,6 @@ def give_consent(*, annotator: Annotator, study: Study, text_id: int) -> Enrolme
         if not given.exists():
             Consent.objects.create(annotator=annotator, text=text, given_at=timezone.now())
         return enrolment
-
-
-def agree(*, user: User, study: Study, text_id: int) -> Enrolment:
-    """`give_consent` for an account, which becomes an annotator. Raises the same errors, and stores nothing
-    then."""
-    with transaction.atomic():
-        return give_consent(annotator=annotator_for(user=user), study=study, text_id=text_id)
 
 
 def decline(*, annotator: Annotator, study: Study) -> bool:

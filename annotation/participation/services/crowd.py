@@ -12,7 +12,6 @@ from django.db import IntegrityError, transaction
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
-from annotation.assignment.services import slots
 from annotation.models import Enrolment, EnrolmentStatus, Slot, SlotState, Study, StudyStatus
 from annotation.participation.services import annotators
 
@@ -48,8 +47,8 @@ class Completion:
 
 
 def accepts_newcomers(*, study: Study) -> bool:
-    """Whether `study` takes new people from a platform. Without a completion code or URL, anybody could enter
-    an invitation-only study with a made-up id."""
+    """Whether `study` takes new people from a platform, which needs a completion code or URL. Without this
+    condition, anybody could enter an invitation-only study with a made-up id."""
     return bool(study.completion_code or study.completion_url)
 
 
@@ -124,17 +123,9 @@ def has_open_slots(*, study: Study) -> bool:
     return Slot.objects.filter(study=study, state=SlotState.OPEN).exists()
 
 
-def is_done(*, enrolment: Enrolment) -> bool:
-    """Whether nothing is left for this annotator: they hold no item, and no open item is for them."""
-    leased = Slot.objects.filter(
-        study=enrolment.study_id, annotator=enrolment.annotator_id, state=SlotState.LEASED
-    )
-    return not leased.exists() and not slots.has_open_slot(enrolment=enrolment)
-
-
 def completion(*, enrolment: Enrolment) -> Completion | None:
-    """What to hand in to the platform. None for somebody who came another way, or if the study has
-    nothing."""
+    """What to hand in to the platform. None for somebody who came another way, or if the study has no
+    completion code or URL."""
     if not enrolment.crowd_participant:
         return None
     return study_completion(study=enrolment.study) or None

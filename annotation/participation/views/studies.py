@@ -19,6 +19,7 @@ from annotation import policies
 from annotation.assignment import queries
 from annotation.assignment.constants import ENDED_STATUSES, SESSION_LENGTH
 from annotation.assignment.queries import Membership
+from annotation.assignment.services import slots
 from annotation.core.requests import LoggedIn
 from annotation.models import Enrolment, EnrolmentStatus, Study, StudyStatus
 from annotation.participation.forms import ProfileForm, WithdrawForm
@@ -177,7 +178,7 @@ def thanks(request: LoggedIn, name: str) -> HttpResponse:
     if session_ends is not None:
         hours = max(1, round((session_ends - timezone.now()) / timedelta(hours=1)))
         return render(request, "annotation/participation/cap.html", {**context, "hours": hours})
-    done = crowd.is_done(enrolment=enrolment)
+    done = slots.is_done(enrolment=enrolment)
     context |= {"done": done, "left": enrolments.has_unfilled_slots(study=study)}
     if done and not progress.rated:
         return render(request, "annotation/participation/full.html", context)
