@@ -27,6 +27,7 @@ from annotation.models import (
     TaskKind,
     Unit,
 )
+from annotation.participation.queries import enrolments
 from annotation.studies.study_file.default_wordings import translated_wording
 
 JSON = dict[str, Any]
@@ -92,15 +93,10 @@ def shown_order(options: Sequence[JSON], *, key: UUID) -> list[JSON]:
     return rest + last
 
 
-def current_answers(*, enrolment: Enrolment) -> QuerySet[Response]:
-    """An annotator's current answers. Training is left out. Gold items are included, since leaving them out
-    would reveal which items are gold."""
-    return Response.objects.filter(
-        annotator=enrolment.annotator_id,
-        unit__task__study=enrolment.study_id,
-        current=True,
-        withdrawn_at__isnull=True,
-    ).exclude(unit__purpose=Purpose.TRAINING)
+def correctable_answers(*, enrolment: Enrolment) -> QuerySet[Response]:
+    """An annotator's current answers without training. Gold items are included, since leaving them out would
+    reveal which items are gold."""
+    return enrolments.current_answers(enrolment=enrolment).exclude(unit__purpose=Purpose.TRAINING)
 
 
 def correction_key(*, enrolment: Enrolment, earlier: Response) -> UUID:
@@ -115,7 +111,7 @@ def correction_key(*, enrolment: Enrolment, earlier: Response) -> UUID:
 def last_answers(*, enrolment: Enrolment, language: str) -> list[JSON]:
     """An annotator's last ten answers, newest first: `item`, with the key for a correction, `judgements`
     (option id -> their judgement of it) and `submitted_at`."""
-    responses = list(current_answers(enrolment=enrolment).order_by("-submitted_at", "-pk")[:10])
+    responses = list(correctable_answers(enrolment=enrolment).order_by("-submitted_at", "-pk")[:10])
     judgements: dict[int, dict[int, JSON]] = {response.pk: {} for response in responses}
     by_id: dict[int, JSON] = {}
     for judgement in Judgement.objects.filter(response__in=judgements):

@@ -204,11 +204,6 @@ def _load_persons(keys: Collection[tuple[str, int]]) -> list[Person]:
     led = Study.leads.through.objects.filter(user__in=accounts).select_related("study")
     for row in led.order_by("study__title"):
         found["u", row.user_id].leads.append(row.study)
-    _add_enrolments(by_annotator)
-    return [found[key] for key in keys if key in found]
-
-
-def _add_enrolments(by_annotator: dict[int, Person]) -> None:
     enrolments = Enrolment.objects.filter(annotator__in=by_annotator).select_related("study", "invitation")
     active = activity(by_annotator)
     for enrolment in enrolments.order_by("-joined_at", "-pk"):
@@ -216,3 +211,4 @@ def _add_enrolments(by_annotator: dict[int, Person]) -> None:
         by_annotator[enrolment.annotator_id].enrolments.append(
             PersonEnrolment(enrolment, done.held, done.last_seen)
         )
+    return [found[key] for key in keys if key in found]

@@ -148,7 +148,7 @@ def revise(
         unit, options, repeated = _load_unit(enrolment, unit_id=unit_id, client_key=client_key)
         if repeated is not None:
             return Submitted(response=repeated, outcome="repeat")
-        earlier = queries.current_answers(enrolment=enrolment).filter(unit=unit_id).first()
+        earlier = queries.correctable_answers(enrolment=enrolment).filter(unit=unit_id).first()
         if earlier is None or queries.correction_key(enrolment=enrolment, earlier=earlier) != client_key:
             raise AnswerRefused(_("This answer has been changed in another window. Please open it again."))
         if Study.objects.filter(pk=enrolment.study_id, status=StudyStatus.CLOSED).exists():

@@ -149,7 +149,7 @@ class ConsentView(AnnotatorResource):
             raise Conflict("Nobody can agree to take part in this study now.", state=state)
         if not policies.may_annotate(request.user, study):
             raise Http404
-        with refusals(annotators.ConsentOutdated, annotators.HasLeft):
+        with refusals(annotators.ConsentRefused):
             annotators.agree(user=request.user, study=study, text_id=body["text"])
         return self.get(request, name)
 
@@ -245,7 +245,7 @@ def _enrolment_response(request: Request, name: str) -> Response:
         "study": enrolment.study.name,
         "status": enrolment.status,
         "agreed": membership.consented,
-        "answers": enrolments.answer_count(enrolment=enrolment),
+        "answers": enrolments.current_answers(enrolment=enrolment).count(),
         "done": done,
         "completion_code": completion.code if completion else "",
         "completion_url": completion.url if completion else "",

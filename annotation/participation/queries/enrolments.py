@@ -190,14 +190,14 @@ def profile_questions(
     )
 
 
-def answer_count(*, enrolment: Enrolment) -> int:
-    """How many answers of every kind somebody gave in a study, without superseded revisions."""
+def current_answers(*, enrolment: Enrolment) -> QuerySet[Response]:
+    """Somebody's answers of every kind in a study, without superseded revisions."""
     return Response.objects.filter(
         annotator=enrolment.annotator_id,
         unit__task__study=enrolment.study_id,
         current=True,
         withdrawn_at__isnull=True,
-    ).count()
+    )
 
 
 def takes_part(*, annotator: Annotator) -> bool:

@@ -41,8 +41,8 @@ class Activity:
 
 @dataclass(kw_only=True)
 class Person(Activity):
-    """One annotator in a study. `right` of `checked` gold items and attention checks
-    were answered as expected."""
+    """One annotator in a study. `right` of `checked` gold items and attention checks were answered as
+    expected."""
 
     enrolment: Enrolment
     right: int

@@ -31,12 +31,8 @@ from annotation.models import (
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 
 
-class ConsentOutdated(ValueError):
-    """Somebody agreed to a consent text that has been replaced in the meantime."""
-
-
-class HasLeft(ValueError):
-    """Somebody who withdrew from the study tries to come back."""
+class ConsentRefused(ValueError):
+    """Somebody cannot agree: the text has been replaced meanwhile, or they withdrew from the study."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +64,17 @@ def newcomer() -> Annotator:
 
 def agree(*, user: User, study: Study, text_id: int) -> Enrolment:
     """Record that `user` agrees to a study's consent text, and enrol them. Agreeing twice, or in two
-    languages, counts once. Raises ConsentOutdated if `text_id` is not of the latest version, and HasLeft if
-    they withdrew before."""
+    languages, counts once. Raises ConsentRefused if `text_id` is not of the latest version, or if they
+    withdrew before."""
     with transaction.atomic():
         latest = ConsentText.objects.filter(study=study).order_by("-version").first()
         text = ConsentText.objects.filter(study=study, pk=text_id).first()
         if latest is None or text is None or text.version != latest.version:
-            raise ConsentOutdated(_("The text has changed since you opened this page. Please read it again."))
+            raise ConsentRefused(_("The text has changed since you opened this page. Please read it again."))
         annotator = annotator_for(user=user)
         enrolment = enrol(annotator=annotator, study=study)
         if enrolment.status == EnrolmentStatus.WITHDRAWN:
-            raise HasLeft(_("You withdrew from this study."))
+            raise ConsentRefused(_("You withdrew from this study."))
         given = Consent.objects.filter(
             annotator=annotator,
             text__study=study,

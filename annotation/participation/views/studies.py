@@ -86,8 +86,8 @@ def consent(request: LoggedIn, name: str) -> HttpResponse:
                 study=found,
                 text_id=int(text_id) if text_id.isascii() and text_id.isdigit() else 0,
             )
-        except annotators.ConsentOutdated as outdated:
-            messages.warning(request, str(outdated))
+        except annotators.ConsentRefused as refused:
+            messages.warning(request, str(refused))
             return redirect("consent", name=name)
         # Somebody who agrees to a new version was at work already.
         return redirect("annotate" if again else "study_profile", name=name)
@@ -197,7 +197,12 @@ def withdraw(request: LoggedIn, name: str) -> HttpResponse:
     enrolment = queries.membership_or_404(user=request.user, study_name=name).enrolment
     study, annotator = enrolment.study, enrolment.annotator
     if enrolment.status == EnrolmentStatus.WITHDRAWN:
-        return _withdrawn(request, enrolment)
+        context = {"study": study, "crowd": bool(enrolment.crowd_participant), "mine": True}
+        response = render(request, "annotation/participation/withdrawn.html", context)
+        if not enrolments.takes_part(annotator=annotator):
+            # Clears drafts and unsent answers. Somebody in another study keeps theirs.
+            response["Clear-Site-Data"] = '"storage"'
+        return response
     form = WithdrawForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         if form.cleaned_data["choice"] == "stop":
@@ -211,7 +216,7 @@ def withdraw(request: LoggedIn, name: str) -> HttpResponse:
         {
             "study": study,
             "form": form,
-            "answers": enrolments.answer_count(enrolment=enrolment),
+            "answers": enrolments.current_answers(enrolment=enrolment).count(),
             "stopped": enrolment.status == EnrolmentStatus.FINISHED,
             "crowd": bool(enrolment.crowd_participant),
         },
@@ -226,15 +231,6 @@ def come_back(request: LoggedIn, name: str) -> HttpResponse:
     enrolment = queries.membership_or_404(user=request.user, study_name=name).enrolment
     withdrawals.come_back(annotator=enrolment.annotator, study=enrolment.study)
     return redirect("annotate", name=name)
-
-
-def _withdrawn(request: LoggedIn, enrolment: Enrolment) -> HttpResponse:
-    context = {"study": enrolment.study, "crowd": bool(enrolment.crowd_participant), "mine": True}
-    response = render(request, "annotation/participation/withdrawn.html", context)
-    if not enrolments.takes_part(annotator=enrolment.annotator):
-        # Clears drafts and unsent answers. Somebody in another study keeps theirs.
-        response["Clear-Site-Data"] = '"storage"'
-    return response
 
 
 def _session_ends(enrolment: Enrolment) -> datetime | None:

@@ -211,7 +211,7 @@ def test_a_study_with_practice_items_begins_with_them(amal, study):
 def test_somebody_who_withdrew_cannot_agree_anew(amal, study):
     annotator = annotators.annotator_for(user=amal)
     Enrolment.objects.create(annotator=annotator, study=study, status=EnrolmentStatus.WITHDRAWN)
-    with pytest.raises(annotators.HasLeft, match="withdrew"):
+    with pytest.raises(annotators.ConsentRefused, match="withdrew"):
         annotators.agree(user=amal, study=study, text_id=study.consent_texts.get().pk)
     assert not Consent.objects.exists()
 
