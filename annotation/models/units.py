@@ -170,7 +170,7 @@ class Slot(models.Model):
         ]
         indexes = [
             # For *next*: the first open slot of a stratum after a position
-            # (assignment/services/open_slots.py). No other index begins with the stratum, so the planner
+            # (assignment/queries.py). No other index begins with the stratum, so the planner
             # cannot choose another.
             Index(
                 fields=["stratum", "study", "queue"],

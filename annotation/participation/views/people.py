@@ -7,6 +7,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
@@ -15,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from annotation import policies
 from annotation.core.requests import LoggedIn
 from annotation.models import Invitation, Study, StudyStatus
-from annotation.participation.forms.lead import InvitationForm
+from annotation.participation.forms import InvitationForm
 from annotation.participation.queries import people as people_queries
 from annotation.participation.services import enrolments, invitations
 from annotation.studies.errors import StudyRefused
@@ -134,9 +135,14 @@ def invitation_list(request: LoggedIn, name: str) -> HttpResponse:
         else:
             messages.success(request, _("The link is created. Copy it and send it to the people you invite."))
             return redirect("invitations", name=name)
+    now = timezone.now()
     links = [
-        (row, request.build_absolute_uri(reverse("join", args=[row.invitation.code])))
-        for row in people_queries.invitation_rows(study.invitations.all())
+        (
+            each,
+            invitations.state(each, now=now),
+            request.build_absolute_uri(reverse("join", args=[each.code])),
+        )
+        for each in study.invitations.all()
     ]
     return render(
         request,

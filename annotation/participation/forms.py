@@ -1,4 +1,4 @@
-"""Forms of the annotator's pages. The rules are in the services."""
+"""Forms of the annotators' and the leads' pages. The rules are in the services."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from annotation.participation import profile_fields
+from annotation.participation.services import invitations
 from annotation.participation.services.annotators import ProfileEntry
 
 
@@ -30,11 +32,7 @@ class ProfileForm(forms.Form):
         """One group of fields for each question, for the template."""
         return [
             {
-                "name": question.name,
-                "label": question.label,
-                "hint": question.hint,
-                "decides": question.decides,
-                "language": question.language,
+                "question": question,
                 "choice": self[question.name] if question.choices else None,
                 "own": self[f"{question.name}_own"],
                 "publish": self[f"{question.name}_publish"],
@@ -84,3 +82,33 @@ class WithdrawForm(forms.Form):
         if data.get("choice") == "delete" and not data.get("sure"):
             self.add_error("sure", _("Please confirm: this cannot be undone."))
         return data
+
+
+class InvitationForm(forms.Form):
+    """A new invitation link. Times are in UTC."""
+
+    label = forms.CharField(
+        label=_("Label"),
+        required=False,
+        max_length=120,
+        help_text=_("Only for this list, e.g. 'pilot group'. People who follow the link do not see it."),
+    )
+    max_uses = forms.IntegerField(
+        label=_("Maximum number of people"),
+        required=False,
+        min_value=1,
+        max_value=invitations.MOST_USES,
+        help_text=_("Empty: no limit."),
+    )
+    expires_at = forms.DateTimeField(
+        label=_("Until (UTC)"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        help_text=_("Empty: no end."),
+    )
+
+    def clean_expires_at(self) -> Any:
+        end = self.cleaned_data["expires_at"]
+        if end is not None and end <= timezone.now():
+            raise forms.ValidationError(_("This time has passed. Choose a later one, or none."))
+        return end

@@ -1,4 +1,4 @@
-"""Values that several modules of participation, annotation and accounts share."""
+"""Values that assignment and the rooms above it share."""
 
 from __future__ import annotations
 
