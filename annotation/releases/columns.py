@@ -129,6 +129,12 @@ COLUMNS: Mapping[str, ColumnSpecs] = {
 }
 
 
+def answer_columns(*, with_text: bool) -> ColumnSpecs:
+    """The columns of the answers, with or without what annotators wrote."""
+    every = COLUMNS[ANNOTATIONS]
+    return every if with_text else tuple(each for each in every if each[0] != JUSTIFICATION)
+
+
 def names(file: str) -> list[str]:
     """The columns of a file, in order."""
     return [name for name, _, _ in COLUMNS[file]]

@@ -68,8 +68,8 @@ class ReleaseInfo:
     def column_specs(self, file: str) -> columns.ColumnSpecs:
         """The columns of a file of this release, with their types and descriptions."""
         every = columns.COLUMNS[file]
-        if file == columns.ANNOTATIONS and self.screen is None:
-            return tuple(each for each in every if each[0] != columns.JUSTIFICATION)
+        if file == columns.ANNOTATIONS:
+            return columns.answer_columns(with_text=self.screen is not None)
         if file == columns.ANNOTATORS:
             return every + tuple(
                 (each.name, "text", f"{field_label(each.name, self.question_labels)}; empty if not published")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from annotation.exports import image_answers
-from annotation.exports.packing import File, TemporaryText, encoded_chunks
+from annotation.exports.packing import File, TemporaryText
 from annotation.exports.selection import Selection
 
 COLUMNS = (
@@ -35,9 +35,9 @@ def files(selection: Selection) -> Iterator[File]:
     yield File(
         "annotations.json",
         chain(
-            encoded_chunks(_head(selection, numbers, images_text)),
+            map(str.encode, _head(selection, numbers, images_text)),
             images_text.content(),
-            encoded_chunks(_tail(numbers)),
+            map(str.encode, _tail(numbers)),
         ),
     )
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from xml.sax.saxutils import quoteattr
 
 from annotation.exports import image_answers
-from annotation.exports.packing import File, encoded_chunks
+from annotation.exports.packing import File
 from annotation.exports.selection import COUNTED, NONE_OF_ABOVE, Selection, check_attributes
 from annotation.models import TaskKind
 
@@ -43,7 +43,7 @@ def check_selection(selection: Selection) -> None:
 
 def files(selection: Selection) -> Iterator[File]:
     numbers = image_answers.category_numbers(selection)
-    yield File("labelstudio.json", encoded_chunks(_tasks(selection, numbers)))
+    yield File("labelstudio.json", map(str.encode, _tasks(selection, numbers)))
     yield File("config.xml", [_config(numbers).encode()])
 
 

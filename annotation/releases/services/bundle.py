@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from annotation.core.snapshots import snapshot
 from annotation.export_files import work_folder
-from annotation.exports.packing import CHUNK_BYTES, File, zip_stream
+from annotation.exports.packing import File, file_content, zip_stream
 from annotation.exports.snapshot import count_withdrawn
 from annotation.models import AuditEvent, Study
 from annotation.releases import columns, tables
@@ -118,13 +118,9 @@ def _zip(study: Study, by: User | None, options: ReleaseOptions) -> Iterator[byt
     with tempfile.TemporaryDirectory(dir=work_folder(), prefix="release-") as folder:
         root = Path(folder, study.name)
         _record(study, by, options, _make(study, options, root))
-        yield from zip_stream(File(f"{study.name}/{name}", _content(root / name)) for name in _names(root))
-
-
-def _content(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(CHUNK_BYTES):
-            yield piece
+        yield from zip_stream(
+            File(f"{study.name}/{name}", file_content(root / name)) for name in _names(root)
+        )
 
 
 def _make(study: Study, options: ReleaseOptions, folder: Path) -> ReleaseResult:
