@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import xlsxwriter
+from django.http import StreamingHttpResponse
 
 from annotation.export_files import work_folder
 from annotation.exports.selection import ExportRefused
@@ -69,6 +70,15 @@ def file_content(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while piece := file.read(CHUNK_BYTES):
             yield piece
+
+
+def zip_response(archive: Iterable[bytes], file_name: str) -> StreamingHttpResponse:
+    """The download of an archive that is sent as it is made."""
+    return StreamingHttpResponse(
+        archive,
+        content_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{file_name}"'},
+    )
 
 
 class TemporaryText:

@@ -18,6 +18,7 @@ from annotation.core.requests import LoggedIn
 from annotation.exports import queries, tasks
 from annotation.exports.formats.registry import FORMATS
 from annotation.exports.forms import ExportForm
+from annotation.exports.packing import zip_response
 from annotation.exports.selection import ExportRefused
 from annotation.exports.services import jobs as export_jobs
 from annotation.exports.services import writing
@@ -58,11 +59,7 @@ def export_download(request: LoggedIn, name: str) -> HttpResponse | StreamingHtt
     except ExportRefused as refused:
         form.add_error(None, str(refused))
         return _page(request, study, form, status=422)
-    return StreamingHttpResponse(
-        archive,
-        content_type="application/zip",
-        headers={"Content-Disposition": f'attachment; filename="{study.name}-{fmt}.zip"'},
-    )
+    return zip_response(archive, f"{study.name}-{fmt}.zip")
 
 
 @login_required
@@ -148,12 +145,7 @@ def export_file(request: LoggedIn, name: str, pk: int) -> HttpResponse | FileRes
         log.exception("export %s cannot be read", job.pk)
         messages.error(request, _("The export storage is not responding. Try again in a minute."))
         return redirect("export_page", name=name)
-    return FileResponse(
-        file,
-        as_attachment=True,
-        filename=f"{job.study.name}-{job.format}.zip",
-        content_type="application/zip",
-    )
+    return FileResponse(file, as_attachment=True, filename=f"{job.study.name}-{job.format}.zip")
 
 
 def _job(request: LoggedIn, name: str, pk: int) -> ExportJob:

@@ -28,29 +28,26 @@ def placeholder(content: str) -> str:
 
 
 def data_card(info: ReleaseInfo) -> str:
-    return "\n".join(line.rstrip() for line in _lines(info)) + "\n"
+    return "\n\n".join(block.rstrip() for block in _blocks(info)) + "\n"
 
 
-def _lines(info: ReleaseInfo) -> Iterator[str]:
+def _blocks(info: ReleaseInfo) -> Iterator[str]:
     study, options, counts = info.study, info.options, info.counts
     yield f"# Data card: {info.title}"
-    yield ""
     if info.simulated:
         yield SIMULATED
-        yield ""
     yield WARNING
-    yield ""
     yield f"{README_MARK}`{study.name}`, made on {info.made_on.isoformat()}. {study.description}"
-    yield from _section("Authorship")
-    yield from _table(
+    yield "## Authorship"
+    yield _table(
         ("Publishers", placeholder("who publishes the data, and how to reach them")),
         ("Authors", placeholder("who created the data")),
         ("Contact of the study", study.contact or placeholder("contact")),
         ("Funding", placeholder("who funded the study")),
         ("Ethics review", placeholder("which board reviewed the study, and its decision")),
     )
-    yield from _section("Overview")
-    yield from _table(
+    yield "## Overview"
+    yield _table(
         ("Subject", "people's judgements of stereotypes, and of how images depict identity groups"),
         ("Tasks", ", ".join(str(TaskKind(task.kind).label) for task in info.tasks)),
         ("Annotators", _annotators(info)),
@@ -61,12 +58,12 @@ def _lines(info: ReleaseInfo) -> Iterator[str]:
         ("Associations with votes", f"{info.rows[columns.ASSOCIATIONS]:,}"),
         ("Left out", _left_out(info)),
     )
-    yield from _section("Files and columns")
+    yield "## Files and columns"
     yield from _files(info)
-    yield from _section("Sensitive attributes of people")
-    yield from _sensitive(info)
-    yield from _section("Motivation and use")
-    yield from _table(
+    yield "## Sensitive attributes of people"
+    yield "\n".join(_sensitive(info))
+    yield "## Motivation and use"
+    yield _table(
         ("Purpose", placeholder("purpose of the study")),
         (
             "Suitable uses",
@@ -80,8 +77,8 @@ def _lines(info: ReleaseInfo) -> Iterator[str]:
         ),
         ("Known uses", placeholder("papers and products that use the data")),
     )
-    yield from _section("Provenance: how the data were collected")
-    yield from _table(
+    yield "## Provenance: how the data were collected"
+    yield _table(
         ("Platform", "Visual stereotype studies (visage-studies), in the annotators' browsers"),
         ("Recruitment", placeholder("who was recruited, where and how")),
         ("Payment", placeholder("how much annotators were paid per hour")),
@@ -91,20 +88,16 @@ def _lines(info: ReleaseInfo) -> Iterator[str]:
         ("Images", _images(info)),
     )
     for task in info.tasks:
-        yield ""
         yield f"### Task: {TaskKind(task.kind).label}"
-        yield ""
         yield f"> {' '.join(task.wording.split())}"
-        yield ""
         if task.instructions:
             yield task.instructions.strip()
-            yield ""
         strata = ", ".join(task.strata) if info.people.strata_published else "withheld (see above)"
         yield f"Target: {task.overlap} answers per unit. Slots reserved for: {strata}."
-    yield from _section("Transformations")
-    yield from _transformations(info)
-    yield from _section("Quality and limits")
-    yield from _table(
+    yield "## Transformations"
+    yield "\n".join(_transformations(info))
+    yield "## Quality and limits"
+    yield _table(
         (
             "Validation",
             "`manage.py import_release` rebuilds the study with the same scores",
@@ -116,8 +109,8 @@ def _lines(info: ReleaseInfo) -> Iterator[str]:
         ),
         ("Known errors", placeholder("known errors in the data")),
     )
-    yield from _section("Terms")
-    yield from _table(
+    yield "## Terms"
+    yield _table(
         ("Licence", options.licence or placeholder("licence")),
         ("Citation", options.citation or placeholder("how to cite")),
         (
@@ -129,17 +122,9 @@ def _lines(info: ReleaseInfo) -> Iterator[str]:
     )
 
 
-def _section(title: str) -> Iterator[str]:
-    yield ""
-    yield f"## {title}"
-    yield ""
-
-
-def _table(*rows: tuple[str, str]) -> Iterator[str]:
-    yield "| | |"
-    yield "| --- | --- |"
-    for name, text in rows:
-        yield f"| {name} | {' '.join(text.split()).replace('|', '&#124;')} |"
+def _table(*rows: tuple[str, str], head: str = "| | |") -> str:
+    cells = (f"| {name} | {' '.join(text.split()).replace('|', '&#124;')} |" for name, text in rows)
+    return "\n".join((head, "| --- | --- |", *cells))
 
 
 def _left_out(info: ReleaseInfo) -> str:
@@ -148,23 +133,18 @@ def _left_out(info: ReleaseInfo) -> str:
 
 
 def _files(info: ReleaseInfo) -> Iterator[str]:
-    yield f"`{columns.PARQUET}` holds the rows of `{columns.ANNOTATIONS}` in typed columns. In the CSV"
-    yield "files, text cells that a spreadsheet would run as a formula begin with an added apostrophe. Read"
-    yield 'them with `pandas.read_csv(..., keep_default_na=False)`, since a text may be the word "NA".'
-    yield f"`sha256sum -c {columns.CHECKSUMS}` checks every file. `{columns.STUDY}` is the study file;"
-    yield f"`{columns.ABOUT}` and `{columns.CROISSANT}` (Croissant metadata) describe it for programs."
+    yield (
+        f"`{columns.PARQUET}` holds the rows of `{columns.ANNOTATIONS}` in typed columns. In the CSV\n"
+        "files, text cells that a spreadsheet would run as a formula begin with an added apostrophe. Read\n"
+        'them with `pandas.read_csv(..., keep_default_na=False)`, since a text may be the word "NA".\n'
+        f"`sha256sum -c {columns.CHECKSUMS}` checks every file. `{columns.STUDY}` is the study file;\n"
+        f"`{columns.ABOUT}` and `{columns.CROISSANT}` (Croissant metadata) describe it for programs."
+    )
+    rows = {columns.ANNOTATIONS: info.counts.judgements, **info.rows}
     for file in columns.COLUMNS:
-        yield ""
-        yield f"### {file} ({_rows(info, file):,} rows)"
-        yield ""
-        yield "| column | meaning |"
-        yield "| --- | --- |"
-        for name, _, meaning in info.column_specs(file):
-            yield f"| `{name}` | {meaning} |"
-
-
-def _rows(info: ReleaseInfo, file: str) -> int:
-    return info.counts.judgements if file == columns.ANNOTATIONS else info.rows[file]
+        yield f"### {file} ({rows[file]:,} rows)"
+        specs = info.column_specs(file)
+        yield _table(*((f"`{name}`", text) for name, _, text in specs), head="| column | meaning |")
 
 
 def _sensitive(info: ReleaseInfo) -> Iterator[str]:

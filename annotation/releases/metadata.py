@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any
 
+from django.db.models import Model
 from django.utils.translation import gettext_noop
 
 from annotation.core.code_version import code_version
@@ -25,19 +26,6 @@ from annotation.studies.services.study_plan import current_consent
 from annotation.studies.study_file.reading import CROWD_PARAMETERS, StudyFile
 from annotation.studies.study_file.tasks import TaskFile
 from annotation.studies.study_file.writing import study_toml
-
-_STUDY = ("name", "title", "description", "contact", "stereotype_pool", "stereotype_threshold")
-_RULES = ("visual_rule", "visual_mean")
-_STUDY_TOO = (
-    *_RULES,
-    "questions",
-    "training_pass",
-    "gold_rate",
-    "blur_images",
-    "break_after",
-    "translations",
-)
-_TASK = ("kind", "version", "wording", "instructions", "overlap", "translations", "examples")
 
 
 @dataclass(frozen=True)
@@ -125,10 +113,7 @@ def release_json(info: ReleaseInfo) -> dict[str, Any]:
         "texts": None if info.screen is None else {"screened": True, "changed": info.screen.removed},
         "counts": {**asdict(info.counts), "annotators": len(info.people)},
         "study": {
-            **{name: getattr(study, name) for name in (*_STUDY, *_STUDY_TOO)},
-            "simulated": study.simulated,
-            "session_cap": study.session_cap,
-            "support_text": study.support_text,
+            **_fields(study, columns.STUDY_FIELDS),
             "stereotype_source": study.stereotype_source.name if study.stereotype_source else None,
             "consent": {
                 language: {"text": text.text, "content_warning": text.content_warning}
@@ -137,29 +122,19 @@ def release_json(info: ReleaseInfo) -> dict[str, Any]:
         },
         "tasks": [
             {
-                **{name: getattr(task, name) for name in _TASK},
+                **_fields(task, columns.TASK_FIELDS),
                 "strata": task.strata if info.people.strata_published else ["any"] * task.overlap,
-                "page_size": task.page_size,
-                "seed": task.seed,
                 "image_set": task.image_set.name if task.image_set else None,
             }
             for task in info.tasks
         ],
-        "sources": [
-            {"name": one.name, "title": one.title, "licence": one.licence, "citation": one.citation}
-            for one in info.sources
-        ],
-        "image_sets": [
-            {
-                "name": one.name,
-                "title": one.title,
-                "model_name": one.model_name,
-                "licence": one.licence,
-                "drawn": one.drawn,
-            }
-            for one in info.image_sets
-        ],
+        "sources": [_fields(one, columns.SOURCE_FIELDS) for one in info.sources],
+        "image_sets": [_fields(one, columns.IMAGE_SET_FIELDS) for one in info.image_sets],
     }
+
+
+def _fields(row: Model, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
 
 
 def describe_level(field: FieldReport) -> str:

@@ -173,12 +173,7 @@ class ExportFile(FileResource):
                 file = export_jobs.open_file(job=job, by=request.user)
         except OSError as error:
             raise StorageUnreachable from error
-        return FileResponse(
-            file,
-            as_attachment=True,
-            filename=f"{job.study.name}-{job.format}.zip",
-            content_type="application/zip",
-        )
+        return FileResponse(file, as_attachment=True, filename=f"{job.study.name}-{job.format}.zip")
 
 
 def _job(request: Request, name: str, number: int) -> ExportJob:

@@ -54,11 +54,8 @@ class _ClaimLost(Exception):
 
 
 class LeaseRenewal(PeriodicThread):
-    """`with LeaseRenewal(job, selection) as lease:` renews the job's lease and stores its progress.
-
-    It uses a connection of its own: the export's is in a read-only snapshot. `lost` is set when the job no
-    longer has this worker's claim.
-    """
+    """Renews the job's lease and stores its progress, on a connection of its own: the export's is in a
+    read-only snapshot. `lost` is set when the job no longer has this worker's claim."""
 
     def __init__(self, job: ExportJob, selection: Selection) -> None:
         seconds = min(RENEWAL_SECONDS, _lease().total_seconds() / 3)
@@ -225,7 +222,8 @@ def _still_claimed(job: ExportJob) -> QuerySet[ExportJob]:
 def _write(job: ExportJob, selection: Selection, path: Path, stopping: Callable[[], bool]) -> str:
     """Write the archive to `path`; returns its SHA-256."""
     digest = hashlib.sha256()
-    with LeaseRenewal(job, selection) as lease, path.open("xb") as out:
+    lease = LeaseRenewal(job, selection)
+    with lease, path.open("xb") as out:
         path.chmod(0o600)
         _still_claimed(job).update(
             total=writing.count_judgements(study=job.study, fmt=job.format, filters=selection.filters)

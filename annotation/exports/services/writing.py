@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -122,13 +121,14 @@ def write(
                 columns.replace(columns_path)
             data.replace(path)
         return WrittenExport(rows=selection.rows, files=1)
-    counted = _FileCounter(_with_readme(files, form, selection))
+    names: list[str] = []
+    noted = _noted(_with_readme(files, form, selection), names)
     if path.suffix.lower() == ".zip":
-        with _unfinished(zip_stream(counted), path) as archive:
+        with _unfinished(zip_stream(noted), path) as archive:
             archive.replace(path)
     else:
-        _save_folder(counted, path)
-    return WrittenExport(rows=selection.rows, files=counted.files - 1)
+        _save_folder(noted, path)
+    return WrittenExport(rows=selection.rows, files=len(names) - 1)
 
 
 def _is_export(folder: Path) -> bool:
@@ -150,17 +150,11 @@ def _with_readme(files: Iterable[File], form: Format, selection: Selection) -> I
     yield from files
 
 
-class _FileCounter:
-    """Counts files as they are read."""
-
-    def __init__(self, files: Iterable[File]) -> None:
-        self._source = files
-        self.files = 0
-
-    def __iter__(self) -> Iterator[File]:
-        for file in self._source:
-            self.files += 1
-            yield file
+def _noted(files: Iterable[File], names: list[str]) -> Iterator[File]:
+    """`files`, with the name of each added to `names` as it is read."""
+    for file in files:
+        names.append(file.name)
+        yield file
 
 
 @contextmanager
@@ -169,8 +163,7 @@ def _unfinished(content: Iterable[bytes], path: Path) -> Iterator[Path]:
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as part:
         unfinished = Path(part.name)
         try:
-            for piece in content:
-                part.write(piece)
+            part.writelines(content)
             part.flush()
             yield unfinished
         except BaseException:
@@ -180,21 +173,17 @@ def _unfinished(content: Iterable[bytes], path: Path) -> Iterator[Path]:
 
 def _save_folder(files: Iterable[File], path: Path) -> None:
     """Write a temporary folder beside `path`, then rename it."""
-    unfinished = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-    new = unfinished / "new"
-    new.mkdir(mode=0o700)
-    try:
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as unfinished:
+        new = Path(unfinished, "new")
+        new.mkdir(mode=0o700)
         for file in files:
             target = new / file.name
             target.parent.mkdir(parents=True, exist_ok=True)
             with target.open("wb") as out:
-                for piece in file.content:
-                    out.write(piece)
+                out.writelines(file.content)
         if path.exists():
-            path.rename(unfinished / "old")
+            path.rename(Path(unfinished, "old"))
         new.rename(path)
-    finally:
-        shutil.rmtree(unfinished)
 
 
 def record_export(study: Study, by: User | None, fmt: str, filters: Filters, **more: str | int) -> None:
