@@ -8,6 +8,7 @@ import tempfile
 import weakref
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from django.http import StreamingHttpResponse
 from annotation.export_files import work_folder
 from annotation.exports.selection import ExportRefused
 
+README = "README.md"
 CHUNK_BYTES = 1 << 18
 """Size of a piece of a stream, in bytes."""
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -70,6 +72,23 @@ def file_content(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         while piece := file.read(CHUNK_BYTES):
             yield piece
+
+
+def was_made_by(folder: Path, mark: str) -> bool:
+    """Whether the README.md of the folder holds `mark`: nothing else is ever replaced."""
+    readme = folder / README
+    return readme.is_file() and mark in readme.read_text(encoding="utf-8", errors="replace")
+
+
+@contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """A name beside `path` for a new folder, which replaces `path` if the block succeeds."""
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as unfinished:
+        new = Path(unfinished, "new")
+        yield new
+        if path.exists():
+            path.rename(Path(unfinished, "old"))
+        new.rename(path)
 
 
 def zip_response(archive: Iterable[bytes], file_name: str) -> StreamingHttpResponse:

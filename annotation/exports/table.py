@@ -1,7 +1,4 @@
-"""The long table: one row for each annotator, unit and option shown (DESIGN §8; Prabhakaran et al. 2021).
-
-Memory does not grow with the study: one query is read in chunks, and each chunk's boxes are one more query.
-"""
+"""The long table: one row for each annotator, unit and option shown (DESIGN §8; Prabhakaran et al. 2021)."""
 
 from __future__ import annotations
 

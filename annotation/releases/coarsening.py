@@ -1,9 +1,7 @@
 """Coarsening of profiles for k-anonymity (Samarati and Sweeney 1998). Pure.
 
-Global recoding comes first: a field is published in fewer, wider values for everybody (region -> Global South
-or North -> withheld; age bands merged). Rare combinations are then suppressed locally. Of all recodings, the
-one that publishes most after suppression is taken. Only values that a form offers are published, never
-people's own words.
+Fields are recoded globally to fewer, wider values, then rare combinations are suppressed locally. Of all
+recodings, the one that publishes most is taken. Only values that a form offers are published.
 """
 
 from __future__ import annotations

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+from annotation.imports.readers.oddities import sha256_of
 from annotation.models import TaskKind
 from annotation.releases import columns
-from annotation.releases.data_card import SIMULATED, WARNING, placeholder
-from annotation.releases.licence import licence_url
+from annotation.releases.documents import SIMULATED, WARNING, licence_url, placeholder
 from annotation.releases.metadata import ReleaseInfo, describe_level
 
 _TERMS = (
@@ -72,8 +71,6 @@ def _plain(text: str) -> str:
 
 def _file(folder: Path, file: str) -> dict[str, Any]:
     data = folder / file
-    with data.open("rb") as content:
-        digest = hashlib.file_digest(content, "sha256").hexdigest()
     return {
         "@type": "cr:FileObject",
         "@id": file,
@@ -81,7 +78,7 @@ def _file(folder: Path, file: str) -> dict[str, Any]:
         "contentUrl": file,
         "contentSize": f"{data.stat().st_size} B",
         "encodingFormat": "text/csv" if file.endswith(".csv") else "application/x-parquet",
-        "sha256": digest,
+        "sha256": sha256_of(data),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 from django.db.models import Model
@@ -38,20 +39,37 @@ class ReleaseInfo:
     counts: Counts
     screen: Screen | None
     images: ReleasedImages
-    simulated: bool
     made_on: date
-    tasks: tuple[Task, ...]
-    sources: tuple[Source, ...]
-    image_sets: tuple[ImageSet, ...]
     rows: Mapping[str, int]
+
+    @property
+    def simulated(self) -> bool:
+        return self.study.simulated or any(self.people.simulated)
+
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        return tuple(self.study.tasks.select_related("image_set").order_by("pk"))
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        used = set(associations(self.study).order_by().values_list("source", flat=True).distinct())
+        return tuple(Source.objects.filter(pk__in=used | {self.study.stereotype_source_id}).order_by("name"))
+
+    @cached_property
+    def image_sets(self) -> tuple[ImageSet, ...]:
+        """The image sets of the study's tasks and of its images."""
+        used = {image.image_set_id for image in self.images.images}
+        used |= {task.image_set_id for task in self.tasks if task.image_set_id}
+        return tuple(ImageSet.objects.filter(pk__in=used).order_by("name"))
 
     @property
     def title(self) -> str:
         return f"SIMULATED ANSWERS: {self.study.title}" if self.simulated else self.study.title
 
-    @property
-    def question_labels(self) -> dict[str, str]:
-        return {str(each["field"]): str(each["label"]) for each in self.study.questions}
+    def label(self, field: str) -> str:
+        """A profile field in words."""
+        labels = {str(each["field"]): str(each["label"]) for each in self.study.questions}
+        return labels.get(field, f"self-described {field.replace('_', ' ')}")
 
     def column_specs(self, file: str) -> columns.ColumnSpecs:
         """The columns of a file of this release, with their types and descriptions."""
@@ -60,34 +78,11 @@ class ReleaseInfo:
             return columns.answer_columns(with_text=self.screen is not None)
         if file == columns.ANNOTATORS:
             return every + tuple(
-                (each.name, "text", f"{field_label(each.name, self.question_labels)}; empty if not published")
+                (each.name, "text", f"{self.label(each.name)}; empty if not published")
                 for each in self.people.coarsened.report
                 if not each.withheld
             )
         return every
-
-
-def field_label(field: str, labels: Mapping[str, str]) -> str:
-    """A profile field in words."""
-    return labels.get(field, f"self-described {field.replace('_', ' ')}")
-
-
-def used_sources(study: Study) -> tuple[Source, ...]:
-    used = set(associations(study).order_by().values_list("source", flat=True).distinct())
-    if study.stereotype_source_id:
-        used.add(study.stereotype_source_id)
-    return tuple(Source.objects.filter(pk__in=used).order_by("name"))
-
-
-def used_image_sets(study: Study, images: ReleasedImages) -> tuple[ImageSet, ...]:
-    """The image sets of the study's tasks and of its images."""
-    used = {image.image_set_id for image in images.images}
-    used |= {key for key in study.tasks.values_list("image_set", flat=True) if key}
-    return tuple(ImageSet.objects.filter(pk__in=used).order_by("name"))
-
-
-def holds_simulated(study: Study, people: People) -> bool:
-    return study.simulated or any(people.simulated)
 
 
 def release_json(info: ReleaseInfo) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""The answers of a release: one row for each annotator, unit and option shown, as CSV and as Parquet.
-
-One query, read a few thousand rows at a time; memory does not grow with the study.
-"""
+"""The answers of a release: one row for each annotator, unit and option shown, as CSV and as Parquet."""
 
 from __future__ import annotations
 

@@ -53,16 +53,15 @@ def filter_fields() -> dict[str, serializers.Field]:
     }
 
 
-ExportQuery: type[Query] = type(
-    "ExportQuery",
-    (Query,),
-    {
-        "format": serializers.ChoiceField(
-            choices=sorted(FORMATS), help_text="The format of the files (docs/exports.md)."
-        ),
-        **filter_fields(),
-    },
-)
+def export_fields() -> dict[str, serializers.Field]:
+    """A format and filters."""
+    formats = serializers.ChoiceField(
+        choices=sorted(FORMATS), help_text="The format of the files (docs/exports.md)."
+    )
+    return {"format": formats, **filter_fields()}
+
+
+ExportQuery: type[Query] = type("ExportQuery", (Query,), export_fields())
 JudgementsQuery = list_query("Judgements", orders={"id": "pk"}, default="id", **filter_fields())
 
 

@@ -1,8 +1,6 @@
 """Background exports: requested by a page or the API, claimed by a worker, made in one go (DESIGN §8).
 
-The database row decides. Every update checks that the job still has this worker's claim: a worker whose lease
-has expired finds another claim, and its work is discarded. After a crash the export starts again instead of
-continuing: its snapshot of the study ended with its transaction (docs/exports.md).
+The database row decides: every update checks that the job still has this worker's claim.
 """
 
 from __future__ import annotations
@@ -25,6 +23,7 @@ from django.utils import timezone
 from annotation import events, export_files
 from annotation.core.heartbeat import PeriodicThread
 from annotation.exports import snapshot
+from annotation.exports.formats.registry import get_format
 from annotation.exports.selection import ExportRefused, Filters, Selection
 from annotation.exports.services import writing
 from annotation.exports.snapshot import WithdrawnDuringExport
@@ -225,9 +224,7 @@ def _write(job: ExportJob, selection: Selection, path: Path, stopping: Callable[
     lease = LeaseRenewal(job, selection)
     with lease, path.open("xb") as out:
         path.chmod(0o600)
-        _still_claimed(job).update(
-            total=writing.count_judgements(study=job.study, fmt=job.format, filters=selection.filters)
-        )
+        _still_claimed(job).update(total=get_format(job.format).total(selection))
         for piece in writing.archive(fmt=job.format, selection=selection):
             if lease.lost:
                 raise _ClaimLost

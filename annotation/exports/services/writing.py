@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from annotation.exports.formats.postgres_copy import long_csv
 from annotation.exports.formats.registry import FOLDER, README_MARK, Format, get_format, readme
-from annotation.exports.packing import File, zip_stream
+from annotation.exports.packing import README, File, replacing_folder, was_made_by, zip_stream
 from annotation.exports.selection import Filters, Selection, check_filters
 from annotation.exports.snapshot import consistent_read
 from annotation.models import AuditEvent, Study
@@ -19,34 +19,22 @@ from annotation.models import AuditEvent, Study
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-README = "README.md"
-
 
 @dataclass(frozen=True)
 class WrittenExport:
-    """An export that was written: how many judgements were read, and how many files there are beside the
-    README."""
+    """How many judgements were read, and how many files there are beside the README."""
 
     rows: int
     files: int
 
 
 def stream_csv(*, study: Study, by: User | None) -> Iterator[str]:
-    """The long table as CSV, header first, some thousand lines at a time, in a stable order.
-
-    Memory does not grow with the study. Withdrawn responses are left out; surplus and superseded ones are
-    included and marked. `by` is the account recorded in the audit trail.
-    """
+    """The long table as CSV, header first, recorded in the audit trail as by `by`."""
     record_export(study, by, "csv", Filters())
     selection = Selection(study)
     with consistent_read(selection):
         for piece in long_csv(selection):
             yield piece.decode()
-
-
-def csv_columns(*, study: Study) -> str:
-    """A description of the columns of `stream_csv`, as Markdown."""
-    return readme(get_format("csv"), Selection(study))
 
 
 def stream_zip(*, study: Study, fmt: str, by: User | None, filters: Filters) -> Iterator[bytes]:
@@ -66,17 +54,9 @@ def check_request(*, study: Study, fmt: str, filters: Filters) -> None:
     form.check(Selection(study, filters))
 
 
-def count_judgements(*, study: Study, fmt: str, filters: Filters) -> int:
-    """How many judgements this export reads."""
-    return get_format(fmt).total(Selection(study, filters))
-
-
 def archive(*, fmt: str, selection: Selection) -> Iterator[bytes]:
-    """`selection` as a zip archive. The caller has to record it in the audit trail.
-
-    All of it shows one moment. Raises WithdrawnDuringExport before the last pieces, without which the archive
-    does not open.
-    """
+    """`selection` as a zip archive; the caller has to record it in the audit trail. Raises
+    WithdrawnDuringExport before the last pieces, without which the archive does not open."""
     form = get_format(fmt)
     return zip_stream(_with_readme(_files(form, selection), form, selection))
 
@@ -108,7 +88,7 @@ def write(
             raise FileExistsError(
                 f"{target} already exists. Choose another name, or replace it with --force."
             )
-    if path.is_dir() and not (several and _is_export(path)):
+    if path.is_dir() and not (several and was_made_by(path, README_MARK)):
         raise FileExistsError(f"{path} is a folder that no export made. Choose another name.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent}. Make it first.")
@@ -127,14 +107,14 @@ def write(
         with _unfinished(zip_stream(noted), path) as archive:
             archive.replace(path)
     else:
-        _save_folder(noted, path)
+        with replacing_folder(path) as folder:
+            folder.mkdir(mode=0o700)
+            for file in noted:
+                target = folder / file.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as out:
+                    out.writelines(file.content)
     return WrittenExport(rows=selection.rows, files=len(names) - 1)
-
-
-def _is_export(folder: Path) -> bool:
-    """Whether an earlier export made this folder: nothing else is ever replaced."""
-    file = folder / README
-    return file.is_file() and README_MARK in file.read_text(encoding="utf-8", errors="replace")
 
 
 def _files(form: Format, selection: Selection) -> Iterator[File]:
@@ -169,21 +149,6 @@ def _unfinished(content: Iterable[bytes], path: Path) -> Iterator[Path]:
         except BaseException:
             unfinished.unlink(missing_ok=True)
             raise
-
-
-def _save_folder(files: Iterable[File], path: Path) -> None:
-    """Write a temporary folder beside `path`, then rename it."""
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as unfinished:
-        new = Path(unfinished, "new")
-        new.mkdir(mode=0o700)
-        for file in files:
-            target = new / file.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("wb") as out:
-                out.writelines(file.content)
-        if path.exists():
-            path.rename(Path(unfinished, "old"))
-        new.rename(path)
 
 
 def record_export(study: Study, by: User | None, fmt: str, filters: Filters, **more: str | int) -> None:

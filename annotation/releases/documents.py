@@ -1,14 +1,15 @@
-"""The data card of a release (README.md), after Pushkarna, Zaldivar and Kjartansson (2022): Data Cards,
-FAccT. What the database knows is filled in; the rest are marked placeholders."""
+"""The documents of a release for people. The data card (README.md) is after Pushkarna, Zaldivar and
+Kjartansson (2022): Data Cards, FAccT. What the database does not know is a marked placeholder."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from annotation.core.translation import LANGUAGE
 from annotation.models import ImageSet, TaskKind
 from annotation.releases import columns
-from annotation.releases.metadata import ReleaseInfo, count_left_out, describe_level, field_label
+from annotation.releases.metadata import ReleaseInfo, count_left_out, describe_level
 from annotation.studies.services.study_plan import current_consent
 
 README_MARK = "A release of the study "
@@ -20,6 +21,15 @@ WARNING = (
 SIMULATED = (
     "**SIMULATED: these answers were made by a program, not by people. They say nothing about anybody.**"
 )
+_KNOWN = {
+    "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
+    "CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/",
+    "CC-BY-SA-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
+    "CC-BY-NC-4.0": "https://creativecommons.org/licenses/by-nc/4.0/",
+    "CC-BY-NC-SA-4.0": "https://creativecommons.org/licenses/by-nc-sa/4.0/",
+    "ODbL-1.0": "https://opendatacommons.org/licenses/odbl/1-0/",
+    "Apache-2.0": "https://www.apache.org/licenses/LICENSE-2.0",
+}
 
 
 def placeholder(content: str) -> str:
@@ -169,8 +179,7 @@ def _sensitive(info: ReleaseInfo) -> Iterator[str]:
     yield "| field | published as | for how many people |"
     yield "| --- | --- | --- |"
     for each in info.people.coarsened.report:
-        label = field_label(each.name, info.question_labels)
-        yield f"| {label} (`{each.name}`) | {describe_level(each)} | {each.published:,} |"
+        yield f"| {info.label(each.name)} (`{each.name}`) | {describe_level(each)} | {each.published:,} |"
 
 
 def _annotators(info: ReleaseInfo) -> str:
@@ -242,3 +251,50 @@ def _transformations(info: ReleaseInfo) -> Iterator[str]:
         yield f"  A person has read them: {placeholder('who read the texts, and when')}"
     yield "- Two releases of the same study contain the same answers. By comparing the answers, readers can"
     yield "  tell which rows belong to the same person in both; pseudonyms cannot prevent this."
+
+
+def licence_url(licence: str) -> str:
+    """The URL of a licence's text; empty for an unknown SPDX identifier."""
+    return _KNOWN.get(licence, "")
+
+
+def licence_text(info: ReleaseInfo) -> str:
+    """LICENSE.txt: the terms of the answers, and of data from other sources."""
+    licence = info.options.licence
+    lines = [info.title, ""]
+    if licence:
+        url = licence_url(licence)
+        lines.append(f"The answers in this release are licensed under: {licence}{f' ({url})' if url else ''}")
+    else:
+        lines += [
+            placeholder("licence").replace("**", ""),
+            "No licence has been stated. Without one, nobody may share these data.",
+        ]
+    lines += ["", WARNING.replace("**", "")]
+    if info.sources or info.image_sets:
+        lines += ["", "Data from other sources keep their own licences:"]
+    lines += [
+        f"- associations of {one.title}: {one.licence or 'not known'}. {one.citation}".strip()
+        for one in info.sources
+    ]
+    lines += [f"- images of {one.title}: {one.licence or 'not known'}" for one in info.image_sets]
+    return "\n".join(lines) + "\n"
+
+
+def citation_file(info: ReleaseInfo) -> str:
+    """CITATION.cff (Citation File Format 1.2.0). Values are written as JSON, which is valid YAML."""
+    options = info.options
+    lines = {
+        "cff-version": "1.2.0",
+        "message": f"Please cite: {options.citation}"
+        if options.citation
+        else placeholder("how to cite").strip("*"),
+        "type": "dataset",
+        "title": info.title,
+        "abstract": SIMULATED.strip("*") if info.simulated else info.study.description or info.study.title,
+        "authors": [{"name": placeholder("who made the data").strip("*")}],
+        "date-released": info.made_on.isoformat(),
+    }
+    if licence_url(options.licence):
+        lines["license"] = options.licence
+    return "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in lines.items())
