@@ -9,7 +9,7 @@ from typing import Any
 from annotation.imports.readers.oddities import sha256_of
 from annotation.models import TaskKind
 from annotation.releases import columns
-from annotation.releases.documents import SIMULATED, WARNING, licence_url, placeholder
+from annotation.releases.documents import LICENCE_URLS, SIMULATED, WARNING, placeholder
 from annotation.releases.metadata import ReleaseInfo, describe_level
 
 _TERMS = (
@@ -51,7 +51,7 @@ def croissant(info: ReleaseInfo, folder: Path) -> str:
         "description": _plain(description),
         "version": "1.0.0",
         "datePublished": info.made_on.isoformat(),
-        "license": licence_url(options.licence) or options.licence or _plain(placeholder("licence")),
+        "license": LICENCE_URLS.get(options.licence) or options.licence or _plain(placeholder("licence")),
         "citeAs": options.citation or _plain(placeholder("how to cite")),
         "creator": {"@type": "sc:Organization", "name": _plain(placeholder("who created the data"))},
         "url": "https://example.org/to-be-filled-in",

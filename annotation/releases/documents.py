@@ -21,7 +21,7 @@ WARNING = (
 SIMULATED = (
     "**SIMULATED: these answers were made by a program, not by people. They say nothing about anybody.**"
 )
-_KNOWN = {
+LICENCE_URLS = {
     "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
     "CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/",
     "CC-BY-SA-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
@@ -253,17 +253,12 @@ def _transformations(info: ReleaseInfo) -> Iterator[str]:
     yield "  tell which rows belong to the same person in both; pseudonyms cannot prevent this."
 
 
-def licence_url(licence: str) -> str:
-    """The URL of a licence's text; empty for an unknown SPDX identifier."""
-    return _KNOWN.get(licence, "")
-
-
 def licence_text(info: ReleaseInfo) -> str:
     """LICENSE.txt: the terms of the answers, and of data from other sources."""
     licence = info.options.licence
     lines = [info.title, ""]
     if licence:
-        url = licence_url(licence)
+        url = LICENCE_URLS.get(licence)
         lines.append(f"The answers in this release are licensed under: {licence}{f' ({url})' if url else ''}")
     else:
         lines += [
@@ -295,6 +290,6 @@ def citation_file(info: ReleaseInfo) -> str:
         "authors": [{"name": placeholder("who made the data").strip("*")}],
         "date-released": info.made_on.isoformat(),
     }
-    if licence_url(options.licence):
+    if options.licence in LICENCE_URLS:
         lines["license"] = options.licence
     return "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in lines.items())
