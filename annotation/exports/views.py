@@ -16,9 +16,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotation import policies
 from annotation.core.requests import LoggedIn
 from annotation.exports import queries, tasks
-from annotation.exports.formats.registry import FORMATS
+from annotation.exports.formats.registry import FORMATS, readme
 from annotation.exports.forms import ExportForm
-from annotation.exports.selection import ExportRefused
+from annotation.exports.packing import zip_response
+from annotation.exports.selection import ExportRefused, Selection
 from annotation.exports.services import jobs as export_jobs
 from annotation.exports.services import writing
 from annotation.models import ExportJob, Study
@@ -58,11 +59,7 @@ def export_download(request: LoggedIn, name: str) -> HttpResponse | StreamingHtt
     except ExportRefused as refused:
         form.add_error(None, str(refused))
         return _page(request, study, form, status=422)
-    return StreamingHttpResponse(
-        archive,
-        content_type="application/zip",
-        headers={"Content-Disposition": f'attachment; filename="{study.name}-{fmt}.zip"'},
-    )
+    return zip_response(archive, f"{study.name}-{fmt}.zip")
 
 
 @login_required
@@ -87,7 +84,7 @@ def export_annotations(request: LoggedIn, name: str) -> StreamingHttpResponse:
 def export_columns(request: LoggedIn, name: str) -> HttpResponse:
     """The description of the plain CSV's columns: Markdown, sent as text so that a browser shows it."""
     study = exported_study(request, name)
-    return HttpResponse(writing.csv_columns(study=study), content_type="text/plain; charset=utf-8")
+    return HttpResponse(readme(FORMATS["csv"], Selection(study)), content_type="text/plain; charset=utf-8")
 
 
 @login_required
@@ -148,19 +145,11 @@ def export_file(request: LoggedIn, name: str, pk: int) -> HttpResponse | FileRes
         log.exception("export %s cannot be read", job.pk)
         messages.error(request, _("The export storage is not responding. Try again in a minute."))
         return redirect("export_page", name=name)
-    return FileResponse(
-        file,
-        as_attachment=True,
-        filename=f"{job.study.name}-{job.format}.zip",
-        content_type="application/zip",
-    )
+    return FileResponse(file, as_attachment=True, filename=f"{job.study.name}-{job.format}.zip")
 
 
 def _job(request: LoggedIn, name: str, pk: int) -> ExportJob:
-    job = queries.export_job(request.user, exported_study(request, name), pk=pk)
-    if job is None:
-        raise Http404
-    return job
+    return queries.export_job(request.user, exported_study(request, name), pk=pk)
 
 
 def _listed_exports(request: LoggedIn, study: Study) -> dict[str, object]:

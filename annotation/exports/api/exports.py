@@ -18,6 +18,7 @@ from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import FileResource, Query, Resource, file_of
 from annotation.api.study_access import study_for_export
 from annotation.exports.formats.registry import FORMATS
+from annotation.exports.packing import zip_response
 from annotation.exports.selection import STATUSES, ExportRefused, Filters
 from annotation.exports.services import judgements, writing
 from annotation.models import Judgement, OptionRole, Pool, Purpose, TaskKind
@@ -52,16 +53,15 @@ def filter_fields() -> dict[str, serializers.Field]:
     }
 
 
-ExportQuery: type[Query] = type(
-    "ExportQuery",
-    (Query,),
-    {
-        "format": serializers.ChoiceField(
-            choices=sorted(FORMATS), help_text="The format of the files (docs/exports.md)."
-        ),
-        **filter_fields(),
-    },
-)
+def export_fields() -> dict[str, serializers.Field]:
+    """A format and filters."""
+    formats = serializers.ChoiceField(
+        choices=sorted(FORMATS), help_text="The format of the files (docs/exports.md)."
+    )
+    return {"format": formats, **filter_fields()}
+
+
+ExportQuery: type[Query] = type("ExportQuery", (Query,), export_fields())
 JudgementsQuery = list_query("Judgements", orders={"id": "pk"}, default="id", **filter_fields())
 
 
@@ -150,11 +150,7 @@ class Download(FileResource):
         fmt = params.pop("format")
         with refusals(ExportRefused, status=422):
             archive = writing.stream_zip(study=study, fmt=fmt, by=request.user, filters=Filters(**params))
-        return StreamingHttpResponse(
-            archive,
-            content_type="application/zip",
-            headers={"Content-Disposition": f'attachment; filename="{study.name}-{fmt}.zip"'},
-        )
+        return zip_response(archive, f"{study.name}-{fmt}.zip")
 
 
 class Judgements(Resource):

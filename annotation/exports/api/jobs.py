@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from django.http import FileResponse, Http404
+from django.http import FileResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -16,8 +16,8 @@ from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Body, FileResource, Resource, file_of
 from annotation.api.study_access import study_for_export
 from annotation.exports import queries, tasks
-from annotation.exports.api.exports import TAGS, filter_fields
-from annotation.exports.formats.registry import FORMATS, UnknownFormat
+from annotation.exports.api.exports import TAGS, export_fields
+from annotation.exports.formats.registry import UnknownFormat
 from annotation.exports.selection import ExportRefused, Filters
 from annotation.exports.services import jobs as export_jobs
 from annotation.models import ExportJob, ExportState
@@ -47,17 +47,7 @@ class ExportJobSerializer(serializers.Serializer):
         return bool(job.file)
 
 
-ExportBody: type[Body] = type(
-    "ExportBody",
-    (Body,),
-    {
-        "__doc__": "A format and filters.",
-        "format": serializers.ChoiceField(
-            choices=sorted(FORMATS), help_text="The format of the files (docs/exports.md)."
-        ),
-        **filter_fields(),
-    },
-)
+ExportBody: type[Body] = type("ExportBody", (Body,), {"__doc__": "A format and filters.", **export_fields()})
 ExportsQuery = list_query(
     "Exports",
     orders={"id": "pk"},
@@ -173,16 +163,8 @@ class ExportFile(FileResource):
                 file = export_jobs.open_file(job=job, by=request.user)
         except OSError as error:
             raise StorageUnreachable from error
-        return FileResponse(
-            file,
-            as_attachment=True,
-            filename=f"{job.study.name}-{job.format}.zip",
-            content_type="application/zip",
-        )
+        return FileResponse(file, as_attachment=True, filename=f"{job.study.name}-{job.format}.zip")
 
 
 def _job(request: Request, name: str, number: int) -> ExportJob:
-    job = queries.export_job(request.user, study_for_export(request, name), pk=number)
-    if job is None:
-        raise Http404
-    return job
+    return queries.export_job(request.user, study_for_export(request, name), pk=number)

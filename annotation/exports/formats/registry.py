@@ -22,7 +22,7 @@ from annotation.exports.formats import (
     yolo,
 )
 from annotation.exports.packing import File
-from annotation.exports.selection import COUNTED, ExportRefused, Selection
+from annotation.exports.selection import COUNTED, ExportRefused, Selection, check_attributes
 from annotation.models import TaskKind
 
 FOLDER = ""
@@ -156,7 +156,7 @@ FORMATS: dict[str, Format] = {
             text.CROWDKIT_COLUMNS,
             text.crowdkit_files,
             f"{_COUNTED} {_CELLS}",
-            check_selection=text.check_crowdkit,
+            check_selection=check_attributes,
         ),
         Format(
             "coco",
@@ -213,7 +213,7 @@ FORMATS: dict[str, Format] = {
             labelstudio.files,
             f"{_COUNTED} Create a project with config.xml, then import labelstudio.json.",
             kinds=_IMAGES,
-            check_selection=labelstudio.check_selection,
+            check_selection=check_attributes,
         ),
     )
 }
@@ -241,10 +241,6 @@ def readme(one: Format, selection: Selection) -> str:
         "",
         "| column | meaning |",
         "| --- | --- |",
-        *(f"| {_code(name)} | {meaning} |" for name, meaning in one.columns),
+        *(f"| {name if ' ' in name else f'`{name}`'} | {meaning} |" for name, meaning in one.columns),
     ]
     return one.readme_header(selection) + "\n".join(lines) + "\n"
-
-
-def _code(name: str) -> str:
-    return name if " " in name else f"`{name}`"

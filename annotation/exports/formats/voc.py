@@ -34,8 +34,7 @@ def files(selection: Selection) -> Iterator[File]:
     names = TemporaryText()
     for image in image_answers.reviewed_images(selection):
         yield File(f"Annotations/{image.stem}.xml", ["".join(_document(image)).encode()])
-        if image_answers.has_file(image):
-            yield image_answers.image_file(image, f"JPEGImages/{image.file_name}")
+        yield from image_answers.stored_files(image, f"JPEGImages/{image.file_name}")
         names.write(f"{image.stem}\n")
     yield File("ImageSets/Main/all.txt", names.content())
 

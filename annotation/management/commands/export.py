@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from annotation.exports.formats.registry import FOLDER, FORMATS, UnknownFormat
-from annotation.exports.selection import STATUSES, ExportRefused, Filters
+from annotation.exports.selection import STATUSES, ExportRefused, Filters, Selection
 from annotation.exports.services import writing
 from annotation.management.commands._lookups import get_study
 from annotation.models import Pool, Study, TaskKind
@@ -105,7 +105,5 @@ class Command(BaseCommand):
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(
-                "judgements", total=writing.count_judgements(study=study, fmt=fmt, filters=filters)
-            )
+            task = bar.add_task("judgements", total=FORMATS[fmt].total(Selection(study, filters)))
             yield lambda rows: bar.update(task, completed=rows)

@@ -1,14 +1,15 @@
-"""The data card of a release (README.md), after Pushkarna, Zaldivar and Kjartansson (2022): Data Cards,
-FAccT. What the database knows is filled in; the rest are marked placeholders."""
+"""The documents of a release for people. The data card (README.md) is after Pushkarna, Zaldivar and
+Kjartansson (2022): Data Cards, FAccT. What the database does not know is a marked placeholder."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from annotation.core.translation import LANGUAGE
 from annotation.models import ImageSet, TaskKind
 from annotation.releases import columns
-from annotation.releases.metadata import ReleaseInfo, count_left_out, describe_level, field_label
+from annotation.releases.metadata import ReleaseInfo, count_left_out, describe_level
 from annotation.studies.services.study_plan import current_consent
 
 README_MARK = "A release of the study "
@@ -20,6 +21,15 @@ WARNING = (
 SIMULATED = (
     "**SIMULATED: these answers were made by a program, not by people. They say nothing about anybody.**"
 )
+LICENCE_URLS = {
+    "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/",
+    "CC-BY-4.0": "https://creativecommons.org/licenses/by/4.0/",
+    "CC-BY-SA-4.0": "https://creativecommons.org/licenses/by-sa/4.0/",
+    "CC-BY-NC-4.0": "https://creativecommons.org/licenses/by-nc/4.0/",
+    "CC-BY-NC-SA-4.0": "https://creativecommons.org/licenses/by-nc-sa/4.0/",
+    "ODbL-1.0": "https://opendatacommons.org/licenses/odbl/1-0/",
+    "Apache-2.0": "https://www.apache.org/licenses/LICENSE-2.0",
+}
 
 
 def placeholder(content: str) -> str:
@@ -28,29 +38,26 @@ def placeholder(content: str) -> str:
 
 
 def data_card(info: ReleaseInfo) -> str:
-    return "\n".join(line.rstrip() for line in _lines(info)) + "\n"
+    return "\n\n".join(block.rstrip() for block in _blocks(info)) + "\n"
 
 
-def _lines(info: ReleaseInfo) -> Iterator[str]:
+def _blocks(info: ReleaseInfo) -> Iterator[str]:
     study, options, counts = info.study, info.options, info.counts
     yield f"# Data card: {info.title}"
-    yield ""
     if info.simulated:
         yield SIMULATED
-        yield ""
     yield WARNING
-    yield ""
     yield f"{README_MARK}`{study.name}`, made on {info.made_on.isoformat()}. {study.description}"
-    yield from _section("Authorship")
-    yield from _table(
+    yield "## Authorship"
+    yield _table(
         ("Publishers", placeholder("who publishes the data, and how to reach them")),
         ("Authors", placeholder("who created the data")),
         ("Contact of the study", study.contact or placeholder("contact")),
         ("Funding", placeholder("who funded the study")),
         ("Ethics review", placeholder("which board reviewed the study, and its decision")),
     )
-    yield from _section("Overview")
-    yield from _table(
+    yield "## Overview"
+    yield _table(
         ("Subject", "people's judgements of stereotypes, and of how images depict identity groups"),
         ("Tasks", ", ".join(str(TaskKind(task.kind).label) for task in info.tasks)),
         ("Annotators", _annotators(info)),
@@ -61,12 +68,12 @@ def _lines(info: ReleaseInfo) -> Iterator[str]:
         ("Associations with votes", f"{info.rows[columns.ASSOCIATIONS]:,}"),
         ("Left out", _left_out(info)),
     )
-    yield from _section("Files and columns")
+    yield "## Files and columns"
     yield from _files(info)
-    yield from _section("Sensitive attributes of people")
-    yield from _sensitive(info)
-    yield from _section("Motivation and use")
-    yield from _table(
+    yield "## Sensitive attributes of people"
+    yield "\n".join(_sensitive(info))
+    yield "## Motivation and use"
+    yield _table(
         ("Purpose", placeholder("purpose of the study")),
         (
             "Suitable uses",
@@ -80,8 +87,8 @@ def _lines(info: ReleaseInfo) -> Iterator[str]:
         ),
         ("Known uses", placeholder("papers and products that use the data")),
     )
-    yield from _section("Provenance: how the data were collected")
-    yield from _table(
+    yield "## Provenance: how the data were collected"
+    yield _table(
         ("Platform", "Visual stereotype studies (visage-studies), in the annotators' browsers"),
         ("Recruitment", placeholder("who was recruited, where and how")),
         ("Payment", placeholder("how much annotators were paid per hour")),
@@ -91,20 +98,16 @@ def _lines(info: ReleaseInfo) -> Iterator[str]:
         ("Images", _images(info)),
     )
     for task in info.tasks:
-        yield ""
         yield f"### Task: {TaskKind(task.kind).label}"
-        yield ""
         yield f"> {' '.join(task.wording.split())}"
-        yield ""
         if task.instructions:
             yield task.instructions.strip()
-            yield ""
         strata = ", ".join(task.strata) if info.people.strata_published else "withheld (see above)"
         yield f"Target: {task.overlap} answers per unit. Slots reserved for: {strata}."
-    yield from _section("Transformations")
-    yield from _transformations(info)
-    yield from _section("Quality and limits")
-    yield from _table(
+    yield "## Transformations"
+    yield "\n".join(_transformations(info))
+    yield "## Quality and limits"
+    yield _table(
         (
             "Validation",
             "`manage.py import_release` rebuilds the study with the same scores",
@@ -116,8 +119,8 @@ def _lines(info: ReleaseInfo) -> Iterator[str]:
         ),
         ("Known errors", placeholder("known errors in the data")),
     )
-    yield from _section("Terms")
-    yield from _table(
+    yield "## Terms"
+    yield _table(
         ("Licence", options.licence or placeholder("licence")),
         ("Citation", options.citation or placeholder("how to cite")),
         (
@@ -129,17 +132,9 @@ def _lines(info: ReleaseInfo) -> Iterator[str]:
     )
 
 
-def _section(title: str) -> Iterator[str]:
-    yield ""
-    yield f"## {title}"
-    yield ""
-
-
-def _table(*rows: tuple[str, str]) -> Iterator[str]:
-    yield "| | |"
-    yield "| --- | --- |"
-    for name, text in rows:
-        yield f"| {name} | {' '.join(text.split()).replace('|', '&#124;')} |"
+def _table(*rows: tuple[str, str], head: str = "| | |") -> str:
+    cells = (f"| {name} | {' '.join(text.split()).replace('|', '&#124;')} |" for name, text in rows)
+    return "\n".join((head, "| --- | --- |", *cells))
 
 
 def _left_out(info: ReleaseInfo) -> str:
@@ -148,23 +143,18 @@ def _left_out(info: ReleaseInfo) -> str:
 
 
 def _files(info: ReleaseInfo) -> Iterator[str]:
-    yield f"`{columns.PARQUET}` holds the rows of `{columns.ANNOTATIONS}` in typed columns. In the CSV"
-    yield "files, text cells that a spreadsheet would run as a formula begin with an added apostrophe. Read"
-    yield 'them with `pandas.read_csv(..., keep_default_na=False)`, since a text may be the word "NA".'
-    yield f"`sha256sum -c {columns.CHECKSUMS}` checks every file. `{columns.STUDY}` is the study file;"
-    yield f"`{columns.ABOUT}` and `{columns.CROISSANT}` (Croissant metadata) describe it for programs."
+    yield (
+        f"`{columns.PARQUET}` holds the rows of `{columns.ANNOTATIONS}` in typed columns. In the CSV\n"
+        "files, text cells that a spreadsheet would run as a formula begin with an added apostrophe. Read\n"
+        'them with `pandas.read_csv(..., keep_default_na=False)`, since a text may be the word "NA".\n'
+        f"`sha256sum -c {columns.CHECKSUMS}` checks every file. `{columns.STUDY}` is the study file;\n"
+        f"`{columns.ABOUT}` and `{columns.CROISSANT}` (Croissant metadata) describe it for programs."
+    )
+    rows = {columns.ANNOTATIONS: info.counts.judgements, **info.rows}
     for file in columns.COLUMNS:
-        yield ""
-        yield f"### {file} ({_rows(info, file):,} rows)"
-        yield ""
-        yield "| column | meaning |"
-        yield "| --- | --- |"
-        for name, _, meaning in info.column_specs(file):
-            yield f"| `{name}` | {meaning} |"
-
-
-def _rows(info: ReleaseInfo, file: str) -> int:
-    return info.counts.judgements if file == columns.ANNOTATIONS else info.rows[file]
+        yield f"### {file} ({rows[file]:,} rows)"
+        specs = info.column_specs(file)
+        yield _table(*((f"`{name}`", text) for name, _, text in specs), head="| column | meaning |")
 
 
 def _sensitive(info: ReleaseInfo) -> Iterator[str]:
@@ -189,8 +179,7 @@ def _sensitive(info: ReleaseInfo) -> Iterator[str]:
     yield "| field | published as | for how many people |"
     yield "| --- | --- | --- |"
     for each in info.people.coarsened.report:
-        label = field_label(each.name, info.question_labels)
-        yield f"| {label} (`{each.name}`) | {describe_level(each)} | {each.published:,} |"
+        yield f"| {info.label(each.name)} (`{each.name}`) | {describe_level(each)} | {each.published:,} |"
 
 
 def _annotators(info: ReleaseInfo) -> str:
@@ -262,3 +251,45 @@ def _transformations(info: ReleaseInfo) -> Iterator[str]:
         yield f"  A person has read them: {placeholder('who read the texts, and when')}"
     yield "- Two releases of the same study contain the same answers. By comparing the answers, readers can"
     yield "  tell which rows belong to the same person in both; pseudonyms cannot prevent this."
+
+
+def licence_text(info: ReleaseInfo) -> str:
+    """LICENSE.txt: the terms of the answers, and of data from other sources."""
+    licence = info.options.licence
+    lines = [info.title, ""]
+    if licence:
+        url = LICENCE_URLS.get(licence)
+        lines.append(f"The answers in this release are licensed under: {licence}{f' ({url})' if url else ''}")
+    else:
+        lines += [
+            placeholder("licence").replace("**", ""),
+            "No licence has been stated. Without one, nobody may share these data.",
+        ]
+    lines += ["", WARNING.replace("**", "")]
+    if info.sources or info.image_sets:
+        lines += ["", "Data from other sources keep their own licences:"]
+    lines += [
+        f"- associations of {one.title}: {one.licence or 'not known'}. {one.citation}".strip()
+        for one in info.sources
+    ]
+    lines += [f"- images of {one.title}: {one.licence or 'not known'}" for one in info.image_sets]
+    return "\n".join(lines) + "\n"
+
+
+def citation_file(info: ReleaseInfo) -> str:
+    """CITATION.cff (Citation File Format 1.2.0). Values are written as JSON, which is valid YAML."""
+    options = info.options
+    lines = {
+        "cff-version": "1.2.0",
+        "message": f"Please cite: {options.citation}"
+        if options.citation
+        else placeholder("how to cite").strip("*"),
+        "type": "dataset",
+        "title": info.title,
+        "abstract": SIMULATED.strip("*") if info.simulated else info.study.description or info.study.title,
+        "authors": [{"name": placeholder("who made the data").strip("*")}],
+        "date-released": info.made_on.isoformat(),
+    }
+    if options.licence in LICENCE_URLS:
+        lines["license"] = options.licence
+    return "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in lines.items())
