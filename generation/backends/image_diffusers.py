@@ -131,8 +131,7 @@ def load(recipe: ImageRecipe, *, device: str = "") -> TextToImage:
     except OutOfMemory as error:
         raise BackendError(
             f"'{recipe.model}' in {recipe.dtype} does not fit into "
-            f"{torch_support.device_name(torch_device)}: "
-            f"{error}"
+            f"{torch_support.device_name(torch_device)}: {error}"
         ) from error
     denoiser = _denoiser(pipeline)
     if recipe.compiled and denoiser is not None:

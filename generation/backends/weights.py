@@ -66,8 +66,7 @@ def download_hint(model: str) -> str:
     """How to get the weights of a hub id."""
     return (
         f"On a machine with a network, run 'hf download {model} --local-dir FOLDER' (after 'hf auth login' "
-        "if "
-        "the model asks for it) and name that folder as the model."
+        "if the model asks for it) and name that folder as the model."
     )
 
 

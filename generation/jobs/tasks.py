@@ -47,12 +47,8 @@ def enqueue(run: Run) -> None:
 
     Without a broker the embedded worker finds the rows itself. If the broker is down, `sweep` sends it later.
     """
-
-    def send() -> None:
-        work_slice.delay(run.pk)
-
     if settings.CELERY_BROKER_URL and run.state == RunState.RUNNING:
-        transaction.on_commit(send, robust=True)
+        transaction.on_commit(lambda: work_slice.delay(run.pk), robust=True)
 
 
 def sweep() -> int:

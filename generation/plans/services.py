@@ -135,8 +135,7 @@ def plan_images(
         if study is None:
             raise PlanRefused(
                 "The stereotypical and non-stereotypical prompts need the attributes of a study. Name a "
-                "study, "
-                "or choose the default or detection prompts."
+                "study, or choose the default or detection prompts."
             )
         attributes = attributes_by_group(study, groups)
         if without := [group.name for group in groups if group.pk not in attributes]:
@@ -258,8 +257,7 @@ def _check_lengths(recipe: ImageRecipe) -> None:
         if len(value) > most:
             raise PlanRefused(
                 f"{name}: '{value[:40]}...' has {len(value)} characters; the record of each image holds at "
-                "most "
-                f"{most}. Give a folder a shorter path, for example with a link."
+                f"most {most}. Give a folder a shorter path, for example with a link."
             )
 
 

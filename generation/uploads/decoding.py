@@ -75,8 +75,7 @@ def clean_image(data: bytes) -> CleanImage:
     if not 0 < structure.width * structure.height <= MAX_PIXELS:
         raise PictureRefused(
             f"it claims {structure.width} × {structure.height} pixels; the limit is {MAX_PIXELS / 1e6:.0f} "
-            "million. "
-            "Make it smaller."
+            "million. Make it smaller."
         )
     try:
         with Image.open(io.BytesIO(data), formats=[name]) as image:

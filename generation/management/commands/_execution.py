@@ -112,8 +112,7 @@ def finish_run(command: BaseCommand, run: Run, *, now: bool, later: bool) -> Non
         run_progress = progress(run)
         raise CommandError(
             f"Interrupted at {run_progress.done:,} of {run_progress.total:,}. The same command or workers "
-            "continue run "
-            f"{run.pk}; stop it with: manage.py runs pause {run.pk}"
+            f"continue run {run.pk}; stop it with: manage.py runs pause {run.pk}"
         ) from error
     report_result(command, run)
 
@@ -131,15 +130,13 @@ def report_result(command: BaseCommand, run: Run) -> None:
     if run_progress.error:
         raise CommandError(
             f"Run {run.pk} was paused at {run_progress.done:,} of {run_progress.total:,}: "
-            f"{run_progress.error} "
-            f"Then: manage.py runs resume {run.pk}"
+            f"{run_progress.error} Then: manage.py runs resume {run.pk}"
         )
     if run_progress.failed:
         errors = "; ".join(f"{each.jobs} ({each.example}): {each.error}" for each in run_progress.errors)
         raise CommandError(
             f"Run {run.pk} made {run_progress.done:,} of {run_progress.total:,}; {run_progress.failed:,} "
-            f"failed: {errors}. "
-            f"Try them again with: manage.py runs retry {run.pk}"
+            f"failed: {errors}. Try them again with: manage.py runs retry {run.pk}"
         )
     command.stdout.write(
         f"Run {run.pk} is {run_progress.state}: {run_progress.done:,} of {run_progress.total:,}."

@@ -127,8 +127,7 @@ def plan_summary(plan: Plan, preview: plans.Preview) -> Iterable[str]:
     if plan.attach_to is not None:
         yield (
             f"Study       the draft '{plan.attach_to.name}' will show this set; its pages are created from "
-            "its "
-            "file when the images exist (manage.py open_study FILE.toml)"
+            "its file when the images exist (manage.py open_study FILE.toml)"
         )
     for note in preview.notes:
         yield f"Note        {note}"

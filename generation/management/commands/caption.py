@@ -17,8 +17,7 @@ from generation.recipes.recipes import CaptionRecipe
 class Command(BaseCommand):
     help = (
         "Write captions for the images of a set or study. The same recipe gives the same run: only images "
-        "added "
-        "since then are captioned."
+        "added since then are captioned."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

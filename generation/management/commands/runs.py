@@ -102,8 +102,7 @@ class Command(BaseCommand):
         self.stdout.write(f"             {json.dumps(run.recipe, sort_keys=True, ensure_ascii=False)}")
         self.stdout.write(
             f"  jobs       {progress.done:,} done, {progress.pending:,} waiting, {progress.claimed:,} in "
-            "progress, "
-            f"{progress.failed:,} failed; {progress.total:,} in all"
+            f"progress, {progress.failed:,} failed; {progress.total:,} in all"
         )
         if progress.rate and progress.seconds_left is not None:
             self.stdout.write(f"  rate       {progress.rate:.3g}/s, {duration(progress.seconds_left)} left")

@@ -44,8 +44,7 @@ class Command(BaseCommand):
             if regeneration.uploaded:
                 self.stderr.write(
                     f"{len(regeneration.uploaded):,} of them were uploaded and cannot be generated: import "
-                    "the "
-                    "same files again with import_images."
+                    "the same files again with import_images."
                 )
             for run in regeneration.runs:
                 waiting = run.jobs.filter(state=JobState.PENDING, image=None).count()

@@ -107,8 +107,7 @@ def attributes_by_group(study: Study, groups: Sequence[IdentityGroup]) -> dict[i
             return {group.pk: shown[group.pk] for group in groups if group.pk in shown}
         raise PlanRefused(
             f"The study '{study.name}' has neither attribute pages nor a source of stereotypes, so there are "
-            "no "
-            "attributes for the prompts. Give it a source, or plan the default prompts only."
+            "no attributes for the prompts. Give it a source, or plan the default prompts only."
         )
     resources = _resources(study)
     visual = _visual_attributes(study)

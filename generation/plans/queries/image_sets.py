@@ -99,9 +99,8 @@ def check_set(name: str, recipe: ImageRecipe) -> None:
             )
         if (PromptSet.DETECTION in run.recipe["prompt_sets"]) != (PromptSet.DETECTION in recipe.prompt_sets):
             raise PlanRefused(
-                f"The image set '{name}' holds images for {', '.join(run.recipe['prompt_sets'])}. "
-                "Choose another name with --set: images for detection are shown to people, those for pull "
-                "are not."
+                f"The image set '{name}' holds images for {', '.join(run.recipe['prompt_sets'])}. Choose "
+                "another name with --set: images for detection are shown to people, those for pull are not."
             )
     if not runs.exists() and Image.objects.filter(image_set__name=name).exists():
         raise PlanRefused(
@@ -128,8 +127,7 @@ def study_without_images(study: Study) -> Study | None:
     if study.status != StudyStatus.DRAFT:
         raise PlanRefused(
             f"The study '{study.name}' has a depiction task without an image set and is {study.status}, so "
-            "its "
-            "questions cannot change. Plan the images for a draft study, or name groups and a set: "
+            "its questions cannot change. Plan the images for a draft study, or name groups and a set: "
             "manage.py generate SET --groups ..."
         )
     return study

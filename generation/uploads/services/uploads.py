@@ -79,11 +79,9 @@ class Imported:
         }
         reencoded = ngettext(
             "%(number)d file with metadata (camera, location, a program's settings) was stored as PNG "
-            "without "
-            "it.",
+            "without it.",
             "%(number)d files with metadata (camera, location, a program's settings) were stored as PNG "
-            "without "
-            "it.",
+            "without it.",
             self.reencoded,
         )
         notes = [reencoded % {"number": self.reencoded}] if self.reencoded else []
