@@ -178,7 +178,7 @@ class _Session:
     def _await(self, batch: Batch) -> Outcome:
         while not wait([batch.future], timeout=_POLL_SECONDS).done:
             if self._stopping() or not self._is_running():
-                self._release_waiting()
+                self._release_waiting(but=batch)
         return batch.future.result()
 
     def _write(self, batch: Batch, stored: Outcome) -> int:
@@ -227,10 +227,10 @@ class _Session:
         except (OperationalError, InterfaceError):
             return True  # unknown; the next claim checks again
 
-    def _release_waiting(self) -> None:
-        """Release the batches that the device has not started."""
+    def _release_waiting(self, *, but: Batch | None = None) -> None:
+        """Release the batches that the device has not started, except the one that is being waited for."""
         for batch in list(self._waiting):
-            if batch.future.cancel():
+            if batch is not but and batch.future.cancel():
                 self._waiting.remove(batch)
                 self._heartbeat.remove(batch.claim)
                 _with_retries(partial(claims.release, batch.claim))
