@@ -92,6 +92,11 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"{self.get_kind_display()} of {self.image_set} ({self.recipe_hash[:8]})"
 
+    @property
+    def model(self) -> str:
+        """The model in the recipe, or the backend if it names none."""
+        return str(self.recipe.get("model") or self.backend)
+
 
 class Job(models.Model):
     """One image to generate (with its group, prompt and seed), or one image to caption or to embed.

@@ -146,6 +146,14 @@ def picture_seed(*, seed: int, prompt: str, number: int) -> int:
     return int.from_bytes(hashed[:8], "big") >> 1
 
 
+def option_value(text: str) -> Any:
+    """The value of an option as people write it: JSON if it can be parsed, else text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 def _require(condition: bool, name: str, cure: str) -> None:
     if not condition:
         raise RecipeRefused(f"recipe: {name}: {cure}.")

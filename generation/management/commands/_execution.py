@@ -55,7 +55,7 @@ def add_worker_options(parser: ArgumentParser) -> None:
 def carry_out(command: BaseCommand, plan: Plan, options: Mapping[str, Any]) -> None:
     """Preview, ask, plan, start and finish a run. Raises CommandError if it fails."""
     preview = plans.preview(plan)
-    for line in plan_summary(plan, preview):
+    for line in plan_summary(preview):
         command.stdout.write(line)
     if options["preview"]:
         command.stdout.write("Nothing was written.")
@@ -84,13 +84,10 @@ def carry_out_on_images(
 ) -> None:
     """The same for a recipe that reads the images of `options["target"]`, an image set or a study."""
     target = find_study_or_image_set(options["target"])
+    study = target if isinstance(target, Study) else None
     try:
-        if isinstance(target, Study):
-            plan = plans.plan_captions_or_embeddings(
-                recipe=recipe, image_set=image_sets.image_set_of(target), study=target
-            )
-        else:
-            plan = plans.plan_captions_or_embeddings(recipe=recipe, image_set=cast("ImageSet", target))
+        image_set = image_sets.image_set_of(study) if study is not None else cast("ImageSet", target)
+        plan = plans.plan_captions_or_embeddings(recipe=recipe, image_set=image_set, study=study)
     except PlanRefused as error:
         raise CommandError(str(error)) from error
     carry_out(command, plan, options)

@@ -83,7 +83,7 @@ class Command(BaseCommand):
                 each.run.image_set.name,
                 each.run.recipe_hash[:8],
             )
-            for each in queries.all_runs()
+            for each in queries.run_rows(list(queries.all_runs()))
         ]
         if not rows:
             self.stdout.write("No runs yet. Plan one: manage.py generate STUDY")

@@ -6,6 +6,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 
+from django.utils.translation import gettext
+
 from annotation.models import (
     IdentityGroup,
     Image,
@@ -51,6 +53,16 @@ def groups_by_name(names: Sequence[str]) -> list[IdentityGroup]:
             raise PlanRefused(f"There are {len(matching)} identity groups '{name}'. Write {choices}.")
         found[matching[0].pk] = matching[0]
     return list(found.values())
+
+
+def groups_of(study: Study | None, image_set: str) -> list[IdentityGroup]:
+    """The groups of `study`, or of the set `image_set`. Raises PlanRefused if there is none."""
+    if study is not None:
+        return groups_of_study(study)
+    found = ImageSet.objects.filter(name=image_set).first()
+    if found is None:
+        raise PlanRefused(gettext("Choose a study, or name identity groups."))
+    return groups_of_image_set(found)
 
 
 def groups_of_study(study: Study) -> list[IdentityGroup]:

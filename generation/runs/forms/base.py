@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, fields
+from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -16,25 +18,25 @@ from generation.plans.errors import PlanRefused
 from generation.plans.services import Plan
 from generation.recipes.recipes import Recipe, RecipeRefused
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
 DTYPES = [("float32", "float32"), ("float16", _("float16 (half)")), ("bfloat16", "bfloat16")]
 
 
 class RunForm(forms.Form):
     """A form for one kind of run. Call `plan` after `is_valid`; it adds its errors to their fields."""
 
-    KIND: str
+    RECIPE: type[Recipe]
     title: Promise
     # Shown first; the other fields are collapsed under "The model".
     MAIN_FIELDS: tuple[str, ...]
+    # Where a field does not start with the recipe's own default.
+    DEFAULTS: Mapping[str, Any] = {}
 
     def __init__(self, data: Any = None, *, user: User, initial: Mapping[str, Any] | None = None) -> None:
         self.user = user
-        super().__init__(data, initial={**self.defaults(), **(initial or {})}, label_suffix="")
+        defaults = {**asdict(self.RECIPE()), **self.DEFAULTS}
+        super().__init__(data, initial={**defaults, **(initial or {})}, label_suffix="")
         self.add_fields()
-        labels = backends.names(self.KIND)
+        labels = backends.names(self.RECIPE.kind)
         choices = [(name, gettext(label) if label else name) for name, label in labels.items()]
         self.fields["backend"] = forms.ChoiceField(label=gettext("Backend"), choices=choices)
         self.order_fields([*self.MAIN_FIELDS, "backend"])
@@ -42,11 +44,11 @@ class RunForm(forms.Form):
     def add_fields(self) -> None:
         """Set the choices that come from the database."""
 
-    def defaults(self) -> dict[str, Any]:
-        raise NotImplementedError
+    def clean_seed(self) -> int:
+        return self.cleaned_data["seed"] or 0
 
     def recipe(self) -> Recipe:
-        raise NotImplementedError
+        return self.RECIPE(**{each.name: self.cleaned_data[each.name] for each in fields(self.RECIPE)})
 
     def build_plan(self, recipe: Recipe) -> Plan:
         raise NotImplementedError

@@ -14,11 +14,10 @@ from django.utils.translation import gettext_lazy as _
 from annotation import policies
 from annotation.models import ImageSet, Study
 from generation.plans import services as plans
-from generation.plans.errors import PlanRefused
 from generation.plans.prompt_choices import PROMPT_CHOICES
-from generation.plans.queries import identity_groups
+from generation.plans.queries.identity_groups import groups_by_name, groups_of
 from generation.plans.services import Plan
-from generation.recipes.recipes import FAKE, CaptionRecipe, EmbeddingRecipe, ImageRecipe, Recipe
+from generation.recipes.recipes import FAKE, CaptionRecipe, EmbeddingRecipe, ImageRecipe, Recipe, option_value
 from generation.runs.forms.base import DTYPES, RunForm, set_choices
 
 _SAFETY = [
@@ -26,16 +25,13 @@ _SAFETY = [
     ("block", _("also make flagged images black")),
     ("off", _("do not run the safety checker")),
 ]
-_COPIED_FIELDS = (
-    *("backend", "revision", "scheduler", "steps", "guidance", "width", "height", "dtype", "compiled"),
-    *("safety", "negative_prompt"),
-)
 
 
 class ImagesForm(RunForm):
-    KIND = "images"
+    RECIPE = ImageRecipe
     title = _("Generate images")
     MAIN_FIELDS = ("study", "groups", "prompts", "images_per_prompt", "image_set", "seed")
+    DEFAULTS = {"prompts": "detection", "images_per_prompt": None, "seed": None}
 
     study = forms.ChoiceField(label=_("Study"), required=False)
     groups = forms.CharField(
@@ -104,39 +100,27 @@ class ImagesForm(RunForm):
             [("", gettext("– none –")), *((name, each.title) for name, each in self._studies.items())],
         )
 
-    def defaults(self) -> dict[str, Any]:
-        return {**asdict(ImageRecipe()), "prompts": "detection", "images_per_prompt": None, "seed": None}
-
-    def recipe(self) -> ImageRecipe:
+    def clean(self) -> dict[str, Any]:
         data = self.cleaned_data
-        prompt_sets, per_prompt = PROMPT_CHOICES[data["prompts"]][1:]
-        return ImageRecipe(
-            **{name: data[name] for name in _COPIED_FIELDS},
-            # The fake backend uses no model, whatever the field contains.
-            model=FAKE if data["backend"] == FAKE else data["model"],
-            prompt_sets=prompt_sets,
-            images_per_prompt=data["images_per_prompt"] or per_prompt,
-            seed=data["seed"] or 0,
-        )
+        _, data["prompt_sets"], per_prompt = PROMPT_CHOICES[data.get("prompts", "detection")]
+        data["images_per_prompt"] = data.get("images_per_prompt") or per_prompt
+        # The fake backend uses no model, whatever the field contains.
+        data["model"] = FAKE if data.get("backend") == FAKE else data.get("model")
+        return data
 
     def build_plan(self, recipe: Recipe) -> Plan:
         assert isinstance(recipe, ImageRecipe)
         data = self.cleaned_data
         study: Study | None = self._studies.get(data["study"])
         names = [name.strip() for name in re.split(r"[\n,;]", data["groups"]) if name.strip()]
-        if names:
-            groups = identity_groups.groups_by_name(names)
-        elif study is not None:
-            groups = identity_groups.groups_of_study(study)
-        elif found := ImageSet.objects.filter(name=data["image_set"]).first():
-            groups = identity_groups.groups_of_image_set(found)
-        else:
-            raise PlanRefused(gettext("Choose a study, or name identity groups."))
+        groups = groups_by_name(names) or groups_of(study, data["image_set"])
         return plans.plan_images(recipe=recipe, groups=groups, image_set=data["image_set"], study=study)
 
 
 class ImageSetRunForm(RunForm):
     """A run for the images of a set."""
+
+    image_set = forms.ChoiceField(label=_("Image set"))
 
     def add_fields(self) -> None:
         self._sets = {each.name: each for each in ImageSet.objects.order_by("title", "pk")}
@@ -154,11 +138,11 @@ class ImageSetRunForm(RunForm):
 
 
 class CaptionsForm(ImageSetRunForm):
-    KIND = "captions"
+    RECIPE = CaptionRecipe
     title = _("Write captions")
     MAIN_FIELDS = ("image_set", "count", "seed")
+    DEFAULTS = {"seed": None, "options": ""}
 
-    image_set = forms.ChoiceField(label=_("Image set"))
     count = forms.IntegerField(label=_("Captions per image"), min_value=1, max_value=1000)
     seed = forms.IntegerField(label=_("Seed"), required=False, min_value=0, help_text=_("Empty: 0."))
     model = forms.CharField(
@@ -177,9 +161,6 @@ class CaptionsForm(ImageSetRunForm):
         help_text=_("One per line, as name=value; for example ngrams=/data/ngrams."),
     )
 
-    def defaults(self) -> dict[str, Any]:
-        return {**asdict(CaptionRecipe()), "seed": None, "options": ""}
-
     def clean_options(self) -> dict[str, Any]:
         """Values are JSON if they can be parsed, else text."""
         found: dict[str, Any] = {}
@@ -189,24 +170,15 @@ class CaptionsForm(ImageSetRunForm):
             key, equals, value = (part.strip() for part in line.partition("="))
             if not (key and equals):
                 raise forms.ValidationError(gettext("“%(line)s”: write name=value.") % {"line": line.strip()})
-            try:
-                found[key] = json.loads(value)
-            except ValueError:
-                found[key] = value
+            found[key] = option_value(value)
         return found
-
-    def recipe(self) -> CaptionRecipe:
-        data = self.cleaned_data
-        plain = ("backend", "model", "revision", "count", "dtype", "options")
-        return CaptionRecipe(**{name: data[name] for name in plain}, seed=data["seed"] or 0)
 
 
 class EmbeddingsForm(ImageSetRunForm):
-    KIND = "embeddings"
+    RECIPE = EmbeddingRecipe
     title = _("Embed images")
     MAIN_FIELDS = ("image_set",)
 
-    image_set = forms.ChoiceField(label=_("Image set"))
     model = forms.CharField(
         label=_("Model"),
         required=False,
@@ -221,15 +193,12 @@ class EmbeddingsForm(ImageSetRunForm):
     )
     dtype = forms.ChoiceField(label=_("Numbers"), choices=DTYPES)
 
-    def defaults(self) -> dict[str, Any]:
-        return asdict(EmbeddingRecipe())
 
-    def recipe(self) -> EmbeddingRecipe:
-        data = self.cleaned_data
-        return EmbeddingRecipe(**{name: data[name] for name in ("backend", "model", "pretrained", "dtype")})
-
-
-FORMS: dict[str, type[RunForm]] = {form.KIND: form for form in (ImagesForm, CaptionsForm, EmbeddingsForm)}
+FORMS: dict[str, type[RunForm]] = {
+    "images": ImagesForm,
+    "captions": CaptionsForm,
+    "embeddings": EmbeddingsForm,
+}
 
 
 def initial_from_recipe(recipe: Recipe) -> dict[str, Any]:

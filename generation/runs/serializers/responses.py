@@ -24,7 +24,7 @@ class RunSerializer(serializers.Serializer[Any]):
     state = serializers.ChoiceField(RunState.choices, source="run.state")
     image_set = serializers.CharField(source="run.image_set.name")
     backend = serializers.CharField(source="run.backend")
-    model = serializers.CharField()
+    model = serializers.CharField(source="run.model")
     recipe = serializers.DictField(source="run.recipe", help_text="Everything that determines the results.")
     recipe_hash = serializers.CharField(source="run.recipe_hash", help_text="SHA-256 of the recipe, in hex.")
     error = serializers.CharField(
@@ -82,10 +82,10 @@ class EstimateSerializer(serializers.Serializer[Any]):
 class PlannedSerializer(serializers.Serializer[Any]):
     """What a plan makes. `run` is null if nothing was written and the run would be new."""
 
-    run = serializers.IntegerField(allow_null=True)
-    state = serializers.ChoiceField(RunState.choices, allow_null=True)
-    recipe_hash = serializers.RegexField("^[0-9a-f]{64}$")
-    image_set = serializers.CharField()
+    run = serializers.IntegerField(source="run.pk", allow_null=True)
+    state = serializers.ChoiceField(RunState.choices, source="run.state", allow_null=True)
+    recipe_hash = serializers.RegexField("^[0-9a-f]{64}$", source="plan.recipe_hash")
+    image_set = serializers.CharField(source="plan.image_set")
     total = serializers.IntegerField(help_text="Jobs of the plan.")
     added = serializers.IntegerField(help_text="How many of these no run has yet.")
     groups = serializers.IntegerField()
@@ -95,5 +95,5 @@ class PlannedSerializer(serializers.Serializer[Any]):
     prompts = serializers.ListField(
         child=serializers.CharField(), help_text="The prompts of the first group, as examples."
     )
-    notes = serializers.ListField(child=serializers.CharField())
+    notes = serializers.ListField(child=serializers.CharField(), source="plan.notes")
     estimate = EstimateSerializer()

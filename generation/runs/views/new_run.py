@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -23,41 +21,10 @@ from generation.jobs import tasks
 from generation.models import Run, RunState
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
-from generation.plans.queries import estimates
-from generation.plans.services import Plan, Preview
+from generation.plans.services import Plan
 from generation.recipes import recipes
 from generation.runs import services as runs
 from generation.runs.forms.kinds import FORMS, RunForm, initial_from_recipe
-
-
-@dataclass(frozen=True)
-class RunPreview:
-    """What is shown before a run starts. The start button sends `fingerprint`, so that a run starts only as
-    it was shown."""
-
-    plan: Plan
-    preview: Preview
-    estimate: estimates.Estimate
-    fingerprint: str
-
-    @property
-    def existing(self) -> int:
-        return self.preview.total - self.preview.added
-
-    @property
-    def time(self) -> str:
-        return duration(self.estimate.seconds)
-
-    @property
-    def pictures(self) -> list[tuple[str, int]]:
-        """(prompt set, number of images)."""
-        return [(_(name.replace("_", " ")), number) for name, number in self.preview.pictures.items()]
-
-    @property
-    def prompts(self) -> list[str]:
-        """The prompts of the first group, as examples."""
-        first = self.plan.prompts[0].group_id if self.plan.prompts else None
-        return [each.prompt.text for each in self.plan.prompts if each.group_id == first]
 
 
 @image_makers_only
@@ -67,47 +34,26 @@ def new_run(request: LoggedIn, kind: str) -> HttpResponse:
     """GET shows the form; POST shows the preview, and with `start` plans and starts the previewed run."""
     if kind not in FORMS:
         raise Http404
-    run_preview = None
-    changed = False
+    context: dict[str, Any] = {"kind": kind, "here": "new"}
     if request.method == "POST":
         form = FORMS[kind](request.POST, user=request.user)
         plan = form.plan() if form.is_valid() else None
-        run_preview = preview_run(plan) if plan is not None else None
-        if run_preview is not None and "start" in request.POST:
-            if request.POST.get("fingerprint") == run_preview.fingerprint:
-                started = _start(request, form, run_preview.plan)
+        preview = plans.preview(plan) if plan is not None else None
+        if plan is not None and preview is not None and "start" in request.POST:
+            if request.POST.get("fingerprint") == preview.fingerprint:
+                started = _start(request, form, plan)
                 if started is not None:
                     return redirect("run", pk=started.pk)
-                run_preview = None
-            changed = True
+                preview = None
+            context["changed"] = True
+        if preview is not None:
+            context["preview"] = preview
+            context["time"] = duration(preview.estimate.seconds)
+            context["pictures"] = [(_(name.replace("_", " ")), n) for name, n in preview.pictures.items()]
     else:
         form = FORMS[kind](user=request.user, initial=_initial(request, kind))
-    return render(
-        request,
-        "generation/runs/new_run.html",
-        {
-            "kind": kind,
-            "kinds": [(name, each.title) for name, each in FORMS.items()],
-            "form": form,
-            "run_preview": run_preview,
-            "changed": changed and run_preview is not None,
-            "here": "new",
-        },
-        status=422 if form.errors else 200,
-    )
-
-
-def preview_run(plan: Plan) -> RunPreview:
-    """Preview a plan, without writing anything."""
-    preview = plans.preview(plan)
-    run = preview.run
-    shown = (plan.recipe_hash, preview.total, preview.added, run.state if run else "", plan.attach_to)
-    return RunPreview(
-        plan=plan,
-        preview=preview,
-        estimate=estimates.estimate(plan.recipe, jobs=preview.added),
-        fingerprint=hashlib.sha256(repr(shown).encode()).hexdigest()[:32],
-    )
+    context |= {"form": form, "kinds": [(name, each.title) for name, each in FORMS.items()]}
+    return render(request, "generation/runs/new_run.html", context, status=422 if form.errors else 200)
 
 
 def _start(request: LoggedIn, form: RunForm, plan: Plan) -> Run | None:

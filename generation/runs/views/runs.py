@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.humanize.templatetags.humanize import intcomma
+from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.functional import Promise
@@ -21,6 +22,7 @@ from generation.recipes.display import recipe_rows
 from generation.runs import queries
 from generation.runs import services as runs
 
+RUNS_PER_PAGE = 30
 MESSAGES: dict[str, Promise] = {
     "start": _("The run has started."),
     "pause": _("The run is paused. Workers stop after the current batch."),
@@ -34,7 +36,8 @@ LABELS = {"start": _("Start"), "pause": _("Pause"), "resume": _("Resume")}
 @image_makers_only
 @require_safe
 def run_list(request: LoggedIn) -> HttpResponse:
-    page, rows = queries.run_page(page=request.GET.get("page"))
+    page = Paginator(queries.all_runs(), RUNS_PER_PAGE).get_page(request.GET.get("page"))
+    rows = queries.run_rows(list(page))
     return render(request, "generation/runs/runs.html", {"page": page, "rows": rows, "here": "runs"})
 
 
@@ -42,7 +45,7 @@ def run_list(request: LoggedIn) -> HttpResponse:
 @never_cache
 @require_safe
 def run(request: LoggedIn, pk: int) -> HttpResponse:
-    found = get_object_or_404(Run.objects.select_related("image_set", "created_by"), pk=pk)
+    found = get_object_or_404(queries.all_runs(), pk=pk)
     progress = queries.progress(found)
     actions = runs.available_actions(progress.state, failed=progress.failed)
     return render(
@@ -50,7 +53,6 @@ def run(request: LoggedIn, pk: int) -> HttpResponse:
         "generation/runs/run.html",
         {
             "run": found,
-            "model": queries.model_of(found),
             "recipe": recipe_rows(found.recipe),
             "progress": progress,
             "texts": progress_texts(progress),
