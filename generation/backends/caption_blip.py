@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from PIL.Image import Image
 
-from generation.backends import sampling, torch_support, transformers_models
-from generation.backends.base import About, Captioner
+from generation.backends import sampling, torch_support, weights
+from generation.backends.base import Captioner
 from generation.backends.captions import EncodedImages, SamplingCaptioner, apply_in_batches
-from generation.backends.options import Sampling, parse_options
+from generation.backends.sampling import Sampling, parse_options
 from generation.recipes.recipes import CaptionRecipe
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     transformers = torch_support.import_library("transformers")
     torch_device = torch_support.choose_device(device)
     name = recipe.model or _MODEL
-    model, processor, revision = transformers_models.load_model(
+    model, processor, revision = weights.load_transformers(
         transformers.BlipForConditionalGeneration,
         transformers.BlipProcessor,
         model=name,
@@ -93,8 +93,7 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
         dtype=recipe.dtype,
         device=torch_device,
     )
-    versions = torch_support.versions("torch", "transformers", "numpy", "pillow")
-    about = About(name, revision, torch_support.device_name(torch_device), versions)
+    about = torch_support.about(name, revision, torch_device, "torch", "transformers")
     return SamplingCaptioner(
         Blip(model, processor, prompt=options.prompt), options, about=about, count=recipe.count
     )

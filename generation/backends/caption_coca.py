@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from PIL.Image import Image
 
-from generation.backends import open_clip_models, torch_support
-from generation.backends.base import About, BackendError, Captioner
+from generation.backends import sampling, torch_support, weights
+from generation.backends.base import BackendError, Captioner
 from generation.backends.captions import EncodedImages, SamplingCaptioner, apply_in_batches
-from generation.backends.options import Sampling, parse_options, require
-from generation.backends.sampling import Picker
+from generation.backends.sampling import Sampling, parse_options, require
 from generation.recipes.recipes import CaptionRecipe
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ class Coca:
         image_tokens: torch.Tensor = tokens
         return image_tokens
 
-    def decode(self, encoded: EncodedImages, picker: Picker) -> list[str]:
+    def decode(self, encoded: EncodedImages, picker: sampling.Picker) -> list[str]:
         torch = torch_support.import_library("torch")
         tokens = torch.full((picker.rows, 1), self._tokenizer.sot_token_id, device=self.device)
         while tokens.shape[1] <= picker.steps and not bool(picker.done.all()):
@@ -87,7 +86,7 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
     options = check(recipe)
     name = recipe.model or _MODEL
     torch_device = torch_support.choose_device(device)
-    model, preprocess, tokenizer, revision = open_clip_models.load_model(
+    model, preprocess, tokenizer, revision = weights.load_open_clip(
         name, options.pretrained, dtype=recipe.dtype, device=torch_device
     )
     if not hasattr(model, "text_decoder"):
@@ -96,7 +95,6 @@ def load(recipe: CaptionRecipe, *, device: str = "") -> Captioner:
         )
     most = int(model.context_length) - 1
     require(options.max_tokens <= most, "max_tokens", f"'{name}' writes at most {most} tokens")
-    versions = torch_support.versions("torch", "torchvision", "open_clip_torch", "numpy", "pillow")
-    about = About(name, revision, torch_support.device_name(torch_device), versions)
+    about = torch_support.about(name, revision, torch_device, "torch", "torchvision", "open_clip_torch")
     coca = Coca(model, preprocess, tokenizer, device=torch_device, dtype=recipe.dtype)
     return SamplingCaptioner(coca, options, about=about, count=recipe.count)

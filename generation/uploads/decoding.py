@@ -23,19 +23,9 @@ _MODES = frozenset({"1", "L", "LA", "P", "PA", "RGB", "RGBA"})
 _CURE = "Save it again as an 8-bit PNG, JPEG or WebP."
 
 # Chunks that describe the pixels. All others may say something about a person, place or program.
-_PNG_KEPT = frozenset(
-    b"IHDR PLTE IDAT IEND tRNS gAMA cHRM sRGB iCCP cICP sBIT bKGD pHYs".split(),
-)
+_PNG_KEPT = frozenset(b"IHDR PLTE IDAT IEND tRNS gAMA cHRM sRGB iCCP cICP sBIT bKGD pHYs".split())
 _WEBP_KEPT = frozenset({b"VP8 ", b"VP8L", b"VP8X", b"ALPH", b"ICCP"})
-_DECODING = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    EOFError,
-    struct.error,
-    zlib.error,
-    Image.DecompressionBombError,
-)
+_BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, Image.DecompressionBombError)
 
 
 class PictureRefused(ValueError):
@@ -87,7 +77,7 @@ def clean_image(data: bytes) -> CleanImage:
             if structure.only_pixels and image.mode in _MODES:
                 return CleanImage(data, _FORMATS[name], structure.width, structure.height, reencoded=False)
             return _reencode(image)
-    except _DECODING as error:
+    except _BROKEN as error:
         raise PictureRefused(
             f"the {name} file is cut short or damaged ({error}). Download it again."
         ) from error

@@ -7,28 +7,14 @@ annotators.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import groupby
 
-from django.db.models import Count, F, Q, QuerySet
+from django.contrib.auth.models import User
+from django.db.models import Count, F, Q
 
-from annotation.models import Box, Image, Judgement, OptionRole, Purpose, Study
-from generation.image_sets.queries.sets import neighbours, studies_showing
+from annotation.models import Image, Judgement, OptionRole, Purpose, Study
+from generation.image_sets.queries.sets import studies_showing
 from generation.models import Caption, Embedding, Job, Provenance, Run
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-CAPTIONS_SHOWN = 5
-"""Captions per run that are shown at once; the others are collapsed."""
-
-
-@dataclass
-class RunCaptions:
-    """The captions from one run, best first."""
-
-    run: Run
-    first: list[Caption] = field(default_factory=list)
-    rest: list[Caption] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -56,12 +42,12 @@ class StudyJudgements:
 
 @dataclass(frozen=True)
 class ImageHistory:
-    """`provenance` is None if nothing is known; `job` is the job that made the image, if any."""
+    """`provenance` is None if nothing is known; `job` is the job that made the image, if any. `captions`: by
+    run, best first."""
 
-    image: Image
     provenance: Provenance | None
     job: Job | None
-    captions: list[RunCaptions]
+    captions: list[tuple[Run, list[Caption]]]
     embeddings: list[Embedding]
     judgements: list[StudyJudgements]
     previous: Image | None
@@ -70,35 +56,23 @@ class ImageHistory:
 
 def image_history(image: Image, *, user: User) -> ImageHistory:
     """The history of `image`, with the judgements of the studies that `user` leads."""
-    provenance = (
-        Provenance.objects.filter(image=image)
-        .select_related("run__image_set", "run__created_by", "attribute")
-        .first()
-    )
+    made_with = Provenance.objects.select_related("run__image_set", "run__created_by", "attribute")
+    provenance = made_with.filter(image=image).first()
     job = None
     if provenance is not None and provenance.run_id is not None:
         job = Job.objects.filter(run=provenance.run_id, image=image).first()
-    previous_image, next_image = neighbours(image)
+    captions = Caption.objects.filter(image=image).select_related("run").order_by("run_id", "rank")
+    embeddings = Embedding.objects.filter(image=image).defer("vector").select_related("run")
+    beside = Image.objects.filter(image_set=image.image_set_id, group=image.group_id)
     return ImageHistory(
-        image=image,
         provenance=provenance,
         job=job,
-        captions=_captions(image),
-        embeddings=list(
-            Embedding.objects.filter(image=image).defer("vector").select_related("run").order_by("run_id")
-        ),
+        captions=[(run, list(of_run)) for run, of_run in groupby(captions, key=lambda each: each.run)],
+        embeddings=list(embeddings.order_by("run_id")),
         judgements=_judgements(image, user),
-        previous=previous_image,
-        next=next_image,
+        previous=beside.filter(index__lt=image.index).order_by("-index").first(),
+        next=beside.filter(index__gt=image.index).order_by("index").first(),
     )
-
-
-def _captions(image: Image) -> list[RunCaptions]:
-    by_run: dict[int, RunCaptions] = {}
-    for caption in Caption.objects.filter(image=image).select_related("run").order_by("run_id", "rank"):
-        captions = by_run.setdefault(caption.run_id, RunCaptions(caption.run))
-        (captions.first if len(captions.first) < CAPTIONS_SHOWN else captions.rest).append(caption)
-    return list(by_run.values())
 
 
 def _judgements(image: Image, user: User) -> list[StudyJudgements]:
@@ -123,13 +97,15 @@ def _judgements(image: Image, user: User) -> list[StudyJudgements]:
         counted.annotate(study=F("response__unit__task__study"), attribute=F("option__attribute"))
         .values_list(*of_option)
         .annotate(
-            n=Count("pk"), k=Count("pk", filter=Q(value=1)), whole=Count("pk", filter=Q(whole_image=True))
+            n=Count("pk", distinct=True),
+            k=Count("pk", filter=Q(value=1), distinct=True),
+            whole=Count("pk", filter=Q(whole_image=True), distinct=True),
+            # The boxes are joined, so a judgement is there once for each of its boxes.
+            drawn=Count("boxes"),
         )
     )
-    boxes = _boxes(counted)
-    for study, attribute, text, role, n, k, whole in rows:
-        number_of_boxes = boxes.get((study, attribute, role), 0)
-        counts = AttributeCounts(text or "none of the above", role, k, n, number_of_boxes, whole)
+    for study, _, text, role, n, k, whole, boxes in rows:
+        counts = AttributeCounts(text or "none of the above", role, k, n, boxes, whole)
         if role == OptionRole.NONE_OF_ABOVE:
             by_study[study].none_of_above = counts
         else:
@@ -137,18 +113,3 @@ def _judgements(image: Image, user: User) -> list[StudyJudgements]:
     for each in by_study.values():
         each.attributes.sort(key=lambda counts: (-counts.k / counts.n, -counts.n, counts.text))
     return [each for each in by_study.values() if each.responses]
-
-
-def _boxes(counted: QuerySet[Judgement]) -> dict[tuple[int, int | None, str], int]:
-    """(study, attribute, role) -> number of boxes of the counted judgements."""
-    rows = (
-        Box.objects.filter(judgement__in=counted)
-        .order_by()
-        .values_list(
-            "judgement__response__unit__task__study",
-            "judgement__option__attribute",
-            "judgement__option__role",
-        )
-        .annotate(number=Count("pk"))
-    )
-    return {(study, attribute, role): number for study, attribute, role, number in rows}

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Min, Q, QuerySet, Subquery
+from django.db.models import Count, Min, Q, QuerySet
 
 from annotation import policies
 from annotation.models import IdentityGroup, Image, ImageSet, Study, Task, TaskKind
 from generation.models import Provenance, Run
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
-SETS_PER_PAGE = 48
 IMAGES_PER_PAGE = 60
 
 
@@ -40,14 +36,6 @@ class Gallery:
     groups: list[tuple[IdentityGroup, int]]
     prompt_sets: list[tuple[str, int]]
     runs: list[Run]
-
-
-def image_set_page(
-    sets: QuerySet[ImageSet], *, user: User, page: str | int | None
-) -> tuple[Page[ImageSet], list[SetRow]]:
-    """A page of `sets`, by title."""
-    found = Paginator(sets.order_by("title", "pk"), SETS_PER_PAGE).get_page(page)
-    return found, image_set_rows(list(found), user=user)
 
 
 def image_set_rows(sets: Sequence[ImageSet], *, user: User) -> list[SetRow]:
@@ -94,19 +82,6 @@ def gallery(
         prompt_sets=prompt_sets,
         runs=list(image_set.runs.order_by("kind", "-pk")),
     )
-
-
-def neighbours(image: Image) -> tuple[Image | None, Image | None]:
-    """The previous and next image in the same set and group."""
-    same = Image.objects.filter(image_set=image.image_set_id, group=image.group_id)
-    beside = same.filter(
-        Q(pk__in=Subquery(same.filter(index__lt=image.index).order_by("-index").values("pk")[:1]))
-        | Q(pk__in=Subquery(same.filter(index__gt=image.index).order_by("index").values("pk")[:1]))
-    )
-    found = list(beside.order_by("index"))
-    before = [each for each in found if each.index < image.index]
-    after = [each for each in found if each.index > image.index]
-    return (before[0] if before else None), (after[0] if after else None)
 
 
 def studies_showing(image_set: ImageSet, *, user: User) -> QuerySet[Study]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
@@ -12,11 +11,11 @@ from typing import Any, cast
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
+from annotation.core.heartbeat import PeriodicThread
 from annotation.models import ImageSet, Study
 from annotation.studies.errors import StudyRefused
 from generation.core.durations import duration
@@ -166,34 +165,19 @@ def _bar(run: Run) -> Iterator[None]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[details]}"),
     )
-    ended = threading.Event()
     with Bar(*columns, console=console) as bar:
         row = bar.add_task(f"run {run.pk}", details="")
 
-        def show() -> None:
-            run_progress = progress(run)
-            bar.update(
-                row,
-                total=run_progress.total,
-                completed=run_progress.done + run_progress.failed,
-                details=_details(run_progress),
-            )
+        def show() -> bool:
+            now = progress(run)
+            bar.update(row, total=now.total, completed=now.done + now.failed, details=_details(now))
+            return True
 
-        def update() -> None:
-            try:
-                while not ended.wait(_POLL_SECONDS):
-                    show()
-            finally:
-                connection.close()
-
-        updater = threading.Thread(target=update, daemon=True)
         show()
-        updater.start()
         try:
-            yield
+            with PeriodicThread(show, every=lambda: _POLL_SECONDS, name="progress"):
+                yield
         finally:
-            ended.set()
-            updater.join()
             show()
 
 
