@@ -11,9 +11,9 @@ from django.views.decorators.http import require_safe
 
 from annotation import policies
 from annotation.core.requests import LoggedIn, query_without_page
+from generation.image_sets import queries as sets
 from generation.image_sets.access import get_visible_image, get_visible_image_set, visible_image_sets
-from generation.image_sets.queries import sets
-from generation.image_sets.queries.history import image_history
+from generation.image_sets.queries import image_history
 from generation.models.runs import PROMPT_SET_CHOICES
 from generation.recipes.display import recipe_rows
 

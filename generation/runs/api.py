@@ -25,9 +25,16 @@ from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
 from generation.runs import queries
 from generation.runs import services as runs
-from generation.runs.forms.kinds import FORMS
-from generation.runs.serializers.requests import BODIES, PlanQuery, RunsQuery, as_form_data
-from generation.runs.serializers.responses import OneRunSerializer, PlannedSerializer, RunSerializer
+from generation.runs.forms import FORMS
+from generation.runs.serializers import (
+    BODIES,
+    OneRunSerializer,
+    PlannedSerializer,
+    PlanQuery,
+    RunSerializer,
+    RunsQuery,
+    as_form_data,
+)
 
 TAGS = ["runs"]
 _BODY = PolymorphicProxySerializer(

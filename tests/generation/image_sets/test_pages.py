@@ -6,8 +6,7 @@ from django.utils import timezone
 
 from annotation import policies
 from annotation.models import Box, Image, Judgement, Purpose, Response, Unit
-from generation.image_sets.queries.history import image_history
-from generation.image_sets.queries.sets import IMAGES_PER_PAGE
+from generation.image_sets.queries import IMAGES_PER_PAGE, image_history
 from generation.models import Provenance
 from generation.recipes.recipes import CaptionRecipe, EmbeddingRecipe
 from tests import factories

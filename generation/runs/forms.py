@@ -4,21 +4,96 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, fields
 from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation import policies
 from annotation.models import ImageSet, Study
+from generation import backends
 from generation.plans import services as plans
+from generation.plans.errors import PlanRefused
 from generation.plans.prompt_choices import PROMPT_CHOICES
 from generation.plans.queries.identity_groups import groups_by_name, groups_of
 from generation.plans.services import Plan
-from generation.recipes.recipes import FAKE, CaptionRecipe, EmbeddingRecipe, ImageRecipe, Recipe, option_value
-from generation.runs.forms.base import DTYPES, RunForm, set_choices
+from generation.recipes.recipes import (
+    FAKE,
+    CaptionRecipe,
+    EmbeddingRecipe,
+    ImageRecipe,
+    Recipe,
+    RecipeRefused,
+    option_value,
+)
+
+DTYPES = [("float32", "float32"), ("float16", _("float16 (half)")), ("bfloat16", "bfloat16")]
+
+
+class RunForm(forms.Form):
+    """A form for one kind of run. Call `plan` after `is_valid`; it adds its errors to their fields."""
+
+    RECIPE: type[Recipe]
+    title: Promise
+    # Shown first; the other fields are collapsed under "The model".
+    MAIN_FIELDS: tuple[str, ...]
+    # Where a field does not start with the recipe's own default.
+    DEFAULTS: Mapping[str, Any] = {}
+
+    def __init__(self, data: Any = None, *, user: User, initial: Mapping[str, Any] | None = None) -> None:
+        self.user = user
+        defaults = {**asdict(self.RECIPE()), **self.DEFAULTS}
+        super().__init__(data, initial={**defaults, **(initial or {})}, label_suffix="")
+        self.add_fields()
+        labels = backends.names(self.RECIPE.kind)
+        choices = [(name, gettext(label) if label else name) for name, label in labels.items()]
+        self.fields["backend"] = forms.ChoiceField(label=gettext("Backend"), choices=choices)
+        self.order_fields([*self.MAIN_FIELDS, "backend"])
+
+    def add_fields(self) -> None:
+        """Set the choices that come from the database."""
+
+    def clean_seed(self) -> int:
+        return self.cleaned_data["seed"] or 0
+
+    def recipe(self) -> Recipe:
+        return self.RECIPE(**{each.name: self.cleaned_data[each.name] for each in fields(self.RECIPE)})
+
+    def build_plan(self, recipe: Recipe) -> Plan:
+        raise NotImplementedError
+
+    def plan(self) -> Plan | None:
+        """The plan; None if an error was added to the form."""
+        try:
+            return self.build_plan(self.recipe())
+        except (RecipeRefused, PlanRefused) as refused:
+            match = re.fullmatch(r"recipe: (\w+)[^:]*: (.+)", str(refused), re.DOTALL)
+            if match and match[1] in self.fields:
+                self.add_error(match[1], match[2][0].upper() + match[2][1:])
+            else:
+                self.add_error(None, str(refused))
+        return None
+
+    def main_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name in self.MAIN_FIELDS]
+
+    def model_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name not in self.MAIN_FIELDS]
+
+    def model_errors(self) -> bool:
+        return any(field.errors for field in self.model_fields())
+
+
+def set_choices(form: forms.Form, name: str, choices: list[tuple[str, str]]) -> None:
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)
+    field.choices = choices
+
 
 _SAFETY = [
     ("record", _("run the safety checker and record its verdict")),
