@@ -7,7 +7,6 @@ The decoding loop is our own: open_clip's generate() needs parts that transforme
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from PIL.Image import Image
 
 from generation.backends import sampling, torch_support, weights
 from generation.backends.base import BackendError, Captioner
-from generation.backends.captions import EncodedImages, SamplingCaptioner, apply_in_batches
+from generation.backends.captions import EncodedImages, Model, SamplingCaptioner
 from generation.backends.sampling import Sampling, parse_options, require
 from generation.recipes.recipes import CaptionRecipe
 
@@ -30,7 +29,7 @@ class CocaOptions(Sampling):
     pretrained: str = "mscoco_finetuned_laion2b_s13b_b90k"
 
 
-class Coca:
+class Coca(Model):
     def __init__(
         self, model: Any, preprocess: Any, tokenizer: Any, *, device: torch.device, dtype: str
     ) -> None:
@@ -46,10 +45,7 @@ class Coca:
         self.device = device
         self.end = int(tokenizer.eot_token_id)
 
-    def encode(self, images: Sequence[Image], *, batch: int) -> EncodedImages:
-        return {"image": apply_in_batches(images, size=batch, function=self._encode)}
-
-    def _encode(self, images: list[Image]) -> torch.Tensor:
+    def encode_batch(self, images: list[Image]) -> torch.Tensor:
         pixels = torch_support.import_library("torch").stack([self._preprocess(image) for image in images])
         _, tokens = self._model._encode_image(pixels.to(self.device, self._dtype))
         image_tokens: torch.Tensor = tokens
@@ -69,9 +65,6 @@ class Coca:
         special = self._tokenizer.all_special_ids
         text: str = self._tokenizer.decode([token for token in tokens if token not in special])
         return text
-
-    def score(self, encoded: EncodedImages, candidates: list[dict[str, float]]) -> list[dict[str, float]]:
-        return candidates
 
 
 def check(recipe: CaptionRecipe) -> CocaOptions:

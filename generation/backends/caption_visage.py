@@ -24,7 +24,7 @@ from PIL.Image import Image
 from generation import backends
 from generation.backends import sampling, torch_support, weights
 from generation.backends.base import BackendError, Captioner, Encoder
-from generation.backends.captions import EncodedImages, SamplingCaptioner, apply_in_batches
+from generation.backends.captions import EncodedImages, Model, SamplingCaptioner, apply_in_batches
 from generation.backends.ngrams import Ngrams, Vectors
 from generation.backends.sampling import Sampling, parse_options, require
 from generation.backends.torch_support import padded_batches
@@ -55,7 +55,7 @@ class VisageOptions(Sampling):
         require(bool(self.separator), "separator", "give the text between two n-grams")
 
 
-class Visage:
+class Visage(Model):
     def __init__(self, model: Any, tokenizer: Any, encoder: Encoder, ngrams: Ngrams, options: VisageOptions):
         self._model, self._tokenizer, self._encoder = model, tokenizer, encoder
         self._ngrams, self._options = ngrams, options

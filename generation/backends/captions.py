@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from PIL.Image import Image
@@ -32,20 +32,26 @@ _MOST_ROWS = 256
 _Item = TypeVar("_Item")
 
 
-class Model(Protocol):
-    """A caption model. `end`: the token that ends a caption."""
+class Model:
+    """A caption model on its `device`. `end`: the token that ends a caption."""
 
     device: torch.device
     end: int
 
     def encode(self, images: Sequence[Image], *, batch: int) -> EncodedImages:
         """The decoder's input for the images, computed in batches of `batch`."""
+        return {"image": apply_in_batches(images, size=batch, function=self.encode_batch)}
+
+    def encode_batch(self, images: list[Image]) -> torch.Tensor:
+        raise NotImplementedError
 
     def decode(self, encoded: EncodedImages, picker: Picker) -> list[str]:
         """A caption for each row of `encoded`; `picker` chooses the tokens."""
+        raise NotImplementedError
 
     def score(self, encoded: EncodedImages, candidates: list[dict[str, float]]) -> list[dict[str, float]]:
-        """The score of each image's candidates, given their mean log-probability; higher is better."""
+        """The score of each image's candidates, higher is better: their mean log-probability, as given."""
+        return candidates
 
 
 class SamplingCaptioner(FullBatches):

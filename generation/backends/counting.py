@@ -4,8 +4,6 @@ An n-gram is one to `max_n` consecutive words of a line without punctuation betw
 there are too many counts for memory, they are written to an SQLite file, which adds them up at the end.
 """
 
-from __future__ import annotations
-
 import codecs
 import hashlib
 import re

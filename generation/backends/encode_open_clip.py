@@ -1,8 +1,7 @@
 """open_clip: image and text embeddings by any of its models, by weights' tag, weights file or local folder.
 
 `model` ViT-B-32 with `pretrained` openai, or with the path of a weights file; `local-dir:/folder` and
-`hf-hub:owner/name` include their weights. Threads preprocess the images with open_clip's own transform while
-the device works.
+`hf-hub:owner/name` include their weights.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ noise does not depend on the others, and all batches have the same size (`FullBa
 batches gain nothing, `batch` is 1.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Sequence
@@ -143,7 +141,9 @@ def _load_pipeline(recipe: ImageRecipe) -> tuple[Any, str]:
             folder = Path(downloaded)
         _check_parts(folder)
         pipeline = _text_to_image(diffusers, folder, torch_support.dtype(recipe.dtype))
-        _check_tokenizers(pipeline)
+        for name, part in pipeline.components.items():
+            if name.startswith("tokenizer") and part is not None:
+                weights.check_vocabulary(part, f"its part '{name}'")
     _check_supported(recipe, pipeline)
     name = recipe.scheduler or type(pipeline.scheduler).__name__
     pipeline.scheduler = _scheduler(diffusers, name, pipeline.scheduler)
@@ -173,12 +173,6 @@ def _check_parts(folder: Path) -> None:
         named = isinstance(part, list) and len(part) == 2 and all(part)
         if named and not any(path.is_file() for path in (folder / name).glob("*")):
             raise ValueError(f"its part '{name}' is missing")
-
-
-def _check_tokenizers(pipeline: Any) -> None:
-    for name, part in pipeline.components.items():
-        if name.startswith("tokenizer") and part is not None:
-            weights.check_vocabulary(part, f"its part '{name}'")
 
 
 def _check_supported(recipe: ImageRecipe, pipeline: Any) -> None:

@@ -1,9 +1,5 @@
-"""Build the n-gram cache (ngrams.py) from text files, in constant memory.
-
-The idea comes from antarctic-captions (https://github.com/dzryk/antarctic-captions, README "Method").
-"""
-
-from __future__ import annotations
+"""Build the n-gram cache (ngrams.py) from text files, in constant memory, as antarctic-captions does
+(https://github.com/dzryk/antarctic-captions, README "Method")."""
 
 import hashlib
 import json

@@ -1,7 +1,6 @@
 """Sample tokens from random numbers drawn beforehand, so that a caption depends on its image alone.
 
-torch samples for the whole batch from one generator, so a row would depend on its neighbours. Here each row
-has its own uniform numbers, one per token, and tokens are sampled by inverting the cumulative distribution.
+Each row has its own uniform numbers, one per token: the cumulative distribution is inverted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Shared by all torch backends: imports, devices, batches, and torch's errors as our own.
-
-Importing this module does not import torch.
-"""
+"""Shared by all torch backends: devices, batches, errors. Importing this module does not import torch."""
 
 from __future__ import annotations
 

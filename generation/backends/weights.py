@@ -1,8 +1,5 @@
-"""A model's weights: find them, load them whole, and identify them.
-
-The libraries replace missing weights with random numbers and only log a warning; the results still look
-plausible. Here missing weights are an error.
-"""
+"""A model's weights: find them, load them whole, and identify them. The libraries replace missing weights
+with random numbers and only log a warning; here they are an error."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Image sets, their images with provenance, and the captions of an image."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import PurePath
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Image sets, their galleries, and an image's history. Nothing here identifies annotators."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Serializers for image sets, their images and captions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

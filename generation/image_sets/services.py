@@ -1,7 +1,5 @@
 """Verify the files of an image set, and generate lost ones again (DESIGN §6)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

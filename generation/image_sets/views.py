@@ -1,7 +1,5 @@
 """Pages: all image sets, one set as a gallery, and one image with its history."""
 
-from __future__ import annotations
-
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse

@@ -1,9 +1,4 @@
-"""Celery task for runs. The message only wakes a worker; the database rows decide what is done.
-
-See docs/adr/0007-generation.md.
-"""
-
-from __future__ import annotations
+"""Celery task for runs. The message only wakes a worker; the rows decide (docs/adr/0007-generation.md)."""
 
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """A run is one recipe for one image set; a job is one image, one set of captions or one embedding."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from django.conf import settings

@@ -1,7 +1,4 @@
-"""Plan images of identity groups, or captions or embeddings of a set's images.
-
-Planning only reads; runs/services.py turns a plan into a run and its jobs.
-"""
+"""Plan images of identity groups, or captions or embeddings of a set's images. Planning only reads."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
 """Recipes: everything that determines a run's results, and their hash. Pure: no Django.
 
 A recipe does not list its jobs: adding a group to a run changes neither its recipe, its hash nor its finished
-images. An image's seed depends only on the recipe's seed, the prompt and the image's number, not on the
-batch, the group's position in a list, the model or the machine.
+images. An image's seed depends only on the recipe's seed, the prompt and the image's number.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """The API of runs: list, plan, read, and actions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A form for each kind of run, which gives a recipe and a plan. Forms write nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
@@ -102,6 +100,16 @@ _SAFETY = [
 ]
 
 
+def _text(label: Any, most: int, help_text: Any = "") -> forms.CharField:
+    return forms.CharField(label=label, required=False, max_length=most, help_text=help_text)
+
+
+def _number(label: Any, least: int, most: int | None, help_text: Any) -> forms.IntegerField:
+    return forms.IntegerField(
+        label=label, required=False, min_value=least, max_value=most, help_text=help_text
+    )
+
+
 class ImagesForm(RunForm):
     RECIPE = ImageRecipe
     title = _("Generate images")
@@ -119,35 +127,19 @@ class ImagesForm(RunForm):
     prompts = forms.ChoiceField(
         label=_("Prompts"), choices=[(key, one[0]) for key, one in PROMPT_CHOICES.items()]
     )
-    images_per_prompt = forms.IntegerField(
-        label=_("Images per prompt"),
-        required=False,
-        min_value=1,
-        max_value=1000,
-        help_text=_("Empty: 5 for detection, 15 for pull, as in ViSAGe."),
+    images_per_prompt = _number(
+        _("Images per prompt"), 1, 1000, _("Empty: 5 for detection, 15 for pull, as in ViSAGe.")
     )
-    image_set = forms.CharField(
-        label=_("Image set"),
-        required=False,
-        max_length=80,
-        help_text=_("Short name. Empty: the study’s set, else a name from the model and the prompts."),
+    image_set = _text(
+        _("Image set"),
+        80,
+        _("Short name. Empty: the study’s set, else a name from the model and the prompts."),
     )
-    seed = forms.IntegerField(label=_("Seed"), required=False, min_value=0, help_text=_("Empty: 0."))
-    model = forms.CharField(
-        label=_("Model"), required=False, max_length=200, help_text=_("A hub id, or a folder on the workers.")
-    )
-    revision = forms.CharField(
-        label=_("Revision"), required=False, max_length=80, help_text=_("A branch, tag or commit on the hub.")
-    )
-    scheduler = forms.CharField(
-        label=_("Scheduler"),
-        required=False,
-        max_length=80,
-        help_text=_("A diffusers class. Empty: the model’s own."),
-    )
-    steps = forms.IntegerField(
-        label=_("Steps"), required=False, min_value=1, max_value=1000, help_text=_("Empty: the model’s own.")
-    )
+    seed = _number(_("Seed"), 0, None, _("Empty: 0."))
+    model = _text(_("Model"), 200, _("A hub id, or a folder on the workers."))
+    revision = _text(_("Revision"), 80, _("A branch, tag or commit on the hub."))
+    scheduler = _text(_("Scheduler"), 80, _("A diffusers class. Empty: the model’s own."))
+    steps = _number(_("Steps"), 1, 1000, _("Empty: the model’s own."))
     guidance = forms.FloatField(
         label=_("Guidance"),
         required=False,
@@ -164,7 +156,7 @@ class ImagesForm(RunForm):
         help_text=_("Takes minutes, then is faster on a GPU; the last bits of an image differ."),
     )
     safety = forms.ChoiceField(label=_("Safety checker"), choices=_SAFETY)
-    negative_prompt = forms.CharField(label=_("Negative prompt"), required=False, max_length=500)
+    negative_prompt = _text(_("Negative prompt"), 500)
 
     def add_fields(self) -> None:
         led = policies.studies_led_by(self.user).order_by("title")
@@ -219,14 +211,9 @@ class CaptionsForm(ImageSetRunForm):
     DEFAULTS = {"seed": None, "options": ""}
 
     count = forms.IntegerField(label=_("Captions per image"), min_value=1, max_value=1000)
-    seed = forms.IntegerField(label=_("Seed"), required=False, min_value=0, help_text=_("Empty: 0."))
-    model = forms.CharField(
-        label=_("Model"),
-        required=False,
-        max_length=200,
-        help_text=_("A hub id or folder. Empty: the backend’s own."),
-    )
-    revision = forms.CharField(label=_("Revision"), required=False, max_length=80)
+    seed = _number(_("Seed"), 0, None, _("Empty: 0."))
+    model = _text(_("Model"), 200, _("A hub id or folder. Empty: the backend’s own."))
+    revision = _text(_("Revision"), 80)
     dtype = forms.ChoiceField(label=_("Numbers"), choices=DTYPES)
     options = forms.CharField(
         label=_("Options of the backend"),
@@ -254,18 +241,8 @@ class EmbeddingsForm(ImageSetRunForm):
     title = _("Embed images")
     MAIN_FIELDS = ("image_set",)
 
-    model = forms.CharField(
-        label=_("Model"),
-        required=False,
-        max_length=200,
-        help_text=_("An open_clip architecture, or local-dir:/folder on the workers."),
-    )
-    pretrained = forms.CharField(
-        label=_("Weights"),
-        required=False,
-        max_length=200,
-        help_text=_("A tag, or a file on the workers."),
-    )
+    model = _text(_("Model"), 200, _("An open_clip architecture, or local-dir:/folder on the workers."))
+    pretrained = _text(_("Weights"), 200, _("A tag, or a file on the workers."))
     dtype = forms.ChoiceField(label=_("Numbers"), choices=DTYPES)
 
 

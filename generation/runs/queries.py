@@ -1,7 +1,5 @@
 """The progress of runs, and what their pages list. Read-only."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass

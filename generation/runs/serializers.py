@@ -1,7 +1,5 @@
 """Request bodies for planning runs, one per kind, and the API's responses about runs and plans."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -43,10 +41,8 @@ def _text(most: int, help_text: str = "", **options: Any) -> serializers.CharFie
     )
 
 
-def _seed() -> serializers.IntegerField:
-    return serializers.IntegerField(
-        required=False, min_value=0, max_value=LARGEST_SEED, help_text="Default: 0."
-    )
+def _number(least: int, most: int, help_text: str) -> serializers.IntegerField:
+    return serializers.IntegerField(required=False, min_value=least, max_value=most, help_text=help_text)
 
 
 class RunBody(Body):
@@ -73,21 +69,15 @@ class ImagesRunBody(RunBody):
         help_text="Names of identity groups. Default: all groups of the study.",
     )
     prompts = serializers.ChoiceField(list(PROMPT_CHOICES), required=False, help_text="Default: detection.")
-    images_per_prompt = serializers.IntegerField(
-        required=False, min_value=1, max_value=1000, help_text="Default: 5 for detection, 15 for the others."
-    )
+    images_per_prompt = _number(1, 1000, "Default: 5 for detection, 15 for the others.")
     image_set = _text(80, "Default: the study's set, else a name from the model and the prompts.")
-    seed = _seed()
+    seed = _number(0, LARGEST_SEED, "Default: 0.")
     revision = _text(80)
     scheduler = _text(80, "A diffusers class. Empty: the model's own.")
     steps = serializers.IntegerField(required=False, min_value=1, max_value=1000, allow_null=True)
     guidance = serializers.FloatField(required=False, min_value=0, max_value=100, allow_null=True)
-    width = serializers.IntegerField(
-        required=False, min_value=8, max_value=4096, help_text="pixels, a multiple of 8"
-    )
-    height = serializers.IntegerField(
-        required=False, min_value=8, max_value=4096, help_text="pixels, a multiple of 8"
-    )
+    width = _number(8, 4096, "pixels, a multiple of 8")
+    height = _number(8, 4096, "pixels, a multiple of 8")
     compiled = serializers.BooleanField(required=False)
     safety = serializers.ChoiceField(["record", "block", "off"], required=False)
     negative_prompt = _text(500)
@@ -98,10 +88,8 @@ class CaptionsRunBody(RunBody):
 
     kind = serializers.ChoiceField(["captions"])
     image_set = serializers.SlugField(max_length=80)
-    count = serializers.IntegerField(
-        required=False, min_value=1, max_value=1000, help_text="Captions per image. Default: 50."
-    )
-    seed = _seed()
+    count = _number(1, 1000, "Captions per image. Default: 50.")
+    seed = _number(0, LARGEST_SEED, "Default: 0.")
     revision = _text(80)
     options = serializers.DictField(
         child=serializers.JSONField(), required=False, help_text="Options of the backend."

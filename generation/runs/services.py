@@ -6,8 +6,6 @@ The same plan gives the same run. A run that is done or cancelled becomes planne
 A transition is one conditional UPDATE, which succeeded if it changed a row; the audit log records it.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.models import Attribute, AuditEvent, Image, ImageSet, Study
 from annotation.studies.services import studies
 from generation.models import Job, JobState, Run, RunState
-from generation.plans.queries.image_sets import check_set, model_name
+from generation.plans.queries.image_sets import check_set
 from generation.plans.services import MissingJobs, Plan, missing_jobs
 from generation.recipes.recipes import FAKE, ImageRecipe, as_json, picture_seed
 
@@ -194,8 +192,9 @@ def _reset_to_planned(run: Run) -> None:
 def _lock_image_set(plan: Plan) -> ImageSet:
     """Get or create the set, and lock it, so that nobody else numbers its images or plans jobs for it."""
     if isinstance(plan.recipe, ImageRecipe):
-        model = model_name(plan.recipe)
-        new = {"title": plan.image_set, "model_name": model, "drawn": plan.recipe.backend == FAKE}
+        drawn = plan.recipe.backend == FAKE
+        model = FAKE if drawn else plan.recipe.model
+        new = {"title": plan.image_set, "model_name": model, "drawn": drawn}
         ImageSet.objects.get_or_create(name=plan.image_set, defaults=new)
     return ImageSet.objects.select_for_update(no_key=True).get(name=plan.image_set)
 

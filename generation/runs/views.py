@@ -1,7 +1,5 @@
 """Pages: all runs, one run with its progress and actions, and a new run with its preview."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

@@ -1,11 +1,8 @@
 """Validate an uploaded image, measure it and remove its metadata.
 
 A file that holds only pixels is kept byte for byte. Otherwise (EXIF with location and camera, XMP, comments,
-a generator's settings, trailing bytes) its pixels are stored as PNG, without loss, rotated as the EXIF says.
-Pure: no Django.
+a generator's settings, trailing bytes) its pixels are stored as PNG, rotated as the EXIF says. No Django.
 """
-
-from __future__ import annotations
 
 import io
 import struct

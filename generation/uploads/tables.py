@@ -1,7 +1,5 @@
 """The CSV table that describes uploaded images, one row per image. Pure: no Django."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

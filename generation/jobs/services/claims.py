@@ -4,8 +4,6 @@ Every update checks that the jobs still carry the claim's key. A worker whose le
 key, and its updates change nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta

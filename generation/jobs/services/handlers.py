@@ -1,7 +1,5 @@
 """How each kind of run handles a batch: read the inputs, run the model, store the files, write the rows."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

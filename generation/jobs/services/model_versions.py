@@ -1,11 +1,8 @@
 """Record which models made a run's results, and make sure that the weights stay the same.
 
-Each image has its own Provenance; for captions and embeddings only the run records it. Weights can change
-during a run: a folder is overwritten, or a branch on the hub moves while some machines have the old commit in
-their cache. Unnoticed, one image set would mix two models.
+Weights can change during a run: a folder is overwritten, or a branch on the hub moves. Unnoticed, one image
+set would mix two models.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ leaves claimed jobs, which others claim when the lease expires, and at worst a f
 that is done again writes the same bytes to the same name.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

@@ -1,7 +1,5 @@
 """Workers report that they are alive, and how much of their device's memory is used."""
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

@@ -1,7 +1,5 @@
 """Execute a run from the terminal, here or by workers, with a progress bar."""
 
-from __future__ import annotations
-
 import sys
 import time
 from argparse import ArgumentParser
@@ -59,7 +57,8 @@ def carry_out(command: BaseCommand, plan: Plan, options: Mapping[str, Any]) -> N
     if options["preview"]:
         command.stdout.write("Nothing was written.")
         return
-    if preview.added and not options["yes"] and not _confirmed():
+    ask = preview.added and not options["yes"] and sys.stdin.isatty()
+    if ask and input("Start? [y/N] ").strip().lower() not in ("y", "yes"):
         raise CommandError("Not started. Nothing was written.")
     try:
         ensured = runs.ensure(plan=plan, by=None)
@@ -137,11 +136,6 @@ def report_result(command: BaseCommand, run: Run) -> None:
     command.stdout.write(
         f"Run {run.pk} is {run_progress.state}: {run_progress.done:,} of {run_progress.total:,}."
     )
-
-
-def _confirmed() -> bool:
-    """Ask on a terminal; scripts are not asked."""
-    return not sys.stdin.isatty() or input("Start? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _work(run: Run) -> None:

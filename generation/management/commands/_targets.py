@@ -1,7 +1,5 @@
 """Shared by the commands for runs: look up arguments, build recipes, summarise plans."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace

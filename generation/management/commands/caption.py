@@ -1,7 +1,5 @@
 """manage.py caption STUDY|SET: captions of a set's images (PROTOCOL §8)."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any

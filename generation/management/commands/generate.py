@@ -1,7 +1,5 @@
 """manage.py generate STUDY|SET: images of identity groups from a text-to-image model (PROTOCOL §5, §9)."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -87,10 +85,11 @@ class Command(BaseCommand):
         study = target if isinstance(target, Study) else None
         if study is None and options["set"]:
             raise CommandError(f"--set needs a study, but '{options['target']}' is an image set.")
+        for_detection = options["prompts"] is None or PromptSet.DETECTION in options["prompts"]
         if study is None:
             name = image_set_name(options["target"])
         else:
-            name = options["set"] or (image_sets.image_set_shown_by(study) if _for_detection(options) else "")
+            name = options["set"] or (image_sets.image_set_shown_by(study) if for_detection else "")
         try:
             groups = groups_by_name(names) or groups_of(study, name)
             recipe = _recipe(options, like=image_sets.recipe_of_image_set(name) if name else None)
@@ -110,10 +109,6 @@ def _or_own(kind: type[int | float]) -> Callable[[str], int | float | str]:
     return read
 
 
-def _for_detection(options: Mapping[str, Any]) -> bool:
-    return options["prompts"] is None or PromptSet.DETECTION in options["prompts"]
-
-
 def _recipe(options: Mapping[str, Any], *, like: ImageRecipe | None) -> ImageRecipe:
     values = dict(options)
     if options["prompts"] is not None:
@@ -123,13 +118,8 @@ def _recipe(options: Mapping[str, Any], *, like: ImageRecipe | None) -> ImageRec
             values["images_per_prompt"] = PROMPT_CHOICES["detection" if "detection" in sets else "pull"][2]
     if options["size"]:
         values["width"], values["height"] = _size(options["size"])
-    own = [name for name in ("steps", "guidance") if options[name] == "own"]
-    recipe = recipe_of(ImageRecipe, {**values, **dict.fromkeys(own)}, like=like)
-    return replace(
-        recipe,
-        steps=None if "steps" in own else recipe.steps,
-        guidance=None if "guidance" in own else recipe.guidance,
-    )
+    own: dict[str, Any] = dict.fromkeys(name for name in ("steps", "guidance") if options[name] == "own")
+    return replace(recipe_of(ImageRecipe, {**values, **own}, like=like), **own)
 
 
 def _prompt_sets(named: Sequence[str]) -> tuple[str, ...]:

@@ -1,7 +1,5 @@
 """manage.py import_images: import existing images from a folder or a ZIP with a CSV (docs/generation.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """manage.py runs: list runs, show one, and start, pause, resume, cancel or retry it."""
 
-from __future__ import annotations
-
 import json
 from argparse import ArgumentParser
 from collections.abc import Mapping
@@ -119,14 +117,5 @@ class Command(BaseCommand):
 
 def _model_version(made_with: Mapping[str, Any]) -> str:
     libraries = ", ".join(f"{name} {version}" for name, version in made_with["libraries"].items())
-    return "; ".join(
-        filter(
-            None,
-            [
-                f"{made_with['model']} {made_with['revision']}".strip(),
-                made_with["device"],
-                libraries,
-                made_with["code"],
-            ],
-        )
-    )
+    model = f"{made_with['model']} {made_with['revision']}".strip()
+    return "; ".join(filter(None, [model, made_with["device"], libraries, made_with["code"]]))

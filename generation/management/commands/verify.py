@@ -1,7 +1,5 @@
 """manage.py verify SET: check the files of an image set; --remake generates lost ones again."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from functools import partial

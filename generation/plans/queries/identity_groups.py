@@ -1,8 +1,6 @@
 """The identity groups of a study or image set, and the attributes that pull describes them with (PROTOCOL
 §9)."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping, Sequence
 

@@ -1,10 +1,5 @@
-"""Choose and check the image set of a plan: one set has one generator and one purpose.
-
-The generator is the recipe without its prompt sets and number of images per prompt. The purpose: images for
-detection are shown to people, images for pull are not (PROTOCOL §5, §9).
-"""
-
-from __future__ import annotations
+"""Choose and check the image set of a plan: one set has one generator (the recipe without prompt sets and
+images per prompt) and one purpose (detection, shown to people, or pull, not shown; PROTOCOL §5, §9)."""
 
 from collections.abc import Mapping
 
@@ -56,11 +51,6 @@ def recipe_of_image_set(image_set: str) -> ImageRecipe | None:
     run = _generating_runs(image_set).order_by("-pk").first()
     recipe = from_json(run.recipe) if run is not None else None
     return recipe if isinstance(recipe, ImageRecipe) else None
-
-
-def model_name(recipe: ImageRecipe) -> str:
-    """The model name recorded with the set; for drawings not a real model's."""
-    return FAKE if recipe.backend == FAKE else recipe.model
 
 
 def purpose_of(recipe: ImageRecipe) -> str:

@@ -1,7 +1,5 @@
 """Import one image: decode it, compare it with its set, store it. Used by uploads.py."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from annotation.images import files as image_files

@@ -1,9 +1,4 @@
-"""Import existing images: from models behind an API, or other people's files (DESIGN §8).
-
-They are judged, captioned and embedded like images generated here; their provenance comes from their table.
-"""
-
-from __future__ import annotations
+"""Import existing images (DESIGN §8); their provenance comes from their table."""
 
 import logging
 import re
@@ -179,7 +174,10 @@ def _write(
     # A second import at the same time waits here, and then finds the images of the first.
     image_set = ImageSet.objects.select_for_update(no_key=True).get(name=target.name)
     _check_set(target.name)
-    groups, attributes = _catalogue(table, checked)
+    numbers = {each.row.group: each.row.number for each in reversed(checked)}
+    groups = ensure_groups(first_rows=numbers, axis=Axis(checked[0].group.axis), file=table.name).keys
+    texts = (each.row.attribute for each in checked if each.row.attribute)
+    attributes, _created = ensure_attributes(texts=texts)
     existing = _existing_images(target.name)
     last: dict[int | None, int] = {}
     for image in existing.values():
@@ -232,14 +230,6 @@ def _write(
         reencoded=reencoded,
         notes=tuple(_notes(table)),
     )
-
-
-def _catalogue(table: ImageTable, checked: Sequence[CheckedImage]) -> tuple[dict[str, int], dict[str, int]]:
-    """Primary keys of the groups by name and of the attributes by text, created if needed."""
-    numbers = {each.row.group: each.row.number for each in reversed(checked)}
-    groups = ensure_groups(first_rows=numbers, axis=Axis(checked[0].group.axis), file=table.name)
-    texts = (each.row.attribute for each in checked if each.row.attribute)
-    return groups.keys, ensure_attributes(texts=texts)[0]
 
 
 def _notes(table: ImageTable) -> list[str]:
