@@ -1,7 +1,5 @@
 """Restrict pages to users who may generate images; others get a 404."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any

@@ -1,7 +1,5 @@
 """Image sets, their images with provenance, and the captions of an image."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import PurePath
 from typing import ClassVar
@@ -19,8 +17,8 @@ from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import FileResource, Resource, file_of
 from annotation.images.files import CONTENT_TYPES
 from annotation.models import Image
+from generation.image_sets import queries as sets
 from generation.image_sets.access import get_visible_image, get_visible_image_set, visible_image_sets
-from generation.image_sets.queries import sets
 from generation.image_sets.serializers import CaptionSerializer, ImageSerializer, ImageSetSerializer
 from generation.models import Caption
 from generation.models.runs import PROMPT_SET_CHOICES

@@ -1,12 +1,9 @@
 """Serializers for image sets, their images and captions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
 from django.urls import reverse
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotation.models import Image, Study
@@ -56,14 +53,6 @@ class ProvenanceSerializer(serializers.Serializer[Any]):
     note = serializers.CharField(allow_blank=True)
 
 
-@extend_schema_field({"type": ["string", "null"]})
-class FileURL(serializers.Field[Any, Any, Any, Any]):
-    """The API path of an image's file; null if this installation does not have it."""
-
-    def to_representation(self, image: Image) -> str | None:
-        return reverse("api:image_file", args=[image.pk]) if image.file else None
-
-
 class ImageSerializer(serializers.Serializer[Any]):
     id = serializers.IntegerField()
     image_set = serializers.CharField(source="image_set.name")
@@ -74,14 +63,14 @@ class ImageSerializer(serializers.Serializer[Any]):
     width = serializers.IntegerField(help_text="pixels")
     height = serializers.IntegerField(help_text="pixels")
     sha256 = serializers.CharField(allow_blank=True)
-    file = FileURL(source="*", help_text="Path of the file; null if this installation does not have it.")
+    file = serializers.SerializerMethodField(
+        help_text="Path of the file; null if this installation does not have it."
+    )
     reference = serializers.CharField(allow_blank=True, help_text="Where the file is stored elsewhere.")
-    provenance = serializers.SerializerMethodField(help_text="null: unknown.")
+    provenance = ProvenanceSerializer(read_only=True, allow_null=True, help_text="null: unknown.")
 
-    @extend_schema_field(ProvenanceSerializer(allow_null=True))
-    def get_provenance(self, image: Image) -> Any:
-        provenance = getattr(image, "provenance", None)
-        return None if provenance is None else ProvenanceSerializer(provenance).data
+    def get_file(self, image: Image) -> str | None:
+        return reverse("api:image_file", args=[image.pk]) if image.file else None
 
 
 class CaptionSerializer(serializers.Serializer[Any]):

@@ -1,9 +1,7 @@
 """The API of runs: list, plan, read, and actions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import QuerySet
@@ -23,33 +21,23 @@ from generation.jobs import tasks
 from generation.models import Run
 from generation.plans import services as plans
 from generation.plans.errors import PlanRefused
-from generation.plans.queries import estimates
 from generation.runs import queries
 from generation.runs import services as runs
-from generation.runs.forms.kinds import FORMS
-from generation.runs.serializers.requests import BODIES, PlanQuery, RunsQuery, as_form_data
-from generation.runs.serializers.responses import OneRunSerializer, PlannedSerializer, RunSerializer
+from generation.runs.forms import FORMS
+from generation.runs.serializers import (
+    BODIES,
+    OneRunSerializer,
+    PlannedSerializer,
+    PlanQuery,
+    RunSerializer,
+    RunsQuery,
+    as_form_data,
+)
 
 TAGS = ["runs"]
 _BODY = PolymorphicProxySerializer(
     component_name="RunPlan", serializers=dict(BODIES), resource_type_field_name="kind"
 )
-
-
-@dataclass(frozen=True)
-class RunDetail:
-    """A run, its progress and its available actions."""
-
-    run: Run
-    progress: queries.Progress
-
-    @property
-    def model(self) -> str:
-        return queries.model_of(self.run)
-
-    @property
-    def actions(self) -> list[str]:
-        return runs.available_actions(self.run.state, failed=self.progress.failed)
 
 
 class Runs(Resource):
@@ -87,21 +75,10 @@ class Runs(Resource):
         dry_run = self.query(PlanQuery)["dry_run"] == "true"
         plan = self._plan(request)
         preview = plans.preview(plan)
-        run = preview.run
         if not dry_run:
             with refusals(runs.RunRefused, StudyRefused, PlanRefused):
-                run = runs.ensure(plan=plan, by=request.user).run
-        first = plan.prompts[0].group_id if plan.prompts else None
-        response_data = {
-            **{name: getattr(preview, name) for name in ("total", "added", "groups", "pictures", "notes")},
-            "run": run.pk if run is not None else None,
-            "state": run.state if run is not None else None,
-            "recipe_hash": plan.recipe_hash,
-            "image_set": plan.image_set,
-            "prompts": [each.prompt.text for each in plan.prompts if each.group_id == first],
-            "estimate": estimates.estimate(plan.recipe, jobs=preview.added),
-        }
-        return Response(PlannedSerializer(response_data).data, status=200 if dry_run else 201)
+                preview = replace(preview, run=runs.ensure(plan=plan, by=request.user).run)
+        return Response(PlannedSerializer(preview).data, status=200 if dry_run else 201)
 
     def _plan(self, request: Request) -> plans.Plan:
         """The plan from the request body, validated by the page's form."""
@@ -156,11 +133,13 @@ class RunAction(Resource):
 
 
 def _run_detail(run: Run) -> Any:
-    return OneRunSerializer(RunDetail(run, queries.progress(run))).data
+    progress = queries.progress(run)
+    actions = runs.available_actions(run.state, failed=progress.failed)
+    return OneRunSerializer({"run": run, "progress": progress, "actions": actions}).data
 
 
 def _visible_runs(request: Request) -> QuerySet[Run]:
     """All runs, for accounts that may generate images; Http404 for others."""
     if not policies.may_make_images(request.user):
         raise Http404
-    return Run.objects.select_related("image_set", "created_by")
+    return queries.all_runs()

@@ -1,7 +1,5 @@
 """The page for uploading images: a ZIP with a CSV."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import AnonymousUser, User
