@@ -11,7 +11,7 @@ from metrics.core import figure_options
 from metrics.core.answers import describe_stereotype_rule, stereotypes
 from metrics.core.charts.figure import Figure
 from metrics.core.figure_sources import FigureSource, NothingToDraw, answers_label, group_link, study_title
-from metrics.depiction.queries.judged_images import judged_groups
+from metrics.depiction.queries.pictures import judged_groups
 from metrics.models import Score, Variant
 from metrics.score_runs import queries
 from metrics.score_runs.current_scores import cached_evaluation

@@ -49,7 +49,6 @@ METRICS: tuple[Metric, ...] = (
         name="caption_findings",
         version=1,
         title="Attributes found in captions",
-        task="",
         unit="share of 0 to 1",
         direction="larger: more captions of the group's images mention the attribute",
         definition=(
@@ -57,9 +56,6 @@ METRICS: tuple[Metric, ...] = (
             "Attributes found at least once are listed."
         ),
         names=(("found", "share of captions that mention the attribute; k of n captions"),),
-        interval=True,
-        variants_differ=False,
-        variants_note="the same",
         section="§8",
         source="captions",
         parameters=(*_READ, _ATTRIBUTES),
@@ -72,7 +68,6 @@ METRICS: tuple[Metric, ...] = (
         name="salience",
         version=1,
         title="Salience of an attribute in captions",
-        task="",
         unit="1 (tf · idf)",
         direction="larger: mentioned more often for this group, and in fewer captions of all groups",
         definition=(
@@ -87,9 +82,6 @@ METRICS: tuple[Metric, ...] = (
                 "S(attr, id); in the group's captions, k: occurrences of the attribute, n: of all attributes",
             ),
         ),
-        interval=True,
-        variants_differ=False,
-        variants_note="the same",
         section="§8",
         source="captions",
         parameters=(*_READ, _ATTRIBUTES, _SMOOTHING),
@@ -124,9 +116,6 @@ METRICS: tuple[Metric, ...] = (
                 "number of pairs mentioned in captions but never shown to annotators; not part of any share",
             ),
         ),
-        interval=True,
-        variants_differ=False,
-        variants_note="the same",
         section="§8",
         source="captions",
         parts=(
@@ -149,7 +138,6 @@ METRICS: tuple[Metric, ...] = (
         name="salience_seegull",
         version=1,
         title="Salience of a stereotype in its region",
-        task="",
         unit="1 (tf · idf)",
         direction="larger: more votes for this group, shared with fewer groups of its region",
         definition=(
@@ -164,8 +152,6 @@ METRICS: tuple[Metric, ...] = (
             ("salience_region", "S(attr, region) among regions; k: votes, n: votes of the region"),
         ),
         interval=False,
-        variants_differ=False,
-        variants_note="the same",
         section="§8",
         reference=f"{SEEGULL}; {VISAGE}",
         source="votes",

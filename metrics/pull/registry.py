@@ -36,7 +36,6 @@ METRICS: tuple[Metric, ...] = (
         name="pull",
         version=2,
         title="Stereotypical pull",
-        task="",
         unit="cosine similarity, -1 to 1; 0 or 1 (pull of a group), share of groups (pull of more)",
         direction="x above 0: default images are more like stereotypical than like other described ones",
         definition=(
@@ -58,9 +57,6 @@ METRICS: tuple[Metric, ...] = (
             ("s_s_s", "S within s likewise"),
             ("s_ns_ns", "S within ns likewise"),
         ),
-        interval=True,
-        variants_differ=False,
-        variants_note="the same",
         section="§9",
         source="embeddings",
         parts="`region: ...`, for the groups of a region",
@@ -88,7 +84,6 @@ METRICS: tuple[Metric, ...] = (
         name="pull_difference",
         version=1,
         title="Difference of two stereotypical pulls",
-        task="",
         unit="cosine similarity, -1 to 1; their difference",
         direction="x above 0: the first is pulled more towards stereotypes",
         definition=(
@@ -100,9 +95,6 @@ METRICS: tuple[Metric, ...] = (
             "of each side are given too."
         ),
         names=_COMPARED,
-        interval=True,
-        variants_differ=False,
-        variants_note="the same",
         section="§9, §10",
         reference=f"{VISAGE}; {BENJAMINI}",
         source="embeddings",
@@ -137,7 +129,6 @@ METRICS: tuple[Metric, ...] = (
         name="pull_contrast",
         version=1,
         title="Stereotypical pull of a group or region against the others",
-        task="",
         unit="cosine similarity, -1 to 1; their difference",
         direction="x above 0: it is pulled more towards stereotypes than the others",
         definition=(
@@ -146,9 +137,6 @@ METRICS: tuple[Metric, ...] = (
             f"are two lists. {P_AND_Q}. Both sides are given too."
         ),
         names=_COMPARED,
-        interval=True,
-        variants_differ=False,
-        variants_note="the same",
         section="§9, §10",
         reference=f"{VISAGE}; {BENJAMINI}",
         source="embeddings",

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from django.http import HttpRequest
+
 from annotation.models import Study
 from metrics.models import RunState, ScoreRun, Variant
 from metrics.score_runs import queries
@@ -48,6 +50,20 @@ def query_string(requests: Sequence[ScoreRequest], *, extra: Sequence[tuple[str,
     name (`extra`)."""
     plain = [("of", f"{metric}:{variant}") for metric, variant, parameters in requests if not parameters]
     return urlencode([*plain, *extra])
+
+
+def page_context(
+    request: HttpRequest,
+    study: Study,
+    requests: Sequence[ScoreRequest],
+    *,
+    extra: Sequence[tuple[str, str]] = (),
+) -> dict[str, object]:
+    """What a page needs to check whether its scores are up to date."""
+    return {
+        "fresh": check(study, requests) if "check" in request.GET else None,
+        "freshness_query": query_string(requests, extra=extra),
+    }
 
 
 def check(study: Study, requests: Sequence[ScoreRequest]) -> Freshness:

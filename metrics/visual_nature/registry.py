@@ -38,10 +38,7 @@ METRICS: tuple[Metric, ...] = (
             ("visual", "1 if the attribute passes the study's rule; n: ratings, k: Agree or Strongly agree"),
             ("mean_score", "mean score of the attribute; n: ratings"),
         ),
-        interval=True,
         resampling="bootstrap over the annotators of the attribute",
-        variants_differ=False,
-        variants_note="the same",
         section="§2",
         caveats=(
             "The scores say whether people think that an attribute can be seen, not whether a model depicts "
@@ -75,10 +72,7 @@ METRICS: tuple[Metric, ...] = (
                 ("unsure", "Unsure"),
             )
         ),
-        interval=True,
         resampling="two-way cluster bootstrap over attributes and annotators",
-        variants_differ=False,
-        variants_note="the same",
         section="§2",
         caveats=(
             "Two equal labels do not make a truth. Labels are not merged: Agree and Strongly agree do not "
@@ -110,10 +104,7 @@ METRICS: tuple[Metric, ...] = (
             ("in_use", "1 for the rule that the study uses, else 0"),
         ),
         parts="`rule: all agree`, `rule: at least 2 agree`, `rule: mean score of at least 4` and the like",
-        interval=True,
         resampling="two-way cluster bootstrap over attributes and annotators",
-        variants_differ=False,
-        variants_note="the same",
         section="§2",
         caveats=(
             "A rule that selects more attributes is not a better rule. With more annotators per attribute, "

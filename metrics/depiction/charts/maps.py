@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from metrics.core.charts.figure import (
@@ -44,20 +44,14 @@ class MapTexts:
 
     name: str
     title: str
-    subtitle: str
     measure: str
     short: str
     detail: str
-    alt: str
     columns: tuple[str, ...]
     number: str = "~g"
 
-    def for_study(self, *, subtitle: str, alt: str) -> MapTexts:
-        """The same texts for one study."""
-        return replace(self, subtitle=subtitle, alt=alt)
 
-
-def world_map(groups: Sequence[MapGroup], texts: MapTexts) -> Figure:
+def world_map(groups: Sequence[MapGroup], texts: MapTexts, *, subtitle: str, alt_text: str) -> Figure:
     """A map in an equal-area projection, each country coloured by the number of its group.
 
     If several groups have the same country, the colour is the mean of their numbers and the tooltip lists
@@ -116,12 +110,12 @@ def world_map(groups: Sequence[MapGroup], texts: MapTexts) -> Figure:
     notes = _notes(groups, not_on_map, dots)
     drawn_map = alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT)
     chart = alt.vconcat(drawn_map, _notes_chart(alt, notes), spacing=4).properties(
-        background="white", padding=14, title=alt.Title(texts.title, subtitle=texts.subtitle)
+        background="white", padding=14, title=alt.Title(texts.title, subtitle=subtitle)
     )
     return Figure(
         name=texts.name,
         title=texts.title,
-        alt=f"World map. {texts.alt} {' '.join(notes)}".strip(),
+        alt=f"World map. {alt_text} {' '.join(notes)}".strip(),
         columns=("identity", "country", "iso3", *texts.columns),
         rows=tuple((group.group, group.country, _code(group), *group.cells) for group in groups),
         spec=apply_style(chart) | {"datasets": {"areas": areas, "dots": dots}},

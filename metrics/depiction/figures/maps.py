@@ -14,7 +14,7 @@ from metrics.core.charts.figure import Figure
 from metrics.core.charts.titles import marked_title
 from metrics.core.figure_sources import FigureSource, NothingToDraw, answers_label, group_link
 from metrics.depiction.charts.maps import MapGroup, MapTexts, world_map
-from metrics.depiction.queries.judged_images import judged_groups
+from metrics.depiction.queries.pictures import judged_groups
 from metrics.score_runs.current_scores import Interval, cached_evaluation, intervals
 from metrics.score_runs.rows import ScoreRow
 
@@ -24,22 +24,18 @@ _MAP_TEXTS = {
     "number": MapTexts(
         name="map-stereotypes",
         title="Visual stereotypes by country",
-        subtitle="",
         measure="visual stereotypes of the group",
         short="Visual stereotypes",
         detail="Most likely in its images",
-        alt="",
         columns=("visual_stereotypes", "highest_likelihood", "attributes", "answers"),
         number="d",
     ),
     "likely": MapTexts(
         name="map-stereotypes",
         title="How likely images show a country’s stereotypes",
-        subtitle="",
         measure="L(stereo): mean likelihood of the group’s visual stereotypes",
         short="L(stereo)",
         detail="Most likely in its images",
-        alt="",
         columns=("l_stereo", "low", "high", "visual_stereotypes", "attributes", "answers"),
         number=".2f",
     ),
@@ -47,11 +43,9 @@ _MAP_TEXTS = {
 _OFFENSIVENESS = MapTexts(
     name="map-offensiveness",
     title="Offensiveness of how a country’s people are depicted",
-    subtitle="",
     measure="O(id), scaled to 0–1 over all groups",
     short="O(id), scaled",
     detail="Rests on",
-    alt="",
     columns=("o_scaled", "o", "low", "high", "attributes", "unrated_attributes", "answers"),
     number=".1f",
 )
@@ -248,10 +242,9 @@ def _map(study: Study, groups: list[MapGroup], texts: MapTexts, extent: str) -> 
     by = " (simulated answers)" if simulated else ""
     return world_map(
         groups,
-        texts.for_study(
-            subtitle=f"{marked_title(study.title, simulated=simulated)}; {extent}",
-            alt=f"{texts.measure[0].upper()}{texts.measure[1:]}{by}: {extent}. Highest: {highest}.",
-        ),
+        texts,
+        subtitle=f"{marked_title(study.title, simulated=simulated)}; {extent}",
+        alt_text=f"{texts.measure[0].upper()}{texts.measure[1:]}{by}: {extent}. Highest: {highest}.",
     )
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import IdentityGroup, Study
-from metrics.depiction.queries.judged_images import judged_groups
+from metrics.core.tables import Order
+from metrics.depiction.queries.pictures import judged_groups
 from metrics.models import Score, ScoreRun
 from metrics.score_runs import queries
 
@@ -23,6 +23,9 @@ COLUMNS = {
     "n_random": _("Random attributes"),
     "region": _("Region"),
 }
+TEXT_COLUMNS = ("identity", "region")
+NAME_ORDER = Order("identity", descending=False)
+TENDENCY = ("l_stereo", "l_random", "theta")
 
 
 @dataclass(frozen=True)
@@ -53,50 +56,33 @@ class IdentityRow:
             ).casefold()
         )
 
-    def number(self, column: str) -> float | None:
-        """The sort key of a column of numbers; None is undefined."""
-        if column in {"n_stereotypical", "n_random"}:
-            return float(getattr(self, column))
-        score: Score | None = getattr(self, column)
-        return None if score is None else score.value
+    def sort_key(self, column: str) -> str | float | None:
+        """The value in one of COLUMNS; None is undefined."""
+        if column == "identity":
+            return self.group.name.casefold()
+        value = self.group.region if column == "region" else getattr(self, column)
+        return value.value if isinstance(value, Score) else value
 
 
-def identity_rows(
-    run: ScoreRun, *, sort: str, descending: bool, offensiveness: ScoreRun | None = None
-) -> list[IdentityRow]:
-    """The rows of a finished tendency run, sorted by one of COLUMNS; ties by name.
+def identity_table(
+    study: Study, run: ScoreRun | None, offensiveness: ScoreRun | None, order: Order
+) -> tuple[list[IdentityRow], list[IdentityGroup]]:
+    """The rows of a finished tendency run; and the groups that were judged but have at most one stereotypical
+    attribute (PROTOCOL §6). Both are empty without a run.
 
-    `offensiveness`: the run of the offensiveness scores, if any. Undefined values come last in both
-    directions. One query for each run.
+    `offensiveness`: the run of the offensiveness scores, if any. Ties are sorted by name. One query for each
+    run and one for the groups.
     """
+    if run is None:
+        return [], []
     offensive = queries.scores_by_group(offensiveness) if offensiveness is not None else {}
-    rows = [
-        IdentityRow(
-            group=_group(scores.values()),
-            l_stereo=scores.get("l_stereo"),
-            l_random=scores.get("l_random"),
-            theta=scores.get("theta"),
-            o=offensive.get(group, {}).get("o"),
-        )
-        for group, scores in queries.scores_by_group(run).items()
-    ]
-    rows.sort(key=lambda row: row.group.name.casefold())
-    if sort == "identity":
-        return rows[::-1] if descending else rows
-    if sort == "region":
-        return sorted(rows, key=lambda row: row.group.region, reverse=descending)
-    defined = [row for row in rows if row.number(sort) is not None]
-    undefined = [row for row in rows if row.number(sort) is None]
-    return sorted(defined, key=lambda row: row.number(sort) or 0.0, reverse=descending) + undefined
-
-
-def unreported(study: Study, rows: Iterable[IdentityRow]) -> list[IdentityGroup]:
-    """The groups that were judged but have at most one stereotypical attribute (PROTOCOL §6). One query."""
+    rows = []
+    for pk, scores in queries.scores_by_group(run).items():
+        group = next(iter(scores.values())).group
+        assert group is not None  # scores_by_group only has scores of groups
+        l_stereo, l_random, theta = (scores.get(name) for name in TENDENCY)
+        rows.append(IdentityRow(group, l_stereo, l_random, theta, offensive.get(pk, {}).get("o")))
+    by_name = NAME_ORDER.sorted(rows, IdentityRow.sort_key)
     reported = {row.group.pk for row in rows}
-    return [group for group in judged_groups(study) if group.pk not in reported]
-
-
-def _group(scores: Iterable[Score]) -> IdentityGroup:
-    group = next(iter(scores)).group
-    assert group is not None  # scores_by_group only has scores of groups
-    return group
+    unreported = [group for group in judged_groups(study) if group.pk not in reported]
+    return order.sorted(by_name, IdentityRow.sort_key), unreported

@@ -20,8 +20,13 @@ from annotation.models import (
     TaskKind,
 )
 from metrics.core.answers import counted_judgements, stereotypes
-from metrics.depiction.queries.judged_images import judged_images
-from metrics.depiction.queries.pictures import AnnotatorName, ImageAttribute, JudgedImage, boxes_by_judgement
+from metrics.depiction.queries.pictures import (
+    AnnotatorName,
+    ImageAttribute,
+    JudgedImage,
+    boxes_by_judgement,
+    judged_images,
+)
 from metrics.models import Score, ScoreRun
 
 NONE_OF_ABOVE = "none of the above"
@@ -75,23 +80,6 @@ class IdentityPage:
         return len(self.attributes) - self.n_stereotypical
 
 
-@dataclass(frozen=True)
-class _JudgementRow:
-    """One row of the answers: an option judged by one annotator."""
-
-    pk: int
-    image: int
-    page: int
-    slot: int
-    pseudonym: str | None
-    simulated: bool | None
-    attribute: int | None
-    text: str | None
-    role: str
-    value: int
-    response: int
-
-
 _FIELDS = (
     "pk",
     "response__unit__image",
@@ -116,83 +104,78 @@ def identity_page(
     pages = {image.pk: JudgedImage(image) for image in found}
     judgements = counted_judgements(study, TaskKind.DEPICTION).filter(response__unit__image__in=list(pages))
     ordered = judgements.order_by("response__unit__page", "position", "response__slot__index")
-    judged = [_JudgementRow(*row) for row in ordered.values_list(*_FIELDS)]
     rects = boxes_by_judgement(judgements)
     stereotypical = set(stereotypes(study).filter(group=group).values_list("attribute", flat=True))
     rows: dict[int | None, AttributeRow] = {}
-    in_image: dict[tuple[int, int | None], ImageAttribute] = {}
-    for judgement in judged:
-        shown = pages[judgement.image]
-        row = rows.get(judgement.attribute)
-        if row is None:
-            row = rows[judgement.attribute] = AttributeRow(
-                text=judgement.text or NONE_OF_ABOVE,
-                stereotypical=judgement.attribute in stereotypical,
-                attribute_id=judgement.attribute,
-            )
+    in_image: dict[int, dict[int | None, ImageAttribute]] = defaultdict(dict)
+    identified, responses = True, set()
+    for (
+        pk,
+        image,
+        page_number,
+        slot,
+        pseudonym,
+        simulated,
+        key,
+        text,
+        role,
+        value,
+        response,
+    ) in ordered.values_list(*_FIELDS):
+        identified &= bool(pseudonym)
+        responses.add(response)
+        row = rows.setdefault(
+            key, AttributeRow(text or NONE_OF_ABOVE, key in stereotypical, attribute_id=key)
+        )
         row.n += 1
-        row.k += judgement.value
-        if judgement.role == OptionRole.NONE_OF_ABOVE:
-            shown.none_n += 1
-            shown.none_k += judgement.value
+        row.k += value
+        if role == OptionRole.NONE_OF_ABOVE:
+            pages[image].none_n += 1
+            pages[image].none_k += value
             continue
-        attribute = in_image.get((judgement.image, judgement.attribute))
-        if attribute is None:
-            attribute = in_image[judgement.image, judgement.attribute] = ImageAttribute(
-                0, row.text, row.stereotypical
-            )
+        attribute = in_image[image].setdefault(key, ImageAttribute(row.text, row.stereotypical))
         attribute.n += 1
-        attribute.k += judgement.value
-        if judgement.value:
-            attribute.rects += rects.get(judgement.pk, [])
-            name = judgement.pseudonym or _unidentified(judgement.slot + 1)
-            simulated = bool(judgement.simulated or study.simulated)
-            attribute.annotators.setdefault(judgement.page, []).append(AnnotatorName(name, simulated))
-    _add_attributes_to_images(pages, rows, in_image)
+        attribute.k += value
+        if value:
+            attribute.rects += rects.get(pk, [])
+            name = pseudonym or (_("no. %(number)d") % {"number": slot + 1}).replace(
+                " ", "\N{NO-BREAK SPACE}"
+            )
+            annotator = AnnotatorName(name, bool(simulated or study.simulated))
+            attribute.annotators.setdefault(page_number, []).append(annotator)
+    for image, shown in pages.items():
+        _add_attributes(shown, rows, in_image[image])
     none_of_above = rows.pop(None, None)
     if run is not None:
         rows = _rows_of_run(run, group, rows, stereotypical)
-    _add_votes(study, group, rows)
+    if study.stereotype_source_id is not None:
+        for votes in Association.objects.filter(source=study.stereotype_source_id, group=group):
+            if votes.attribute_id in rows:
+                rows[votes.attribute_id].votes = votes
     return IdentityPage(
         group=group,
         attributes=sorted(rows.values(), key=lambda row: (not row.stereotypical, -row.likelihood, row.text)),
         none_of_above=none_of_above if found.paginator.num_pages == 1 else None,
         images=list(pages.values()),
-        identified=all(judgement.pseudonym for judgement in judged),
-        responses=len({judgement.response for judgement in judged}),
+        identified=identified,
+        responses=len(responses),
         total=found.paginator.count,
         number=found.number,
         pages=found.paginator.num_pages,
     )
 
 
-def _add_attributes_to_images(
-    pages: dict[int, JudgedImage],
-    rows: dict[int | None, AttributeRow],
-    in_image: dict[tuple[int, int | None], ImageAttribute],
+def _add_attributes(
+    image: JudgedImage, rows: dict[int | None, AttributeRow], attributes: dict[int | None, ImageAttribute]
 ) -> None:
-    """List and number the selected attributes of each image, most often selected first."""
-    by_image: dict[int, list[tuple[int | None, ImageAttribute]]] = defaultdict(list)
-    for (image, attribute_id), attribute in in_image.items():
-        by_image[image].append((attribute_id, attribute))
-    for image, page in pages.items():
-        found = sorted(by_image[image], key=lambda pair: (-pair[1].k, pair[1].text))
-        for attribute_id, attribute in found:
-            if not attribute.k:
-                page.unselected.append(attribute.text)
-                continue
-            attribute.number = len(page.selected) + 1
-            page.selected.append(attribute)
-            rows[attribute_id].images.append(page)
-
-
-def _add_votes(study: Study, group: IdentityGroup, rows: dict[int | None, AttributeRow]) -> None:
-    if study.stereotype_source_id is None:
-        return
-    for votes in Association.objects.filter(source=study.stereotype_source_id, group=group):
-        row = rows.get(votes.attribute_id)
-        if row is not None:
-            row.votes = votes
+    """List and number the selected attributes of an image, most often selected first."""
+    for key, attribute in sorted(attributes.items(), key=lambda pair: (-pair[1].k, pair[1].text)):
+        if not attribute.k:
+            image.unselected.append(attribute.text)
+            continue
+        attribute.number = len(image.selected) + 1
+        image.selected.append(attribute)
+        rows[key].images.append(image)
 
 
 def _rows_of_run(
@@ -216,7 +199,3 @@ def _rows_of_run(
             attribute_id=score.attribute_id,
         )
     return rows
-
-
-def _unidentified(number: int) -> str:
-    return (_("no. %(number)d") % {"number": number}).replace(" ", "\N{NO-BREAK SPACE}")

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from annotation.models import Study
-from metrics.core.stats import percentiles
+from metrics.core.answers import stereotypes
 from metrics.core.stats.checks import Floats, Ints
 from metrics.core.stats.percentiles import Interval
-from metrics.depiction.data import GroupFrame, read_offensiveness_ratings
+from metrics.depiction.data import GroupFrame
 from metrics.depiction.stats import offensiveness, tendency
+from metrics.score_runs.rows import intervals_or_none
 
 Ratings = Mapping[tuple[int, int], float]
 """O(attr, id) by (group, attribute); NaN without ratings."""
@@ -26,17 +27,19 @@ class GroupOffensiveness:
     samples: Floats | None
 
     def interval(self) -> Interval | None:
-        if self.samples is None:
-            return None
-        return percentiles.percentile_intervals(self.samples[:, None], [self.point.value])[0]
+        samples = None if self.samples is None else self.samples[:, None]
+        return intervals_or_none(samples, [self.point.value])[0]
 
 
 def read_ratings(study: Study, variant: str) -> Ratings:
     """O(attr, id) of the stereotypes of `study`: as published, or the mean of the individual ratings."""
-    return {
-        pair: _rating(*ratings, published=variant == "published")
-        for pair, ratings in read_offensiveness_ratings(study).items()
-    }
+    found = {}
+    for group, attribute, printed, single in stereotypes(study).values_list(
+        "group_id", "attribute_id", "offensiveness_mean", "offensiveness"
+    ):
+        rating = printed if variant == "published" else np.mean(single) if single else None
+        found[group, attribute] = float("nan") if rating is None else float(rating)
+    return found
 
 
 def compute(
@@ -62,9 +65,3 @@ def compute(
         return GroupOffensiveness(point, None)
     samples = offensiveness.resampled(tendency.mean_over(likelihoods, chosen), selections[:, chosen], rated)
     return GroupOffensiveness(point, samples)
-
-
-def _rating(printed: float | None, single: list[float], *, published: bool) -> float:
-    if published:
-        return float("nan") if printed is None else printed
-    return float(np.mean(single)) if single else float("nan")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from annotation.models import Study
-from metrics.core.stats import bootstrap, percentiles
+from metrics.core.stats import bootstrap
 from metrics.core.stats.checks import Floats, Ints
 from metrics.depiction.data import GroupFrame, read_depiction
 from metrics.depiction.scores import group_offensiveness, group_tendency
@@ -16,7 +16,7 @@ from metrics.depiction.stats import offensiveness, tendency
 from metrics.depiction.tallies import Tally, tally_by_image
 from metrics.score_runs import registry, shared_resamples
 from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined
+from metrics.score_runs.rows import Inputs, ScoreRow, intervals_or_none, score_row
 
 _KIND, _TOGETHER = "answers", "answers of all groups together"
 
@@ -125,7 +125,7 @@ def people_of_all_groups(inputs: Inputs) -> bootstrap.AnnotatorDraws:
 def as_variant(group: ResampledGroup, variant: str, *, none_of_above_selected: bool) -> ResampledGroup:
     """The group as the variant counts it. Corrected: without the column of 'none of the above'. Published:
     with it, either with its selections or with none."""
-    real = np.array([attribute is not None for attribute in group.frame.attribute_ids], dtype=np.bool_)
+    real = group.frame.is_attribute
     likelihoods, selections = group.likelihoods, group.selections
     if variant != "published":
         return replace(
@@ -158,19 +158,22 @@ def likelihood_scores(inputs: Inputs) -> list[ScoreRow]:
     for group in resampled_groups(inputs):
         frame = group.frame
         values = tendency.likelihood(group.k, group.n)
-        intervals: list[percentiles.Interval | None] = [None] * len(values)
-        if group.likelihoods is not None:
-            intervals = [*percentiles.percentile_intervals(group.likelihoods, values)]
+        intervals = intervals_or_none(group.likelihoods, values)
         for position, attribute in enumerate(frame.attributes):
+            row = score_row(
+                "none_of_above" if attribute is None else "likelihood",
+                float(values[position]),
+                int(group.n[position]),
+                intervals[position],
+                k=int(group.k[position]),
+                group=frame,
+            )
             rows.append(
-                _row(
-                    "none_of_above" if attribute is None else "likelihood",
-                    float(values[position]),
-                    intervals[position],
-                    n=int(group.n[position]),
-                    k=int(group.k[position]),
-                    frame=frame,
-                    position=position,
+                replace(
+                    row,
+                    attribute_id=frame.attribute_ids[position],
+                    attribute=attribute or "",
+                    stereotypical=bool(frame.stereotypical[position]),
                 )
             )
     return rows
@@ -190,35 +193,8 @@ def offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
     for (frame, found), for_map in zip(scored, scaled.tolist(), strict=True):
         point = found.point
         if point.n:
-            rows.append(_row("o", point.value, found.interval(), n=point.n, frame=frame))
-            rows.append(_row("o_scaled", for_map, None, n=point.n, frame=frame))
+            rows.append(score_row("o", point.value, point.n, found.interval(), group=frame))
+            rows.append(score_row("o_scaled", for_map, point.n, group=frame))
         if point.n + point.unrated:
-            rows.append(_row("unrated", point.unrated, None, n=point.n + point.unrated, frame=frame))
+            rows.append(score_row("unrated", point.unrated, point.n + point.unrated, group=frame))
     return rows
-
-
-def _row(
-    name: str,
-    value: float,
-    interval: percentiles.Interval | None,
-    *,
-    n: int,
-    frame: GroupFrame,
-    k: int | None = None,
-    position: int | None = None,
-) -> ScoreRow:
-    """A row of a group, or of its attribute at `position`; 'none of the above' has no attribute."""
-    attribute = None if position is None else frame.attribute_ids[position]
-    text = None if position is None else frame.attributes[position]
-    return ScoreRow(
-        name=name,
-        value=defined(value),
-        n=n,
-        k=k,
-        group_id=frame.group_id,
-        group=frame.group,
-        attribute_id=attribute,
-        attribute=text or "",
-        stereotypical=None if position is None else bool(frame.stereotypical[position]),
-        **bounds(interval),
-    )
