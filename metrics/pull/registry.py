@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from metrics.pull import data
-from metrics.pull.queries import comparable_runs
-from metrics.pull.scores import differences, pull
+from metrics.pull import data, queries, scores
 from metrics.score_runs.metric import BENJAMINI, OF_CONTRASTS, P_AND_Q, VISAGE, Metric, Parameter
 
-_RUN = (
-    Parameter(
-        "run",
-        "newest",
-        "id of the embedding run (`manage.py runs`), or newest: the newest finished one of the "
-        "study's image sets",
-    ),
+_RUN = Parameter(
+    "run",
+    "newest",
+    "id of the embedding run (`manage.py runs`), or newest: the newest finished one of the study's image "
+    "sets",
 )
 _COMPARED = (
     (
@@ -60,7 +56,7 @@ METRICS: tuple[Metric, ...] = (
         section="§9",
         source="embeddings",
         parts="`region: ...`, for the groups of a region",
-        parameters=_RUN,
+        parameters=(_RUN,),
         caveats=(
             "Prompts are drawn (the wordings that describe people as the same attribute are one) "
             "and images within each, and for a region or the whole also groups; annotators are not drawn, "
@@ -75,7 +71,7 @@ METRICS: tuple[Metric, ...] = (
             "two-stage bootstrap over prompts and their images, for several groups over groups first; "
             "similarities within a set are moved so that their mean is the estimate"
         ),
-        compute=pull.pull_scores,
+        compute=scores.pull_scores,
         rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
         check_inputs=data.check_inputs,
@@ -119,11 +115,11 @@ METRICS: tuple[Metric, ...] = (
             "two-stage bootstrap over prompts and their images; prompts and images on both sides "
             "are drawn once for both, of a region and the whole the groups too"
         ),
-        compute=differences.pull_difference_scores,
+        compute=scores.pull_difference_scores,
         rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
         check_inputs=data.check_inputs,
-        check_offered=comparable_runs.check_offered,
+        check_offered=queries.check_offered,
     ),
     Metric(
         name="pull_contrast",
@@ -141,14 +137,14 @@ METRICS: tuple[Metric, ...] = (
         reference=f"{VISAGE}; {BENJAMINI}",
         source="embeddings",
         parts=OF_CONTRASTS,
-        parameters=_RUN,
+        parameters=(_RUN,),
         caveats=(
             "For a region and for the others, groups are drawn too: the interval is about groups like "
             "these, and with fewer than about ten it is too narrow; a region of one group is that group. "
             "Groups differ in how alike any two pictures of them are: compare with S within the sets."
         ),
         resampling="two-stage bootstrap over prompts and their images, for several groups over groups first",
-        compute=differences.pull_contrast_scores,
+        compute=scores.pull_contrast_scores,
         rule=data.describe_embeddings,
         fingerprint=data.inputs_fingerprint,
         check_inputs=data.check_inputs,

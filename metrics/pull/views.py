@@ -21,17 +21,17 @@ from metrics.core.answers import has_simulated_answers
 from metrics.core.fingerprints import snapshot
 from metrics.core.request_parameters import parse_id
 from metrics.core.study_access import get_study_or_404
-from metrics.core.tables import default_direction, headings, url_with
+from metrics.core.tables import requested_order, url_with
 from metrics.models import RunState, ScoreRun, Variant
+from metrics.pull import queries as pages
 from metrics.pull.data import embedding_runs, finished_runs
 from metrics.pull.figures import BY, POINTS, published_groups
-from metrics.pull.queries import comparable_runs as comparisons
-from metrics.pull.queries import pull as pages
 from metrics.score_runs import contrasts, queries
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.freshness import Freshness
 from metrics.score_runs.tasks import enqueue
 
+_COMPARED = contrasts.NAMES["pull_contrast"]
 _QUERY_PARAMETERS = ("sort", "dir", "region", "by", "points", "run", "with", "number")
 
 
@@ -53,18 +53,15 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
         context["made"] = pages.image_set_status(study)
         return render(request, "metrics/pull/pull.html", context)
     parameters = {"run": request.GET["run"]} if request.GET.get("run") else {}
-    comparable = comparisons.comparable_runs(embedded, _visible_runs(request, study))
+    comparable = pages.comparable_runs(embedded, pages.visible_runs(request.user, study))
     other = _comparison_run(request, comparable)
     requests = {"pull": parameters, "pull_contrast": parameters}
     if other is not None:
-        requests["pull_difference"] = comparisons.comparison_parameters(embedded, other)
+        requests["pull_difference"] = {"by": "run", "first": str(embedded.pk), "second": str(other.pk)}
     found, fresh = _scores(study, requests)
     run = found["pull"]
-    sort = request.GET.get("sort", "x")
-    if sort not in pages.COLUMNS:
-        sort = "x"
-    descending = request.GET.get("dir", default_direction(sort, pages.TEXT_COLUMNS)) == "desc"
-    page = pages.pull_page(run, embedded, sort=sort, descending=descending) if run is not None else None
+    order = requested_order(request, pages.COLUMNS, pages.TEXT_COLUMNS, default="x")
+    page = pages.pull_page(run, embedded, order) if run is not None else None
     row = _group_row(request, page)
     region = request.GET.get("region", "")
     context |= {
@@ -74,11 +71,7 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
         "page": page,
         "rows": [each for each in page.rows if region in {"", each.region}] if page else [],
         "region": region,
-        "sort": sort,
-        "direction": "desc" if descending else "asc",
-        "columns": headings(
-            request, pages.COLUMNS, sort=sort, descending=descending, text_columns=pages.TEXT_COLUMNS
-        ),
+        **order.context(request, pages.COLUMNS, pages.TEXT_COLUMNS),
         "names": pages.COLUMNS,
         **_figure_context(request, page, parameters),
         "kept": urlencode({key: request.GET[key] for key in _QUERY_PARAMETERS if request.GET.get(key)}),
@@ -103,11 +96,6 @@ def _runs(request: LoggedIn, study: Study) -> tuple[list[Run], list[Run]]:
     if not policies.may_make_images(request.user):
         return own, []
     return own, list(finished_runs().exclude(pk__in=[run.pk for run in own]))
-
-
-def _visible_runs(request: LoggedIn, study: Study) -> list[Run]:
-    led = policies.studies_led_by(request.user)
-    return comparisons.visible_runs(study, led, every=policies.may_make_images(request.user))
 
 
 def _embedding_run(request: HttpRequest, own: list[Run], others: list[Run]) -> Run | None:
@@ -159,19 +147,19 @@ def _figure_context(
 def _comparison_context(request: HttpRequest, found: Mapping[str, ScoreRun | None]) -> dict[str, object]:
     """The contrasts of groups and regions, and the comparison with another run."""
     number = request.GET.get("number", "")
-    number = number if number in comparisons.NUMBERS else comparisons.NUMBERS[0]
+    number = number if number in _COMPARED else _COMPARED[0]
     contrast_run, difference_run = found["pull_contrast"], found.get("pull_difference")
-    against = contrasts.contrasts([contrast_run], comparisons.NUMBERS) if contrast_run else []
+    against = contrasts.contrasts([contrast_run], _COMPARED) if contrast_run else []
     return {
         "contrast_run": contrast_run,
-        "contrast_columns": [pages.COLUMNS[one] for one in comparisons.NUMBERS],
+        "contrast_columns": [pages.COLUMNS[one] for one in _COMPARED],
         "against_regions": [row for row in against if row.group is None],
         "against_groups": [row for row in against if row.group is not None],
         "difference_run": difference_run,
         "compared": compare.comparison_rows(difference_run, [number]) if difference_run else [],
         "compared_columns": [(pages.COLUMNS[number], _("Difference"))],
         "number": number,
-        "numbers": [(one, pages.COLUMNS[one], url_with(request, number=one)) for one in comparisons.NUMBERS],
+        "numbers": [(one, pages.COLUMNS[one], url_with(request, number=one)) for one in _COMPARED],
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,9 +25,9 @@ class ImageVectors:
     """One image set of a side: unit vectors (n, dim), and for each a label of its prompt and of its image
     (n,). Equal labels on both sides are the same prompt or image."""
 
-    vectors: ArrayLike
-    prompts: ArrayLike
-    images: ArrayLike
+    vectors: NDArray[Any]
+    prompts: NDArray[Any]
+    images: NDArray[Any]
 
 
 def paired_resampled(
@@ -116,13 +117,9 @@ def _paired_weights(
 
 def _shared_numbers(name: str, first: ArrayLike, second: ArrayLike) -> tuple[Ints, Ints]:
     """The labels of both sides as numbers in order of first appearance."""
-    one, other = (_one_dimensional(name, each) for each in (first, second))
+    one, other = np.asarray(first), np.asarray(second)
+    for array in (one, other):
+        if array.ndim != 1:
+            raise ValueError(f"{name} have {array.ndim} dimensions; 1 is needed.")
     numbers = checks.labels(name, np.concatenate([one, other]), length=len(one) + len(other))
     return numbers[: len(one)], numbers[len(one) :]
-
-
-def _one_dimensional(name: str, values: ArrayLike) -> NDArray[np.generic]:
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} have {array.ndim} dimensions; 1 is needed.")
-    return array

@@ -35,72 +35,9 @@ class Means:
     squares: Floats
 
 
-def similarity(first: ArrayLike, second: ArrayLike) -> float:
-    r"""Mean cosine similarity over all pairs of an image of one set and an image of another.
-
-    .. math:: S(X, Y) = \frac{1}{nm} \sum_i \sum_j \cos(x_i, y_j) = \bar u \cdot \bar v
-
-    where :math:`\bar u, \bar v` are the means of the vectors scaled to length 1: O((n + m) · dim), without
-    computing pairs.
-
-    Parameters
-    ----------
-    first, second : array_like of float, shapes (n, dim) and (m, dim)
-        Vectors of length 1. A length that differs from 1 by more than 0.001 is an error; smaller deviations
-        (vectors are stored as float32) are corrected.
-
-    Returns
-    -------
-    float
-        Between -1 and 1; NaN (missing) if a set is empty.
-
-    Raises
-    ------
-    ValueError
-        If a vector is not of length 1, or the numbers of dimensions differ.
-
-    References
-    ----------
-    .. [1] Jha et al. (2024), ViSAGe, ACL 2024, section 5.3. doi:10.18653/v1/2024.acl-long.667
-
-    Examples
-    --------
-    >>> similarity([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]])
-    0.5
-    """
-    sets = check_vectors(first=first, second=second)
-    one, other = (weighted_means(each) for each in sets)
-    return float(between(one, other)[0])
-
-
-def similarity_within(vectors: ArrayLike) -> float:
-    r"""Mean cosine similarity over all pairs of two different images of one set.
-
-    .. math:: S(X, X) = \frac{|\sum_i u_i|^2 - n}{n (n - 1)}
-
-    The formula removes the n pairs of an image with itself, whose similarity is 1.
-
-    Parameters
-    ----------
-    vectors : array_like of float, shape (n, dim)
-        As in `similarity`.
-
-    Returns
-    -------
-    float
-        NaN (missing) for fewer than two images.
-
-    Examples
-    --------
-    >>> similarity_within([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    0.3333333333333333
-    """
-    (images,) = check_vectors(vectors=vectors)
-    return float(within(weighted_means(images))[0])
-
-
 def check_vectors(**sets: ArrayLike) -> list[VectorSet]:
-    """Check that the sets hold unit vectors of the same dimension, and return them with their lengths."""
+    """The named sets with the lengths of their vectors. Raises ValueError unless all are arrays of numbers
+    (n, dim) with the same `dim` and a length within 0.001 of 1; a set without vectors has any dimension."""
     found: list[VectorSet] = []
     dims: dict[str, int] = {}
     for name, values in sets.items():
@@ -140,13 +77,20 @@ def weighted_means(images: VectorSet, weights: ArrayLike | None = None) -> Means
 
 
 def between(one: Means, other: Means) -> Floats:
+    r"""S(X, Y) for each weighting: the mean cosine similarity over all pairs, without computing them.
+
+    .. math:: S(X, Y) = \frac{1}{nm} \sum_i \sum_j \cos(x_i, y_j) = \bar u \cdot \bar v
+    """
     if not one.vectors.shape[1]:
         return np.full(len(one.total), np.nan)
     return np.asarray(np.einsum("md,md->m", one.vectors, other.vectors))
 
 
 def within(one: Means) -> Floats:
-    """S(X, X) for each weighting; pairs of an image with itself, weighted by `squares`, are removed."""
+    r"""S(X, X) for each weighting; pairs of an image with itself, weighted by `squares`, are removed.
+
+    .. math:: S(X, X) = \frac{|\sum_i u_i|^2 - n}{n (n - 1)}
+    """
     pairs = one.total**2 - one.squares
     sums = between(one, one) * one.total**2 - one.squares
     return np.asarray(np.divide(sums, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0))

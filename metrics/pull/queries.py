@@ -1,20 +1,23 @@
-"""Queries of the pull explorer: the scores of groups and regions, and the images of a group."""
+"""Queries of the pull explorer: scores of groups and regions, images of a group, runs to compare with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from math import ceil
 
-from django.db.models import QuerySet, Window
+from django.contrib.auth.models import User
+from django.db.models import Window
 from django.db.models.functions import RowNumber
 from django.utils.translation import gettext_lazy as _
 
+from annotation import policies
 from annotation.models import IdentityGroup, Image, ImageSet, Study
 from generation.models import Run, RunKind, RunState
 from generation.recipes.prompts import PromptSet
+from metrics.core.tables import Order
 from metrics.models import Score, ScoreRun
-from metrics.pull.data import embedded_groups, pull_sets
+from metrics.pull.data import NEWEST, embedded_groups, embedding_runs, encoder_of, finished_runs, pull_sets
 from metrics.score_runs import queries
 
 # The columns that can be sorted, with their headings.
@@ -59,12 +62,15 @@ class PullRow:
         x = self.scores.get("x")
         return x is not None and x.low is not None and x.high is not None and x.low <= 0 <= x.high
 
-    def number(self, column: str) -> float | None:
-        """The sort value of a numeric column; None is undefined."""
+    def sort_key(self, column: str) -> str | float | None:
+        """The value in one of COLUMNS; None is undefined."""
+        if column == "identity":
+            return self.group.name.casefold() if self.group else ""
+        if column == "region":
+            return self.region
         if column == "images":
-            return float(sum(self.images))
-        score = self.scores.get(column)
-        return None if score is None else score.value
+            return sum(self.images)
+        return self.scores[column].value if column in self.scores else None
 
 
 @dataclass(frozen=True)
@@ -103,15 +109,17 @@ class PullPage:
     rows: list[PullRow]
     regions: list[PullRow]
     overall: PullRow | None
-    unreported: list[IdentityGroup] = field(default_factory=list)
+    unreported: list[IdentityGroup]
 
 
-def pull_page(run: ScoreRun, embedded: Run, *, sort: str, descending: bool) -> PullPage:
-    """The scores of a finished run of pull, its rows sorted by one of COLUMNS; ties by name.
-
-    Undefined values come last in either direction. Three queries.
-    """
-    rows = [_group_row(scores) for scores in queries.scores_by_group(run).values()]
+def pull_page(run: ScoreRun, embedded: Run, order: Order) -> PullPage:
+    """The scores of a finished run of pull, with its rows in `order`; ties by name. Three queries."""
+    rows = []
+    for scores in queries.scores_by_group(run).values():
+        group = next(iter(scores.values())).group
+        assert group is not None  # scores_by_group returns scores of groups only
+        rows.append(PullRow(group, group.region, scores))
+    by_name = Order("identity", descending=False).sorted(rows, PullRow.sort_key)
     parts: dict[str, dict[str, Score]] = {}
     for score in run.scores.filter(group__isnull=True, attribute__isnull=True):
         parts.setdefault(score.part, {})[score.name] = score
@@ -122,7 +130,7 @@ def pull_page(run: ScoreRun, embedded: Run, *, sort: str, descending: bool) -> P
     ]
     reported = {row.group.pk for row in rows if row.group is not None}
     return PullPage(
-        rows=_sorted(rows, sort, descending=descending),
+        rows=order.sorted(by_name, PullRow.sort_key),
         regions=regions,
         overall=PullRow(None, "", parts[""]) if "" in parts else None,
         unreported=[
@@ -131,62 +139,28 @@ def pull_page(run: ScoreRun, embedded: Run, *, sort: str, descending: bool) -> P
     )
 
 
-def _group_row(scores: Mapping[str, Score]) -> PullRow:
-    group = next(iter(scores.values())).group
-    assert group is not None  # scores_by_group returns scores of groups only
-    return PullRow(group, group.region, scores)
-
-
-def _sorted(rows: list[PullRow], sort: str, *, descending: bool) -> list[PullRow]:
-    rows = sorted(rows, key=lambda row: row.group.name.casefold() if row.group else "")
-    if sort == "identity":
-        return rows[::-1] if descending else rows
-    if sort == "region":
-        return sorted(rows, key=lambda row: row.region, reverse=descending)
-    defined = [row for row in rows if row.number(sort) is not None]
-    undefined = [row for row in rows if row.number(sort) is None]
-    return sorted(defined, key=lambda row: row.number(sort) or 0.0, reverse=descending) + undefined
-
-
 def group_images(embedded: Run, row: PullRow, *, page: int) -> GroupImages:
     """A page of the embedded images of a group. Prompts alternate, so that a page shows as many prompts as
     possible. A page number out of range gives the nearest page. Two queries per set."""
-    pages, found = 1, []
-    for prompt_set, title, within in _SETS:
-        images = Image.objects.filter(
-            image_set=embedded.image_set_id,
-            group=row.group,
-            provenance__prompt_set=prompt_set,
-            embeddings__run=embedded,
-        )
-        total = images.count()
-        pages = max(pages, ceil(total / IMAGES_PER_PAGE))
-        found.append((prompt_set.value, str(title), images, total, row.scores.get(within)))
-    number = min(max(page, 1), pages)
-    start = (number - 1) * IMAGES_PER_PAGE
-    return GroupImages(
-        sets=[
-            ShownImages(
-                name,
-                title,
-                list(_alternating_prompts(images)[start : start + IMAGES_PER_PAGE]),
-                total,
-                within,
-            )
-            for name, title, images, total, within in found
-        ],
-        number=number,
-        pages=pages,
+    of_group = Image.objects.filter(
+        image_set=embedded.image_set_id, group=row.group, embeddings__run=embedded
     )
-
-
-def _alternating_prompts(images: QuerySet[Image]) -> QuerySet[Image]:
-    """The first image of each prompt, then the second of each ..."""
+    images = [of_group.filter(provenance__prompt_set=prompt_set) for prompt_set, _, _ in _SETS]
+    totals = [of_set.count() for of_set in images]
+    pages = max(1, ceil(max(totals) / IMAGES_PER_PAGE))
+    number = min(max(page, 1), pages)
+    shown = slice((number - 1) * IMAGES_PER_PAGE, number * IMAGES_PER_PAGE)
+    # the first image of each prompt, then the second of each ...
     turn = Window(RowNumber(), partition_by="prompt", order_by="index")
-    return images.annotate(turn=turn).order_by("turn", "index")
+    sets = []
+    for (prompt_set, title, within), of_set, total in zip(_SETS, images, totals, strict=True):
+        ordered = of_set.annotate(turn=turn).order_by("turn", "index")
+        scores = row.scores.get(within)
+        sets.append(ShownImages(prompt_set.value, str(title), list(ordered[shown]), total, scores))
+    return GroupImages(sets, number, pages)
 
 
-def image_set_status(study: Study) -> Sequence[PullImageSet]:
+def image_set_status(study: Study) -> list[PullImageSet]:
     """The study's image sets for pull and whether they are being embedded, for a page without scores."""
     sets = list(pull_sets(study).order_by("name"))
     embedding_runs = Run.objects.filter(image_set__in=sets, kind=RunKind.EMBEDDINGS).exclude(
@@ -194,3 +168,34 @@ def image_set_status(study: Study) -> Sequence[PullImageSet]:
     )
     by_set = {run.image_set_id: run for run in embedding_runs.order_by("pk")}
     return [PullImageSet(each, by_set.get(each.pk)) for each in sets]
+
+
+def visible_runs(user: User, study: Study) -> list[Run]:
+    """The embedding runs that the user may compare with those of `study`, newest first: those of the studies
+    that they lead, or every one, if they may generate images. At most four queries."""
+    if policies.may_make_images(user):
+        return list(finished_runs())
+    return list(embedding_runs(study, *policies.studies_led_by(user)))
+
+
+def comparable_runs(run: Run, others: list[Run]) -> list[Run]:
+    """The other runs with the same encoder: similarities of different encoders are on different scales."""
+    return [one for one in others if one != run and encoder_of(one) == encoder_of(run)]
+
+
+def check_offered(user: User, study: Study, parameters: Mapping[str, str]) -> None:
+    """Raise ValueError unless the user leads the studies of both sides or may generate images. Incomplete
+    parameters pass: they get their own error message."""
+    runs = visible_runs(user, study)
+    if parameters["against"]:
+        allowed = policies.studies_led_by(user).filter(name=parameters["against"]).exists()
+    else:
+        known = {str(run.pk) for run in runs} | {NEWEST, ""}
+        if parameters["by"] == "image_set":
+            known = {run.image_set.name for run in runs if run.image_set} | {""}
+        allowed = {parameters["first"], parameters["second"]} <= known
+    if not allowed:
+        run_ids = ", ".join(str(run.pk) for run in runs) or "none"
+        raise ValueError(
+            f"You can compare pull between your own studies, image sets and runs. Your runs: {run_ids}."
+        )
