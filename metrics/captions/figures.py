@@ -176,7 +176,10 @@ def _scores(study: Study, metric: str, parameters: Mapping[str, str] | None = No
     rows = stored.values_list(
         "value", "n", "k", "group_id", "group__name", "attribute_id", "attribute__text", "low", "high"
     )
-    found = (ScoreRow(metric, *row, low=low, high=high) for *row, low, high in rows)
+    found = (
+        ScoreRow(metric, value, n, k, group, name, attribute, text, low=low, high=high)
+        for value, n, k, group, name, attribute, text, low, high in rows
+    )
     return _by_group(found), latest.run.rule
 
 

@@ -7,7 +7,7 @@ from metrics.captions import data
 from metrics.captions.scores import caption_agreement, findings
 from metrics.depiction.data import inputs_fingerprint as depiction_fingerprint
 from metrics.score_runs.metric import SEEGULL, VISAGE, Metric, Parameter, Parameters, stereotype_rule
-from metrics.votes.data import fingerprints
+from metrics.votes.data.source import votes_fingerprint
 
 _READ = (
     Parameter(
@@ -165,6 +165,6 @@ METRICS: tuple[Metric, ...] = (
         ),
         compute=findings.salience_seegull_scores,
         rule=stereotype_rule,
-        fingerprint=fingerprints.of_votes,
+        fingerprint=votes_fingerprint,
     ),
 )

@@ -11,20 +11,18 @@ _RUN = Parameter(
     "id of the embedding run (`manage.py runs`), or newest: the newest finished one of the study's image "
     "sets",
 )
-_COMPARED = (
-    (
-        "x",
-        "difference of x = S(d, s) − S(d, ns); n: images of both sides, groups compared, or groups. Of a "
-        "side: its x; n: its images, or groups",
-    ),
-    ("x_p", "its p"),
-    ("x_q", "its q"),
-    ("s_d_s", "difference of S(d, s); n likewise"),
-    ("s_d_s_p", "its p"),
-    ("s_d_s_q", "its q"),
-    ("s_d_ns", "difference of S(d, ns); n likewise"),
-    ("s_d_ns_p", "its p"),
-    ("s_d_ns_q", "its q"),
+_X = (
+    "difference of x = S(d, s) − S(d, ns); n: images of both sides, groups compared, or groups. Of a side: "
+    "its x; n: its images, or groups"
+)
+_COMPARED = tuple(
+    row
+    for name, meaning in (
+        ("x", _X),
+        ("s_d_s", "difference of S(d, s); n likewise"),
+        ("s_d_ns", "difference of S(d, ns); n likewise"),
+    )
+    for row in ((name, meaning), (f"{name}_p", "its p"), (f"{name}_q", "its q"))
 )
 
 METRICS: tuple[Metric, ...] = (

@@ -48,13 +48,13 @@ def pull(request: LoggedIn, name: str) -> HttpResponse:
         "simulated": has_simulated_answers(study),
         "makes": policies.may_make_images(request.user),
     }
-    embedded = _embedding_run(request, own, others)
-    if embedded is None:
+    if not own and not request.GET.get("run"):
         context["made"] = pages.image_set_status(study)
         return render(request, "metrics/pull/pull.html", context)
     parameters = {"run": request.GET["run"]} if request.GET.get("run") else {}
+    embedded = _chosen_run(own + others, parameters["run"]) if parameters else own[0]
     comparable = pages.comparable_runs(embedded, pages.visible_runs(request.user, study))
-    other = _comparison_run(request, comparable)
+    other = _chosen_run(comparable, request.GET["with"]) if request.GET.get("with") else None
     requests = {"pull": parameters, "pull_contrast": parameters}
     if other is not None:
         requests["pull_difference"] = {"by": "run", "first": str(embedded.pk), "second": str(other.pk)}
@@ -98,31 +98,16 @@ def _runs(request: LoggedIn, study: Study) -> tuple[list[Run], list[Run]]:
     return own, list(finished_runs().exclude(pk__in=[run.pk for run in own]))
 
 
-def _embedding_run(request: HttpRequest, own: list[Run], others: list[Run]) -> Run | None:
-    """The run chosen in the URL, or the study's newest; None if the study has none."""
-    run_id = request.GET.get("run", "")
-    if not run_id:
-        return own[0] if own else None
-    chosen = [run for run in own + others if str(run.pk) == run_id]
-    if not chosen:
-        raise Http404("There is no such embedding run.")
-    return chosen[0]
+def _chosen_run(runs: list[Run], run_id: str) -> Run:
+    for run in runs:
+        if str(run.pk) == run_id:
+            return run
+    raise Http404("There is no such embedding run.")
 
 
 def _run_label(run: Run) -> str:
     label = gettext("run %(number)s") % {"number": run.pk}
     return f"{run.image_set.name if run.image_set else run.backend} ({label})"
-
-
-def _comparison_run(request: HttpRequest, comparable: list[Run]) -> Run | None:
-    """The run to compare with, if chosen in the URL."""
-    run_id = request.GET.get("with", "")
-    if not run_id:
-        return None
-    for run in comparable:
-        if str(run.pk) == run_id:
-            return run
-    raise Http404("There is no such embedding run to compare with.")
 
 
 def _figure_context(

@@ -64,52 +64,62 @@ class _Scores:
 
 
 def _thresholds(study: Study, options: Mapping[str, str]) -> Figure:
-    region = figure_options.region(options)
-    show: Unit = "share" if figure_options.choice(options, "show", SHOWN) == "share" else "number"
-    scores = _scores(study, options, "stereotypes", "prevalence", "votes")
-    categories = scores.categories(study, region)
-    name = "stereotypes" if show == "number" else "share"
-    points = []
-    for category in _ranked(scores, categories, name, pool_part(POOLS[0], THRESHOLDS[0])):
-        for pool in POOLS[:2]:
-            for threshold in THRESHOLDS:
-                row = scores.get(category, name, pool_part(pool, threshold))
-                points += _dots(row, category, f"at least {threshold} of its annotators", panel=pool)
-    return _chart(
-        points,
-        scores,
+    return _known_stereotypes(
+        study,
+        options,
+        [
+            (pool_part(pool, threshold), f"at least {threshold} of its annotators", pool)
+            for pool in POOLS[:2]
+            for threshold in THRESHOLDS
+        ],
         name="thresholds",
-        title=f"Known stereotypes by threshold{_in_title(region)}",
-        axis=f"{'associations' if show == 'number' else 'share of associations'} that are stereotypes",
-        region=region,
-        unit=show,
+        title="Known stereotypes by threshold",
+        axis="are stereotypes",
     )
 
 
 def _pools(study: Study, options: Mapping[str, str]) -> Figure:
-    region = figure_options.region(options)
-    show: Unit = "share" if figure_options.choice(options, "show", SHOWN) == "share" else "number"
     threshold = options.get("threshold", str(study.stereotype_threshold))
     if threshold not in map(str, THRESHOLDS):
         raise ValueError(f"threshold={threshold}: choose one of {', '.join(map(str, THRESHOLDS))}.")
+    return _known_stereotypes(
+        study,
+        options,
+        [
+            (pool_part(pool, int(threshold)), "both (overlap)" if pool == "both" else pool, "")
+            for pool in POOLS
+        ],
+        name="pools",
+        title="Stereotypes known in the region, out of it, and to both",
+        axis=f"at least {threshold} annotators of the pool call stereotypical",
+    )
+
+
+def _known_stereotypes(
+    study: Study,
+    options: Mapping[str, str],
+    lanes: Sequence[tuple[str, str, str]],
+    *,
+    name: str,
+    title: str,
+    axis: str,
+) -> Figure:
+    """The number or share of stereotypes in `lanes`: (part of the scores, series, panel). Rows are ranked by
+    the first."""
+    region = figure_options.region(options)
+    show: Unit = "share" if figure_options.choice(options, "show", SHOWN) == "share" else "number"
     scores = _scores(study, options, "stereotypes", "prevalence", "votes")
-    name = "stereotypes" if show == "number" else "share"
+    score = "share" if show == "share" else "stereotypes"
     points = []
-    for category in _ranked(
-        scores, scores.categories(study, region), name, pool_part(POOLS[0], int(threshold))
-    ):
-        for pool in POOLS:
-            series = "both (overlap)" if pool == "both" else pool
-            points += _dots(scores.get(category, name, pool_part(pool, int(threshold))), category, series)
+    for category in _ranked(scores, scores.categories(study, region), score, lanes[0][0]):
+        for part, series, panel in lanes:
+            points += _dots(scores.get(category, score, part), category, series, panel=panel)
     return _chart(
         points,
         scores,
-        name="pools",
-        title=f"Stereotypes known in the region, out of it, and to both{_in_title(region)}",
-        axis=(
-            f"{'associations' if show == 'number' else 'share of associations'} that at least {threshold} "
-            "annotators of the pool call stereotypical"
-        ),
+        name=name,
+        title=f"{title}{_in_title(region)}",
+        axis=f"{'associations' if show == 'number' else 'share of associations'} that {axis}",
         region=region,
         unit=show,
     )

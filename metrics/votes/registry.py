@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from annotation.models import Study
 from metrics.score_runs.metric import SEEGULL, Metric, Parameters, stereotype_rule
-from metrics.votes.data import fingerprints
+from metrics.votes.data import prevalence, ratings, source
 from metrics.votes.scores import known_stereotypes, offensiveness
 
 _CELLS = "`pool: in-region`, `out-region` or `both` (the overlap), each with `t=1`, `2` and `3`"
@@ -61,7 +61,7 @@ METRICS: tuple[Metric, ...] = (
         ),
         compute=known_stereotypes.stereotypes_scores,
         rule=_threshold_rule,
-        fingerprint=fingerprints.of_votes,
+        fingerprint=source.votes_fingerprint,
     ),
     Metric(
         name="prevalence",
@@ -96,7 +96,7 @@ METRICS: tuple[Metric, ...] = (
         ),
         compute=known_stereotypes.prevalence_scores,
         rule=_threshold_rule,
-        fingerprint=fingerprints.of_prevalence,
+        fingerprint=prevalence.inputs_fingerprint,
     ),
     Metric(
         name="attribute_offensiveness",
@@ -130,7 +130,7 @@ METRICS: tuple[Metric, ...] = (
         ),
         compute=offensiveness.attribute_offensiveness_scores,
         rule=stereotype_rule,
-        fingerprint=fingerprints.of_source_ratings,
+        fingerprint=source.ratings_fingerprint,
     ),
     Metric(
         name="rated_offensiveness",
@@ -157,6 +157,6 @@ METRICS: tuple[Metric, ...] = (
         ),
         compute=offensiveness.rated_offensiveness_scores,
         rule=stereotype_rule,
-        fingerprint=fingerprints.of_rated_offensiveness,
+        fingerprint=ratings.inputs_fingerprint,
     ),
 )

@@ -1,4 +1,5 @@
-"""Which associations are stereotypes, for each pool and threshold (PROTOCOL §3)."""
+"""Which associations are stereotypes, for each pool and threshold (PROTOCOL §3; Jha et al. 2023, SeeGULL, ACL
+2023, doi:10.18653/v1/2023.acl-long.548)."""
 
 from __future__ import annotations
 
@@ -35,10 +36,6 @@ def stereotype_table(in_region: ArrayLike, out_region: ArrayLike) -> StereotypeT
         association. A row of zeros has no votes: it is not a stereotype and not counted. The overlap counts
         associations with votes from both pools.
 
-    References
-    ----------
-    .. [1] Jha et al. (2023), SeeGULL, ACL 2023. doi:10.18653/v1/2023.acl-long.548
-
     Examples
     --------
     >>> found = stereotype_table([[2, 1, 0], [3, 0, 0]], [[1, 2, 0], [0, 0, 0]])
@@ -72,28 +69,17 @@ def stereotype_table(in_region: ArrayLike, out_region: ArrayLike) -> StereotypeT
 def resampled_shares(
     passed: ArrayLike, counted: ArrayLike, *, resamples: int, rng: np.random.Generator
 ) -> Floats:
-    r"""Share of the counted rows that passed, in each resample of the rows.
+    r"""Share of the counted rows that passed, in each resample of the rows [1]_, shape (resamples, M).
 
     As many rows are drawn, with replacement, as there are. The number of draws of each distinct row is
     multinomial, so the cost grows with the number of distinct rows, not with the number of rows.
 
     .. math:: s_{bm} = \frac{\sum_i w_{bi} \, passed_{im}}{\sum_i w_{bi} \, counted_{im}}
 
-    Parameters
-    ----------
-    passed, counted : array_like of bool, shape (N, M)
-        `passed` only where `counted`.
-    resamples : int
-    rng : numpy.random.Generator
+    `passed` and `counted` (N, M) are boolean, `passed` only where `counted`. NaN if a resample contains no
+    counted row. If all rows passed, or none did, every resample is the same; the interval then has no width,
+    which does not mean certainty.
 
-    Returns
-    -------
-    ndarray of float, shape (resamples, M)
-        NaN if a resample contains no counted row. If all rows passed, or none did, every resample is the
-        same; the interval then has no width, which does not mean certainty.
-
-    References
-    ----------
     .. [1] Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 5.
 
     Examples

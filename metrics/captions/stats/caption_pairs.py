@@ -1,4 +1,5 @@
-"""Pairs of an attribute and a group that both captions and people found (PROTOCOL §8)."""
+"""Pairs of an attribute and a group that both captions and people found (PROTOCOL §8; Jha et al. 2024,
+ViSAGe, ACL 2024, doi:10.18653/v1/2024.acl-long.667)."""
 
 from __future__ import annotations
 
@@ -27,19 +28,9 @@ class Agreement:
 def agreement(named: ArrayLike, selected: ArrayLike, shown: ArrayLike) -> Agreement:
     """The share of pairs mentioned in captions and shown to people that somebody selected, L(attr, id) > 0.
 
-    Parameters
-    ----------
-    named, selected, shown : array_like of int, shape (P,)
-        For each pair: how often captions mention it, people selected it, and people were shown it.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, a value is not a count, or a pair was selected more often than shown.
-
-    References
-    ----------
-    .. [1] Jha et al. (2024), ViSAGe, ACL 2024. doi:10.18653/v1/2024.acl-long.667
+    `named`, `selected`, `shown`, shape (P,): how often captions mention each pair, people selected it, and
+    people were shown it. Raises ValueError if the shapes differ, a value is not a count, or a pair was
+    selected more often than shown.
 
     Examples
     --------
@@ -61,15 +52,13 @@ def resampled(
 ) -> tuple[Bools, Bools]:
     """Which pairs of one group people agree with, and which are counted, in each resample.
 
-    A drawn image contributes both its captions and its judgements: `selected` and `shown` must come from the
-    same draws as `image_weights`.
-
     Parameters
     ----------
     named : array_like of int, shape (I, A)
         How often the captions of each image mention each attribute.
     selected, shown : array_like of int, shape (B, A)
-        k and n of each attribute in each resample, as `bootstrap.weighted_sums` gives them.
+        k and n of each attribute in each resample, as `bootstrap.weighted_sums` gives them, from the same
+        draws as `image_weights`: a drawn image contributes both its captions and its judgements.
     image_weights : array_like of int, shape (B, I)
 
     Returns

@@ -49,12 +49,8 @@ class IdentityRow:
 
     def matches(self, search: str) -> bool:
         """Whether the group's name, demonym, country or region contains `search`, ignoring case."""
-        return (
-            search.strip().casefold()
-            in "\n".join(
-                (self.group.name, self.group.demonym, self.group.country, self.group.region)
-            ).casefold()
-        )
+        texts = (self.group.name, self.group.demonym, self.group.country, self.group.region)
+        return search.strip().casefold() in "\n".join(texts).casefold()
 
     def sort_key(self, column: str) -> str | float | None:
         """The value in one of COLUMNS; None is undefined."""

@@ -1,4 +1,5 @@
-"""Offensiveness of a group's depiction (PROTOCOL §7)."""
+"""Offensiveness of a group's depiction (PROTOCOL §7; Jha et al. 2024, ViSAGe, ACL 2024,
+doi:10.18653/v1/2024.acl-long.667)."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def offensiveness(l_stereo: float, selected: ArrayLike, ratings: ArrayLike) -> O
 
     .. math:: O(id) = \frac{1}{n} \, L(stereo, id) \sum_i O(attr_i, id)
 
-    over the n stereotypical attributes that annotators marked as present (selected > 0).
+    over the n stereotypical attributes that annotators marked as present (selected > 0) and somebody rated.
+    Without such an attribute a group has no score (NaN), which is not zero.
 
     Parameters
     ----------
@@ -35,17 +37,7 @@ def offensiveness(l_stereo: float, selected: ArrayLike, ratings: ArrayLike) -> O
     selected : array_like of int, shape (S,)
         How often each stereotypical attribute was selected.
     ratings : array_like of float, shape (S,)
-        Mean offensiveness of each, -1 to 4; NaN if nobody rated it. An unrated attribute is left out of n
-        and counted in `unrated`.
-
-    Returns
-    -------
-    Offensiveness
-        A group with no attribute that is both present and rated has no score (NaN), which is not zero.
-
-    References
-    ----------
-    .. [1] Jha et al. (2024), ViSAGe, ACL 2024. doi:10.18653/v1/2024.acl-long.667
+        Mean offensiveness of each, -1 to 4; NaN if nobody rated it.
 
     Examples
     --------

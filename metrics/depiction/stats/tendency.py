@@ -1,4 +1,5 @@
-"""Likelihoods and stereotypical tendency (PROTOCOL §6)."""
+"""Likelihoods and stereotypical tendency (PROTOCOL §6; Jha et al. 2024, ViSAGe, ACL 2024,
+doi:10.18653/v1/2024.acl-long.667)."""
 
 from __future__ import annotations
 
@@ -23,26 +24,11 @@ class Tendency:
 
 
 def likelihood(selected: ArrayLike, shown: ArrayLike) -> Floats:
-    """Likelihood of each attribute, L(attr, id) = k / n.
+    """Likelihood of each attribute, L(attr, id) = k / n, shape (A,).
 
-    Parameters
-    ----------
-    selected, shown : array_like of int, shape (A,)
-        k, how often each attribute was selected, and n, how often it was shown.
-
-    Returns
-    -------
-    ndarray of float, shape (A,)
-        k / n; NaN (missing) for an attribute that was never shown.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, or something is not a count, or k > n.
-
-    References
-    ----------
-    .. [1] Jha et al. (2024), ViSAGe, ACL 2024. doi:10.18653/v1/2024.acl-long.667
+    `selected` and `shown`, shape (A,), are k and n: how often each attribute was selected and shown. NaN
+    (missing) for an attribute that was never shown. Raises ValueError if the shapes differ, or something is
+    not a count, or k > n.
 
     Examples
     --------
@@ -84,7 +70,7 @@ def tendency(selected: ArrayLike, shown: ArrayLike, stereotypical: ArrayLike) ->
         k and n of each attribute, over all images of the group and all annotators.
     stereotypical : array_like of bool, shape (A,)
         Which attributes are stereotypes of the group. In ViSAGe's published tables 'none of the above'
-        is one of the others, with its own k and n [1]_; leave it out for the corrected measure.
+        is one of the others, with its own k and n; leave it out for the corrected measure.
 
     Returns
     -------
@@ -96,10 +82,6 @@ def tendency(selected: ArrayLike, shown: ArrayLike, stereotypical: ArrayLike) ->
     ------
     ValueError
         As `likelihood`, and if `stereotypical` is not one boolean for each attribute.
-
-    References
-    ----------
-    .. [1] Jha et al. (2024), ViSAGe, ACL 2024. doi:10.18653/v1/2024.acl-long.667
 
     Examples
     --------

@@ -33,33 +33,17 @@ class ImageVectors:
 def paired_resampled(
     first: Sequence[ImageVectors], second: Sequence[ImageVectors], *, resamples: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """The columns COMPARED of `pull.resampled`, for both sides in the same resamples.
+    """The columns COMPARED of `pull.resampled`, for both sides in the same resamples, shape (resamples,
+    len(COMPARED)) each.
 
-    Prompts on both sides are drawn once for both, so that differences between descriptions cancel; prompts on
-    one side only are drawn for that side. Within each drawn prompt as many images are drawn as it has: images
-    on both sides (two embeddings of one image set) once for both, the others separately for each side. If all
-    prompts are shared, and all or no images, each side alone is drawn as in `pull.two_stage_weights` [1]_.
+    `first` and `second` are the default, stereotypical and non-stereotypical images of each side. Prompts on
+    both sides are drawn once for both, so that differences between descriptions cancel; prompts on one side
+    only are drawn for that side. Within each drawn prompt as many images are drawn as it has: images on both
+    sides (two embeddings of one image set) once for both, the others separately for each side. If all prompts
+    are shared, and all or no images, each side alone is drawn as in `pull.two_stage_weights`.
 
-    Parameters
-    ----------
-    first, second : three ImageVectors each
-        Default, stereotypical and non-stereotypical images.
-    resamples : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    (ndarray, ndarray) of float, shape (resamples, len(COMPARED)) each
-
-    Raises
-    ------
-    ValueError
-        As `similarity`; also if a set is empty or contains an image twice, or if an image has different
-        prompts on the two sides.
-
-    References
-    ----------
-    .. [1] Davison & Hinkley (1997), Bootstrap Methods and their Application. doi:10.1017/CBO9780511802843
+    Raises ValueError as `pull`; also if a set is empty or contains an image twice, or if an image has
+    different prompts on the two sides.
 
     Examples
     --------

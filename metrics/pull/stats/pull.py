@@ -40,7 +40,7 @@ def pull(default: ArrayLike, stereotypical: ArrayLike, non_stereotypical: ArrayL
     Parameters
     ----------
     default, stereotypical, non_stereotypical : array_like of float, shapes (n, dim), (m, dim), (k, dim)
-        The embeddings of the images; see `similarity`.
+        The embeddings of the images, of length 1 (`similarity.check_vectors` raises ValueError).
 
     Returns
     -------
@@ -48,11 +48,6 @@ def pull(default: ArrayLike, stereotypical: ArrayLike, non_stereotypical: ArrayL
         `s_mean` is the mean of S(d,s), S(d,ns) and S(s,ns); `x` = S(d,s) − S(d,ns); `pulled` is whether x is
         above 0. `s_d_d`, `s_s_s` and `s_ns_ns` are the similarities within each set, which indicate how large
         the others can be. Values that need an empty set are NaN.
-
-    Raises
-    ------
-    ValueError
-        As `similarity`.
 
     Examples
     --------
@@ -69,25 +64,11 @@ def pull(default: ArrayLike, stereotypical: ArrayLike, non_stereotypical: ArrayL
 def two_stage_weights(prompts: ArrayLike, resamples: int, rng: np.random.Generator) -> Ints:
     """How often each image is drawn if prompts are drawn first, and then images within each drawn prompt.
 
-    As many prompts are drawn with replacement as there are; for each draw of a prompt, as many of its images
-    are drawn anew with replacement as it has. With a single prompt only images are drawn. It is conservative:
-    the variation within a prompt is counted in the draw of prompts and again in the draw of images (Davison &
-    Hinkley [1]_, section 3.8).
-
-    Parameters
-    ----------
-    prompts : array_like, shape (n,)
-        Any labels; images with the same label are one cluster.
-    resamples : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of int, shape (resamples, n)
-
-    References
-    ----------
-    .. [1] Davison & Hinkley (1997), Bootstrap Methods and their Application. doi:10.1017/CBO9780511802843
+    `prompts` (n,) are any labels; images with the same label are one cluster. As many prompts are drawn with
+    replacement as there are; for each draw of a prompt, as many of its images are drawn anew with replacement
+    as it has. With a single prompt only images are drawn. It is conservative: the variation within a prompt
+    is counted in the draw of prompts and again in the draw of images (Davison & Hinkley 1997, Bootstrap
+    Methods and their Application, section 3.8, doi:10.1017/CBO9780511802843). Shape (resamples, n).
 
     Examples
     --------
@@ -139,27 +120,14 @@ def resampled(
     resamples: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """The values of `pull` in each resample of prompts and images.
+    """The values of `pull` in each resample of prompts and images, shape (resamples, len(COLUMNS)).
 
-    The three sets are drawn independently (`two_stage_weights`). All similarities of a resample come from the
-    same draw, so that the interval of x is that of a difference. An image that is drawn twice is not paired
-    with itself, but a prompt is, and its images are alike: similarities within a set are therefore moved so
-    that their mean is the estimate. Computed as products of weights and vectors, without a loop over
-    resamples.
-
-    Parameters
-    ----------
-    default, stereotypical, non_stereotypical : array_like of float
-        As in `pull`.
-    prompts : three array_like, shapes (n,), (m,), (k,)
-        The cluster of each image.
-    resamples : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of float, shape (resamples, len(COLUMNS))
-        NaN if a value is undefined in a resample.
+    `prompts`, of shapes (n,), (m,) and (k,), are the clusters of the images of `pull`. The three sets are
+    drawn independently (`two_stage_weights`). All similarities of a resample come from the same draw, so that
+    the interval of x is that of a difference. An image that is drawn twice is not paired with itself, but a
+    prompt is, and its images are alike: similarities within a set are therefore moved so that their mean is
+    the estimate. Computed as products of weights and vectors, without a loop over resamples. NaN if a value
+    is undefined in a resample.
 
     Examples
     --------
@@ -178,21 +146,11 @@ def resampled(
 
 
 def resampled_mean(samples: ArrayLike, *, rng: np.random.Generator) -> Floats:
-    """Means over groups in resamples of the groups and of their images.
+    """Means over groups in resamples of the groups and of their images, shape (B, K).
 
-    In each of the B resamples as many groups are drawn with replacement as there are, and for each drawn
-    group one of its own resamples, with all its columns.
-
-    Parameters
-    ----------
-    samples : array_like of float, shape (G, B, K)
-        The values of each group in its own resamples.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of float, shape (B, K)
-        NaN if a drawn group has no value: the mean of the others would be a different number.
+    `samples` (G, B, K): the values of each group in its own resamples. In each of the B resamples as many
+    groups are drawn with replacement as there are, and for each drawn group one of its own resamples, with
+    all its columns. NaN if a drawn group has no value: the mean of the others would be a different number.
 
     Examples
     --------

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from annotation.models import Study, TaskKind
+from annotation.models import ProfileAnswer, ProfileField, Study, TaskKind
 from metrics.core.annotator_groups import group_labeller
-from metrics.core.answers import counted_judgements
+from metrics.core.answers import counted_judgements, counted_responses
 from metrics.core.stats import passing_shares
 from metrics.core.stats.checks import Ints
-from metrics.votes.data.source import AssociationVotes, Pair, sorted_pairs
+from metrics.votes.data.source import AssociationVotes, Pair, regions_fingerprint, sorted_pairs
 
 _COLUMN = {1: 0, 0: 1, -1: 2}  # Stereotypical, Non-stereotypical, Unsure
 _POOLS = ("in-region", "out-region")
@@ -77,3 +78,15 @@ def read_prevalence(study: Study) -> AssociationAnswers:
         columns=rows[:, 1],
         annotators=rows[:, 2],
     )
+
+
+def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
+    """Changes with the regions of the judged groups, and with the residence and identity region of the
+    annotators who judged them, which decide their pools."""
+    answers = counted_responses(study, TaskKind.PREVALENCE).order_by()
+    profile_answers = ProfileAnswer.objects.filter(
+        annotator__in=answers.values("annotator"),
+        field__in=(ProfileField.RESIDENCE, ProfileField.IDENTITY_REGION),
+    ).values_list("annotator_id", "field", "value")
+    pools = sorted(map(list, profile_answers.order_by()))
+    return [regions_fingerprint(study, TaskKind.PREVALENCE), pools]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,13 @@ import numpy as np
 from annotation.models import IdentityGroup, Study, TaskKind
 from metrics.core.answers import counted_judgements, stereotypes
 from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.votes.data.source import Pair, associations, sorted_pairs
+from metrics.votes.data.source import (
+    Pair,
+    associations,
+    regions_fingerprint,
+    sorted_pairs,
+    votes_fingerprint,
+)
 
 
 @dataclass(frozen=True)
@@ -26,17 +33,11 @@ class RatingRows:
     stereotypical: Bools
 
 
-@dataclass(frozen=True)
-class OffensivenessRatings:
-    """`ratings`: every rating once. `group_ratings`: the ratings by group. A rating of a pair counts for its
-    group, a rating of an attribute alone for each group that the study's source associates with it."""
-
-    ratings: RatingRows
-    group_ratings: RatingRows
-
-
-def read_rated_offensiveness(study: Study) -> OffensivenessRatings:
-    """The ratings in the order of unit and slot, the same in every database. Four queries."""
+def read_rated_offensiveness(study: Study) -> tuple[RatingRows, RatingRows]:
+    """Every rating once; and the ratings by group: a rating of a pair counts for its group, a rating of an
+    attribute alone for each group that the study's source associates with it. Both are in the order of unit
+    and slot, the same in every database. Four queries.
+    """
     found = counted_judgements(study, TaskKind.OFFENSIVENESS).values_list(
         "response__unit__task_id",
         "response__unit__position",
@@ -70,9 +71,15 @@ def read_rated_offensiveness(study: Study) -> OffensivenessRatings:
             [rated] if group else [_pair(one, attribute, text, names) for one in groups_of.get(attribute, ())]
         )
         group_ratings.extend((pair, value, rater) for pair in sorted_pairs(pairs))
-    return OffensivenessRatings(
-        ratings=_rows(ratings, stereotypical), group_ratings=_rows(group_ratings, stereotypical)
-    )
+    return _rows(ratings, stereotypical), _rows(group_ratings, stereotypical)
+
+
+def inputs_fingerprint(study: Study, parameters: Mapping[str, str]) -> list[object]:
+    """Changes with the votes of the source and the regions of the rated groups."""
+    return [
+        *votes_fingerprint(study, parameters),
+        regions_fingerprint(study, TaskKind.OFFENSIVENESS),
+    ]
 
 
 def _pair(group: int | None, attribute: int, text: str, names: dict[int, tuple[str, str]]) -> Pair:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from metrics.core.stats import bootstrap, passing_shares, percentiles
+from metrics.core.stats import bootstrap, passing_shares
 from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.score_runs.rows import Inputs, ScoreRow
+from metrics.score_runs.rows import Inputs, ScoreRow, intervals_or_none, score_row
 from metrics.votes import stats
 from metrics.votes.data.prevalence import read_prevalence
 from metrics.votes.data.source import AssociationVotes, read_votes
@@ -75,24 +75,13 @@ def _threshold_rows(
         passed, counted = table.passed[subset.rows], table.counted[subset.rows]
         k, n = passed.sum(axis=0).tolist(), counted.sum(axis=0).tolist()
         shares = [number / of if of else float("nan") for number, of in zip(k, n, strict=True)]
-        intervals: list[percentiles.Interval | None] = [None] * len(stats.CELLS)
-        if inputs.resamples and any(n):
-            intervals = [*percentiles.percentile_intervals(resample(subset), shares)]
-        for position, (pool, threshold) in enumerate(stats.CELLS):
+        intervals = intervals_or_none(resample(subset) if inputs.resamples and any(n) else None, shares)
+        for cell, passing, of, share, interval in zip(stats.CELLS, k, n, shares, intervals, strict=True):
             # A pool without votes has no number of stereotypes, which is not 0.
-            if n[position]:
-                part = subset.part(pool_part(pool, threshold))
-                rows.append(subset.score_row("stereotypes", k[position], n[position], k[position], part=part))
-                rows.append(
-                    subset.score_row(
-                        "share",
-                        shares[position],
-                        n[position],
-                        k[position],
-                        part=part,
-                        interval=intervals[position],
-                    )
-                )
+            if of:
+                part = subset.part(pool_part(*cell))
+                rows.append(score_row("stereotypes", passing, of, k=passing, group=subset, part=part))
+                rows.append(score_row("share", share, of, interval, k=passing, group=subset, part=part))
     return rows
 
 
