@@ -14,6 +14,7 @@ from generation.models import Caption, Run, RunKind, RunState
 from metrics.captions.stats.term_finder import term_finder
 from metrics.core.answers import counted_responses
 from metrics.core.fingerprints import fingerprint
+from metrics.core.request_parameters import parse_id
 from metrics.core.stats.checks import Ints
 
 NEWEST = "newest"
@@ -74,11 +75,8 @@ def caption_runs(study: Study, run: str = NEWEST) -> list[Run]:
 
 def selected_captions(study: Study, parameters: Mapping[str, str]) -> QuerySet[Caption]:
     """The captions that a metric with these parameters (`run`, `top`) reads. Raises ValueError."""
-    try:
-        top = int(parameters["top"])
-    except ValueError:
-        top = 0
-    if top < 1:
+    top = parse_id(parameters["top"])
+    if not top:
         raise ValueError(f"top is '{parameters['top']}': how many captions of an image are read, from 1.")
     return Caption.objects.filter(
         run__in=caption_runs(study, parameters["run"]), rank__lte=top, image__in=shown_images(study)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from annotation.models import IdentityGroup, Region, Study
 from metrics.captions.charts import Panel, RankedBar, RankingTexts, ranking_chart
@@ -22,8 +21,6 @@ GROUPS = 6
 _MAX_GROUPS = 12
 _MAX_TOP = 20
 _TOP = 5
-_LIKELIHOOD = "likelihood L(attr, id)"
-_SALIENCE = "salience in captions"
 _TOP_HELP = f"how many attributes a panel has, 1 to {_MAX_TOP} (default {_TOP})"
 _REGION = "region: "
 
@@ -46,12 +43,14 @@ def _top_attributes(study: Study, options: Mapping[str, str]) -> Figure:
     panels = []
     for group in groups:
         link = group_link(study, group) if group in likely else ""
-        for by_group, panel in (
-            (likely, Panel(names[group], _LIKELIHOOD, "selected, of times shown", (), "none selected", 2)),
-            (salient, Panel(names[group], _SALIENCE, "occurrences, of all attributes'", (), "none found")),
-        ):
-            if by_group:
-                panels.append(replace(panel, bars=_bars(by_group.get(group, ()), top, known, link)))
+        if likely:
+            bars = _bars(likely.get(group, ()), top, known, link)
+            measure = ("likelihood L(attr, id)", "selected, of times shown")
+            panels.append(Panel(names[group], *measure, bars, "none selected", digits=2))
+        if salient:
+            bars = _bars(salient.get(group, ()), top, known, link)
+            measure = ("salience in captions", "occurrences, of all attributes'")
+            panels.append(Panel(names[group], *measure, bars, "none found"))
     shown = f"{len(groups)} of {len(names)}" if len(groups) < len(names) else str(len(groups))
     return ranking_chart(
         panels,
@@ -103,15 +102,11 @@ def _salient(study: Study, options: Mapping[str, str]) -> Figure:
             raise NothingToDraw(f"No group of {region} has a stereotype by the rule of study '{study.name}'.")
     number = sum(group.region == region for group in about.values())
     judged = {group.pk for group in judged_groups(study)}
-    panels = [
-        Panel(
-            names[group],
-            "salience in its region",
-            "votes, of all votes for the group",
-            _bars(rows[group], top, None, group_link(study, group) if group in judged else ""),
-        )
-        for group in groups
-    ]
+    measure = ("salience in its region", "votes, of all votes for the group")
+    panels = []
+    for group in groups:
+        link = group_link(study, group) if group in judged else ""
+        panels.append(Panel(names[group], *measure, _bars(rows[group], top, None, link)))
     shown = "the group" if name else f"{len(groups)} of the {number} groups"
     with_most = "" if name or len(groups) == number else ", those with the most votes"
     texts = RankingTexts(
@@ -136,13 +131,9 @@ def _salience_regions(study: Study, options: Mapping[str, str]) -> Figure:
         raise NothingToDraw(
             f"Study '{study.name}' has stereotypes of fewer than two regions, so regions cannot be compared."
         )
+    measure = ("salience among regions", "votes, of all votes for the region")
     panels = [
-        Panel(
-            region,
-            "salience among regions",
-            "votes, of all votes for the region",
-            _bars(rows[region], top, None, ""),
-        )
+        Panel(region, *measure, _bars(rows[region], top, None, ""))
         for region in Region.values
         if region in rows
     ]

@@ -33,10 +33,6 @@ _LEMMAS = (
     "occurs. Lemmas merge different words: 'glasses' is found in 'a glass of water', 'tanned' in 'tan'. A "
     "negation ('no hat') counts as an occurrence."
 )
-_AS_PRINTED = (
-    "Attributes are shown as their source prints them; the authors of SeeGULL v2 lemmatised many of them "
-    "('good at run', 'poorly educate')."
-)
 _IMAGES_ONLY = "The interval resamples images within each group; captions have no annotators."
 
 
@@ -161,7 +157,8 @@ METRICS: tuple[Metric, ...] = (
             "The constants, and the choice of groups as documents, follow PROTOCOL; they were not checked "
             "against values that SeeGULL prints. Groups without a region are compared among themselves. "
             "There is no interval: the votes are counted from a published list, not sampled, and the list "
-            f"does not say who voted. {_AS_PRINTED}"
+            "does not say who voted. Attributes are shown as their source prints them; the authors of "
+            "SeeGULL v2 lemmatised many of them ('good at run', 'poorly educate')."
         ),
         compute=findings.salience_seegull_scores,
         rule=stereotype_rule,

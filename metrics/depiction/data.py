@@ -103,8 +103,7 @@ def read_depiction(study: Study, *, by_response: bool) -> Iterator[GroupFrame]:
     """
     texts = dict(Attribute.objects.values_list("pk", "text"))
     known_stereotypes = set(stereotypes(study).values_list("group_id", "attribute_id"))
-    groups = _by_response(study) if by_response else _sums(study)
-    for group_id, name, region, read in groups:
+    for group_id, name, region, read in _by_response(study) if by_response else _sums(study):
         seen = {attribute for answer in read.answers for attribute, _, _ in answer}
         if not seen:
             continue

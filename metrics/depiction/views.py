@@ -15,8 +15,13 @@ from metrics.core.request_parameters import parse_id
 from metrics.core.study_access import get_depiction_study_or_404
 from metrics.core.tables import requested_order, url_with
 from metrics.depiction.queries.gallery import DISAGREEMENT_CHOICES, Filters, gallery_page
-from metrics.depiction.queries.identities import COLUMNS, TENDENCY, TEXT_COLUMNS, identity_table
-from metrics.depiction.queries.identity import identity_page
+from metrics.depiction.queries.identities import (
+    COLUMNS,
+    TENDENCY,
+    TEXT_COLUMNS,
+    identity_page,
+    identity_table,
+)
 from metrics.models import Variant
 from metrics.score_runs import contrasts, freshness, queries
 from metrics.score_runs.history import score_history

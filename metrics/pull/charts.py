@@ -134,14 +134,8 @@ def pull_chart(
         base.mark_point(filled=True, opacity=1, size=size, stroke="white", strokeWidth=0.6).encode(
             shape=shape, tooltip=tooltip
         ),
-    ).properties(
-        width=_WIDTH,
-        height=_HEIGHT,
-        background="white",
-        padding=14,
-        title=alt.Title("Stereotypical pull", subtitle=[f"{study}; {_count_label(points, by)}", *notes]),
-    )
-    spec = apply_style(chart)
+    ).properties(width=_WIDTH, height=_HEIGHT)
+    spec = apply_style(chart, "Stereotypical pull", [f"{study}; {_count_label(points, by)}", *notes])
     spec["config"]["axis"] |= {"grid": True, "gridColor": LINE_FAINT, "gridOpacity": 0.5}
     right = sum(point.x.value > 0 for point in points)
     columns: tuple[str, ...] = _COLUMNS[by]

@@ -94,14 +94,6 @@ class GroupImages:
 
 
 @dataclass(frozen=True)
-class PullImageSet:
-    """An image set of the study for pull, and the run that is embedding it, if any."""
-
-    image_set: ImageSet
-    embedding: Run | None
-
-
-@dataclass(frozen=True)
 class PullPage:
     """`overall`: the means over all groups. `unreported`: groups with images in the set, but not of all three
     kinds."""
@@ -160,14 +152,14 @@ def group_images(embedded: Run, row: PullRow, *, page: int) -> GroupImages:
     return GroupImages(sets, number, pages)
 
 
-def image_set_status(study: Study) -> list[PullImageSet]:
-    """The study's image sets for pull and whether they are being embedded, for a page without scores."""
+def image_set_status(study: Study) -> list[tuple[ImageSet, Run | None]]:
+    """The study's image sets for pull, each with the run that is embedding it, if any."""
     sets = list(pull_sets(study).order_by("name"))
     embedding_runs = Run.objects.filter(image_set__in=sets, kind=RunKind.EMBEDDINGS).exclude(
         state__in=(RunState.DONE, RunState.CANCELLED)
     )
     by_set = {run.image_set_id: run for run in embedding_runs.order_by("pk")}
-    return [PullImageSet(each, by_set.get(each.pk)) for each in sets]
+    return [(each, by_set.get(each.pk)) for each in sets]
 
 
 def visible_runs(user: User, study: Study) -> list[Run]:

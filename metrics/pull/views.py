@@ -22,13 +22,12 @@ from metrics.core.fingerprints import snapshot
 from metrics.core.request_parameters import parse_id
 from metrics.core.study_access import get_study_or_404
 from metrics.core.tables import requested_order, url_with
-from metrics.models import RunState, ScoreRun, Variant
+from metrics.models import ScoreRun, Variant
 from metrics.pull import queries as pages
 from metrics.pull.data import embedding_runs, finished_runs
 from metrics.pull.figures import BY, POINTS, published_groups
-from metrics.score_runs import contrasts, queries
+from metrics.score_runs import contrasts, freshness, queries
 from metrics.score_runs import services as score_runs
-from metrics.score_runs.freshness import Freshness
 from metrics.score_runs.tasks import enqueue
 
 _COMPARED = contrasts.NAMES["pull_contrast"]
@@ -150,7 +149,7 @@ def _comparison_context(request: HttpRequest, found: Mapping[str, ScoreRun | Non
 
 def _scores(
     study: Study, requests: Mapping[str, Mapping[str, str]]
-) -> tuple[dict[str, ScoreRun | None], Freshness]:
+) -> tuple[dict[str, ScoreRun | None], freshness.Freshness]:
     """The newest scores of each metric, and the state of newly requested runs if they are stale. Checking
     this is fast, because no answers are counted."""
     with snapshot():
@@ -166,11 +165,8 @@ def _scores(
             )
             enqueue(run)
             requested.append(run)
-    return {metric: one.run for metric, one in latest.items()}, Freshness(
-        waiting=tuple(run for run in requested if run.state in {RunState.PENDING, RunState.CLAIMED}),
-        failed=tuple(run for run in requested if run.state == RunState.FAILED),
-        stale=bool(requested),
-    )
+    found = {metric: one.run for metric, one in latest.items()}
+    return found, freshness.of_runs(requested, stale=bool(requested))
 
 
 def _group_row(request: HttpRequest, page: pages.PullPage | None) -> pages.PullRow | None:

@@ -84,12 +84,13 @@ def check(study: Study, requests: Sequence[ScoreRequest]) -> Freshness:
         found.append(run)
         # these answers were scored before, for example if one was withdrawn and restored
         ready = ready or run.state == RunState.DONE
-    return _freshness(found, ready=ready, stale=bool(found), refused=refused)
+    return of_runs(found, ready=ready, stale=bool(found), refused=refused)
 
 
-def _freshness(
-    runs: Sequence[ScoreRun], *, ready: bool, stale: bool, refused: Sequence[str] = ()
+def of_runs(
+    runs: Sequence[ScoreRun], *, stale: bool, ready: bool = False, refused: Sequence[str] = ()
 ) -> Freshness:
+    """The state of a page for which `runs` were requested."""
     return Freshness(
         refused=tuple(refused),
         waiting=tuple(run for run in runs if run.state in {RunState.PENDING, RunState.CLAIMED}),
@@ -105,4 +106,4 @@ def check_waiting(study: Study, waiting: Sequence[str]) -> Freshness:
     runs = list(ScoreRun.objects.filter(study=study, pk__in=keys))
     # A run that no longer exists was replaced by one of the present answers.
     done = len(runs) < len(keys) or any(run.state == RunState.DONE for run in runs)
-    return _freshness(runs, ready=done, stale=True)
+    return of_runs(runs, ready=done, stale=True)

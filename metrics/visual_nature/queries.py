@@ -91,9 +91,14 @@ def attribute_table(study: Study, *, search: str, order: Order, page: str) -> At
                 found[pk] = replace(row, visual=value == 1, ratings=n)
             elif name == "mean_score":
                 found[pk] = replace(row, mean=value, mean_low=low, mean_high=high)
-    for pk, mean in _offensiveness(study).items():
-        if pk in found:
-            found[pk] = replace(found[pk], offensiveness=mean)
+    if study.stereotype_source_id is not None:
+        source = Association.objects.filter(
+            source=study.stereotype_source_id, offensiveness_mean__isnull=False
+        )
+        # the mean over the groups that an attribute was rated with
+        for pk, mean in source.order_by().values_list("attribute").annotate(Avg("offensiveness_mean")):
+            if pk in found:
+                found[pk] = replace(found[pk], offensiveness=mean)
     term = search.strip().casefold()
     by_text = sorted((row for row in found.values() if term in row.text), key=lambda row: row.text)
     rows = order.sorted(by_text, AttributeRow.sort_key)
@@ -105,14 +110,6 @@ def attribute_table(study: Study, *, search: str, order: Order, page: str) -> At
         pages=here.paginator.num_pages,
         runs=tuple(run for run in (visual, likelihood) if run is not None),
     )
-
-
-def _offensiveness(study: Study) -> dict[int, float]:
-    """{attribute: mean over the groups it was rated with}, from the stereotype source. One query."""
-    if study.stereotype_source_id is None:
-        return {}
-    rated = Association.objects.filter(source=study.stereotype_source_id, offensiveness_mean__isnull=False)
-    return dict(rated.order_by().values_list("attribute").annotate(Avg("offensiveness_mean")))
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from annotation.models import Study
-from metrics.score_runs.metric import Metric, Parameters
+from metrics.score_runs.metric import Metric
 from metrics.visual_nature import scores, visual_rule
 
 _RECENTRED = (
@@ -11,14 +10,6 @@ _RECENTRED = (
     "drawn twice agrees with themselves, so the resampled shares are shifted to have the estimate as their "
     "mean."
 )
-
-
-def _visual_rule(study: Study, parameters: Parameters) -> str:
-    return visual_rule.describe(study)
-
-
-def _consensus_rule(study: Study, parameters: Parameters) -> str:
-    return "at least 2 annotators chose the same label"
 
 
 METRICS: tuple[Metric, ...] = (
@@ -49,7 +40,7 @@ METRICS: tuple[Metric, ...] = (
             "as the range of the answers. `visual` has no interval: read k of n."
         ),
         compute=scores.visual_nature_scores,
-        rule=_visual_rule,
+        rule=lambda study, parameters: visual_rule.describe(study),
     ),
     Metric(
         name="consensus",
@@ -81,7 +72,7 @@ METRICS: tuple[Metric, ...] = (
             f"attribute: compare only studies with the same number. {_RECENTRED}"
         ),
         compute=scores.consensus_scores,
-        rule=_consensus_rule,
+        rule=lambda study, parameters: "at least 2 annotators chose the same label",
     ),
     Metric(
         name="visual_rules",
@@ -111,6 +102,6 @@ METRICS: tuple[Metric, ...] = (
             f"fewer attributes pass 'all agree' and more pass 'at least k'. {_RECENTRED}"
         ),
         compute=scores.visual_rules_scores,
-        rule=_visual_rule,
+        rule=lambda study, parameters: visual_rule.describe(study),
     ),
 )

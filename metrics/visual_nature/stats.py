@@ -32,16 +32,11 @@ def agree_counts(ratings: ArrayLike) -> Ints:
 
 
 def is_visual(ratings: ArrayLike, *, at_least: int | None = None) -> Bools:
-    """Whether each attribute is visual, shape (U,).
+    """Whether each attribute is visual, shape (U,): whether `at_least` annotators agreed (None: all of them).
+    There is no majority vote unless it is requested.
 
-    Parameters
-    ----------
-    ratings : array_like of int, shape (U, 5)
-        How many annotators gave each attribute each score of SCALE. Missing ratings are not counted; an
-        attribute without ratings is not visual.
-    at_least : int, optional
-        How many annotators must agree (PROTOCOL §2); None: all of them. There is no majority vote unless it
-        is requested here.
+    `ratings` (U, 5): how many annotators gave each attribute each score of SCALE. Missing ratings are not
+    counted; an attribute without ratings is not visual.
 
     Examples
     --------

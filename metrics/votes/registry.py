@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from annotation.models import Study
 from metrics.score_runs.metric import SEEGULL, Metric, Parameters, stereotype_rule
-from metrics.votes.data import prevalence, ratings, source
+from metrics.votes.data import own_answers, source
 from metrics.votes.scores import known_stereotypes, offensiveness
 
 _CELLS = "`pool: in-region`, `out-region` or `both` (the overlap), each with `t=1`, `2` and `3`"
@@ -96,7 +96,7 @@ METRICS: tuple[Metric, ...] = (
         ),
         compute=known_stereotypes.prevalence_scores,
         rule=_threshold_rule,
-        fingerprint=prevalence.inputs_fingerprint,
+        fingerprint=own_answers.prevalence_fingerprint,
     ),
     Metric(
         name="attribute_offensiveness",
@@ -157,6 +157,6 @@ METRICS: tuple[Metric, ...] = (
         ),
         compute=offensiveness.rated_offensiveness_scores,
         rule=stereotype_rule,
-        fingerprint=ratings.inputs_fingerprint,
+        fingerprint=own_answers.offensiveness_fingerprint,
     ),
 )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,8 +17,7 @@ CELLS = tuple((pool, threshold) for pool in POOLS for threshold in THRESHOLDS)
 """Columns of every table here. 'both' is the overlap: stereotypes for both pools."""
 
 
-@dataclass(frozen=True)
-class StereotypeTable:
+class StereotypeTable(NamedTuple):
     """`passed` (N, 9): whether each association is a stereotype in each of CELLS; `counted` (N, 9): whether
     it has votes from that pool."""
 
@@ -29,12 +28,9 @@ class StereotypeTable:
 def stereotype_table(in_region: ArrayLike, out_region: ArrayLike) -> StereotypeTable:
     """Whether at least t annotators of a pool answered Stereotypical, for each pool and t of CELLS.
 
-    Parameters
-    ----------
-    in_region, out_region : array_like of int, shape (N, 3)
-        How many annotators of the pool answered Stereotypical, Non-stereotypical and Unsure for each
-        association. A row of zeros has no votes: it is not a stereotype and not counted. The overlap counts
-        associations with votes from both pools.
+    `in_region`, `out_region` (N, 3): how many annotators of the pool gave each association the answers
+    Stereotypical, Non-stereotypical and Unsure. A row of zeros has no votes: it is not a stereotype and not
+    counted. The overlap counts associations with votes from both pools.
 
     Examples
     --------

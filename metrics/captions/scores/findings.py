@@ -92,7 +92,7 @@ def salience_scores(inputs: Inputs) -> list[ScoreRow]:
     drawn = [_weights(inputs, frame) for frame in groups] if inputs.resamples else []
     drawn_containing = np.zeros((inputs.resamples, len(place)), dtype=np.int64)
     drawn_documents = np.zeros(inputs.resamples, dtype=np.int64)
-    for frame, found, weights in zip(groups, columns, drawn, strict=False):
+    for frame, found, weights in zip(groups, columns, drawn, strict=False):  # none without resamples
         drawn_containing[:, found] += weights @ frame.containing
         drawn_documents += weights @ frame.captions
     rows = []

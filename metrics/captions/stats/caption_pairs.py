@@ -50,21 +50,12 @@ def agreement(named: ArrayLike, selected: ArrayLike, shown: ArrayLike) -> Agreem
 def resampled(
     named: ArrayLike, selected: ArrayLike, shown: ArrayLike, *, image_weights: ArrayLike
 ) -> tuple[Bools, Bools]:
-    """Which pairs of one group people agree with, and which are counted, in each resample.
+    """Which pairs of one group people agree with, and which are counted, in each resample: (B, A) each. The
+    shares are the row sums of the first divided by those of the second.
 
-    Parameters
-    ----------
-    named : array_like of int, shape (I, A)
-        How often the captions of each image mention each attribute.
-    selected, shown : array_like of int, shape (B, A)
-        k and n of each attribute in each resample, as `bootstrap.weighted_sums` gives them, from the same
-        draws as `image_weights`: a drawn image contributes both its captions and its judgements.
-    image_weights : array_like of int, shape (B, I)
-
-    Returns
-    -------
-    (ndarray, ndarray) of bool, each of shape (B, A)
-        The shares are the row sums of the first divided by those of the second.
+    `named` (I, A): how often the captions of each image mention each attribute. `selected`, `shown` (B, A): k
+    and n in each resample, as `bootstrap.weighted_sums` gives them, from the same draws as `image_weights`
+    (B, I): a drawn image contributes both its captions and its judgements.
 
     Examples
     --------

@@ -56,7 +56,7 @@ def salience(
     smoothing: float = SMOOTHING,
     absent: int = 0,
 ) -> Floats:
-    r"""Salience of each attribute for a group.
+    r"""Salience of each attribute for a group, shape (..., M).
 
     .. math:: S(attr, id) = tf \cdot idf, \qquad
               tf = \frac{k_{attr} + a}{\sum_{attr'} k_{attr'} + a A}, \qquad
@@ -77,24 +77,15 @@ def salience(
     documents : array_like of int, shape () or (...)
         |C|: number of documents; one number for all rows, or one for each row.
     smoothing : float
-        The constant a of additive smoothing (Laplace's for 1, the default); 0 for none.
+        The constant a of additive smoothing (Laplace's for 1, the default). With it, salience is above 0
+        even for an attribute that never occurs: report only those that do. With 0, a row without matches is
+        NaN (missing).
     absent : int
         Number of further attributes that were searched for but never occur: A = M + absent. They take
         their share of the smoothing without a column.
 
-    Returns
-    -------
-    ndarray of float, shape (..., M)
-        With smoothing always above 0, even for an attribute that never occurs: report only attributes
-        that occur. Without smoothing NaN (missing) for a row without matches.
+    Raises ValueError if a value is not a count, the shapes do not match, or df exceeds the documents.
 
-    Raises
-    ------
-    ValueError
-        If a value is not a count, the shapes do not match, or df exceeds the number of documents.
-
-    References
-    ----------
     .. [1] Jha et al. (2024), ViSAGe, ACL 2024. doi:10.18653/v1/2024.acl-long.667
     .. [2] Jha et al. (2023), SeeGULL, ACL 2023. doi:10.18653/v1/2023.acl-long.548
     .. [3] Pedregosa et al. (2011), Scikit-learn, JMLR 12, 2825-2830: TfidfTransformer, smooth_idf.

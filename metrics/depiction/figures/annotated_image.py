@@ -30,8 +30,12 @@ def _annotated_image(study: Study, options: Mapping[str, str]) -> Figure:
     )
     counts = judged.order_by().values_list("option__attribute", "option__attribute__text")
     boxes: dict[int, list[tuple[str, float, float, float, float]]] = defaultdict(list)
-    for attribute, pseudonym, slot, x0, y0, x1, y1, width, height in (
-        Box.objects.filter(judgement__in=judged.filter(value=1).order_by()).order_by("pk").values_list(*_BOX)
+    drawn = Box.objects.filter(judgement__in=judged.filter(value=1).order_by()).order_by("pk")
+    for attribute, pseudonym, slot, x0, y0, x1, y1, width, height in drawn.values_list(
+        "judgement__option__attribute",
+        "judgement__response__annotator__pseudonym",
+        "judgement__response__slot__index",
+        *("x0", "y0", "x1", "y1", "image_width", "image_height"),
     ):
         # boxes are in pixels of the image as shown, which can differ in size from the file
         across, down = image.width / width, image.height / height
@@ -98,12 +102,6 @@ def _data_url(image: Image) -> str:
 
 
 _ATTRIBUTES = tuple(role for role in OptionRole.values if role != OptionRole.NONE_OF_ABOVE)
-_BOX = (
-    "judgement__option__attribute",
-    "judgement__response__annotator__pseudonym",
-    "judgement__response__slot__index",
-    *("x0", "y0", "x1", "y1", "image_width", "image_height"),
-)
 
 FIGURES = {
     "annotated-image": FigureSource(

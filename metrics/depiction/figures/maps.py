@@ -15,7 +15,7 @@ from metrics.core.charts.titles import marked_title
 from metrics.core.figure_sources import FigureSource, NothingToDraw, answers_label, group_link
 from metrics.depiction.charts.maps import MapGroup, MapTexts, world_map
 from metrics.depiction.queries.pictures import judged_groups
-from metrics.score_runs.current_scores import Interval, cached_evaluation, intervals
+from metrics.score_runs.current_scores import cached_evaluation, intervals
 from metrics.score_runs.rows import ScoreRow
 
 SHOW = ("number", "likely")
@@ -136,50 +136,35 @@ def _map_offensiveness(study: Study, options: Mapping[str, str]) -> Figure:
     answers = answers_label(study)
     stored_intervals = intervals(study, evaluation)
     judged = {group.pk for group in judged_groups(study)}
-    groups = IdentityGroup.objects.filter(pk__in=judged | set(rows), axis=Axis.NATIONALITY).order_by("name")
-    on_map = [
-        _offensiveness_group(study, group, rows.get(group.pk, {}), stored_intervals, answers)
-        for group in groups
-    ]
+    on_map = []
+    for group in IdentityGroup.objects.filter(pk__in=judged | set(rows), axis=Axis.NATIONALITY).order_by(
+        "name"
+    ):
+        raw, scaled, unrated = (rows[group.pk].get(name) for name in ("o", "o_scaled", "unrated"))
+        low, high = stored_intervals.get(("o", group.pk, ""), (None, None))
+        n_unrated = int(unrated.value or 0) if unrated else 0
+        known_scale = scaled.value if scaled else None
+        value, shown, detail = None, "no score: no rated stereotype was marked as present", ""
+        if raw and raw.value is not None:
+            # equal scores of all groups cannot be scaled
+            value = known_scale or 0.0
+            raw_text = f"raw O = {raw.value:.3g}{_interval_text(low, high)}"
+            shown = f"{raw_text}, the same for all" if known_scale is None else f"{value:.2f} ({raw_text})"
+            detail = f"{raw.n} rated attributes" + (f", {n_unrated} without a rating" if n_unrated else "")
+        numbers = (known_scale, raw.value if raw else None, low, high, raw.n if raw else 0, n_unrated)
+        on_map.append(
+            MapGroup(
+                group=group.name,
+                country=group.country,
+                value=value,
+                shown=shown,
+                detail=detail,
+                link=group_link(study, group.pk),
+                cells=(*numbers, answers),
+            )
+        )
     scored = sum(group.value is not None for group in on_map)
     return _map(study, on_map, _OFFENSIVENESS, f"{scored} of {len(on_map)} groups have a score")
-
-
-def _offensiveness_group(
-    study: Study,
-    group: IdentityGroup,
-    rows: Mapping[str, ScoreRow],
-    stored_intervals: Mapping[tuple[str, int | None, str], Interval],
-    answers: str,
-) -> MapGroup:
-    raw, scaled, unrated = rows.get("o"), rows.get("o_scaled"), rows.get("unrated")
-    low, high = stored_intervals.get(("o", group.pk, ""), (None, None))
-    n_unrated = int(unrated.value or 0) if unrated else 0
-    value, shown, detail = None, "no score: no rated stereotype was marked as present", ""
-    if raw and raw.value is not None:
-        # equal scores of all groups cannot be scaled
-        known_scale = scaled is not None and scaled.value is not None
-        value = scaled.value if scaled and scaled.value is not None else 0.0
-        raw_text = f"raw O = {raw.value:.3g}{_interval_text(low, high)}"
-        shown = f"{value:.2f} ({raw_text})" if known_scale else f"{raw_text}, the same for all"
-        detail = f"{raw.n} rated attributes" + (f", {n_unrated} without a rating" if n_unrated else "")
-    return MapGroup(
-        group=group.name,
-        country=group.country,
-        value=value,
-        shown=shown,
-        detail=detail,
-        link=group_link(study, group.pk),
-        cells=(
-            scaled.value if scaled else None,
-            raw.value if raw else None,
-            low,
-            high,
-            raw.n if raw else 0,
-            n_unrated,
-            answers,
-        ),
-    )
 
 
 def _visual_stereotypes(study: Study) -> dict[int, list[_VisualStereotype]]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.depiction import stats
 from metrics.depiction.data import GroupFrame
-from metrics.depiction.stats import tendency
 from metrics.score_runs.rows import ScoreRow, intervals_or_none, score_row
 
 NAMES = ("l_stereo", "l_random", "theta")
@@ -18,17 +18,17 @@ NAMES = ("l_stereo", "l_random", "theta")
 class GroupTendency:
     """A tendency with the resamples (B,) of its two likelihoods, or None."""
 
-    point: tendency.Tendency
+    point: stats.Tendency
     stereo: Floats | None
     random: Floats | None
 
 
 def compute(k: Ints, n: Ints, stereotypical: Bools, likelihoods: Floats | None) -> GroupTendency:
     """The tendency of a group, from k, n and `stereotypical` (A,) and resamples of L (B, A) if any."""
-    point = tendency.tendency(k, n, stereotypical)
+    point = stats.tendency(k, n, stereotypical)
     if likelihoods is None:
         return GroupTendency(point, None, None)
-    stereo, random = (tendency.mean_over(likelihoods, which) for which in (stereotypical, ~stereotypical))
+    stereo, random = (stats.mean_over(likelihoods, which) for which in (stereotypical, ~stereotypical))
     return GroupTendency(point, stereo, random)
 
 
@@ -39,11 +39,11 @@ def mean(groups: list[GroupTendency]) -> GroupTendency:
 
     def mean_of_samples(samples: list[Floats | None]) -> Floats | None:
         table = [each for each in samples if each is not None]
-        return tendency.mean_over(np.column_stack(table), everything) if table else None
+        return stats.mean_over(np.column_stack(table), everything) if table else None
 
     points = np.array([[one.point.l_stereo for one in groups], [one.point.l_random for one in groups]])
-    stereo, random = tendency.mean_over(points, everything).tolist()
-    theta = float(tendency.ratio(stereo, random))
+    stereo, random = stats.mean_over(points, everything).tolist()
+    theta = float(stats.ratio(stereo, random))
     return GroupTendency(
         replace(groups[0].point, l_stereo=stereo, l_random=random, theta=theta),
         mean_of_samples([one.stereo for one in groups]),
@@ -60,7 +60,7 @@ def score_rows(
     values = [point.l_stereo, point.l_random, point.theta]
     samples = None
     if found.stereo is not None and found.random is not None:
-        ratios = tendency.ratio(found.stereo, found.random)
+        ratios = stats.ratio(found.stereo, found.random)
         samples = np.column_stack([found.stereo, found.random, ratios])
     return [
         score_row(name, value, number if groups is None else groups, interval, group=frame, part=part)

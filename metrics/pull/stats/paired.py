@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.checks import Bools, Floats, Ints
-from metrics.pull.stats.pull import COLUMNS, columns_of, draws_within
-from metrics.pull.stats.similarity import check_vectors, weighted_means
+from metrics.pull.stats.pull import COLUMNS, check_vectors, columns_of, draws_within, weighted_means
 
 COMPARED = COLUMNS[:5]
 """The compared columns: similarities between sets, their mean and x. Similarities within sets are not

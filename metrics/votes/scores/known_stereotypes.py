@@ -7,16 +7,14 @@ from collections.abc import Callable
 import numpy as np
 
 from metrics.core.stats import bootstrap, passing_shares
-from metrics.core.stats.checks import Bools, Floats, Ints
+from metrics.core.stats.checks import Floats
 from metrics.score_runs.rows import Inputs, ScoreRow, intervals_or_none, score_row
 from metrics.votes import stats
-from metrics.votes.data.prevalence import read_prevalence
+from metrics.votes.data.own_answers import read_prevalence
 from metrics.votes.data.source import AssociationVotes, read_votes
 from metrics.votes.scores.subsets import Subset, pool_part, subsets
 
 _POOLED = 6  # columns of the answers of both pools
-
-_Resample = Callable[[Subset], Floats]
 
 
 def stereotypes_scores(inputs: Inputs) -> list[ScoreRow]:
@@ -52,7 +50,7 @@ def prevalence_scores(inputs: Inputs) -> list[ScoreRow]:
             frame.annotators[here],
             items=np.arange(len(subset.rows)),
             number=_POOLED,
-            rule=_passed_and_counted,
+            rule=lambda votes: stats.stereotype_table(votes[:, :3], votes[:, 3:]),
             resamples=inputs.resamples,
             rng=bootstrap.generator(inputs.seed, subset.seed_name),
         )
@@ -60,13 +58,11 @@ def prevalence_scores(inputs: Inputs) -> list[ScoreRow]:
     return _threshold_rows(inputs, frame, table, resample) + _answer_rows(frame)
 
 
-def _passed_and_counted(votes: Ints) -> tuple[Bools, Bools]:
-    table = stats.stereotype_table(votes[:, :3], votes[:, 3:])
-    return table.passed, table.counted
-
-
 def _threshold_rows(
-    inputs: Inputs, frame: AssociationVotes, table: stats.StereotypeTable, resample: _Resample
+    inputs: Inputs,
+    frame: AssociationVotes,
+    table: stats.StereotypeTable,
+    resample: Callable[[Subset], Floats],
 ) -> list[ScoreRow]:
     """Number and share of stereotypes, overall, by region and by group; `resample` gives the shares (B, 9)
     of a subset."""

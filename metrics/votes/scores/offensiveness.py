@@ -13,7 +13,7 @@ from metrics.core.stats.checks import Bools, Floats, Ints
 from metrics.core.stats.percentiles import Interval
 from metrics.score_runs.rows import Inputs, ScoreRow, bounds, defined, intervals_or_none, score_row
 from metrics.votes import stats
-from metrics.votes.data.ratings import RatingRows, read_rated_offensiveness
+from metrics.votes.data.own_answers import RatingRows, read_rated_offensiveness
 from metrics.votes.data.source import Pair, read_rated_associations
 from metrics.votes.scores.subsets import Subset, pool_part, subsets
 
@@ -68,7 +68,7 @@ def rated_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
             _attribute_ids(ratings.pairs),
             ratings.annotators,
         )
-        rows.append(_unsure_row(whole, ratings.values))
+        rows.append(_count_row("unsure", whole, int((ratings.values == UNSURE).sum()), len(ratings.values)))
     attributes = _attribute_ids(group_ratings.pairs)
     chosen = np.column_stack([np.ones(len(group_ratings.pairs), dtype=np.bool_), group_ratings.stereotypical])
     for subset in subsets(group_ratings.pairs):
@@ -83,7 +83,8 @@ def rated_offensiveness_scores(inputs: Inputs) -> list[ScoreRow]:
             group_ratings.annotators[index],
         )
         if subset.group or subset.region:
-            rows.append(_unsure_row(subset, group_ratings.values[index]))
+            values = group_ratings.values[index]
+            rows.append(_count_row("unsure", subset, int((values == UNSURE).sum()), len(values)))
     return rows + _rated_detail_rows(inputs, ratings)
 
 
@@ -196,11 +197,8 @@ def _pair_row(
     )
 
 
-def _unsure_row(subset: Subset, ratings: Floats) -> ScoreRow:
-    return _count_row("unsure", subset, int((ratings == UNSURE).sum()), len(ratings))
-
-
 def _count_row(name: str, subset: Subset, k: int, n: int) -> ScoreRow:
+    """`k` of the `n` ratings or associations of the subset."""
     return score_row(name, k, n, k=k, group=subset, part=subset.part())
 
 
