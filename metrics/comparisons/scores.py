@@ -9,11 +9,17 @@ import numpy as np
 from metrics.comparisons.paired_groups import compared_studies, drawn_pairs
 from metrics.core.stats import differences
 from metrics.core.stats.differences import Difference
+from metrics.depiction import stats
 from metrics.depiction.data import GroupFrame
-from metrics.depiction.scores import group_offensiveness, group_tendency
+from metrics.depiction.scores import group_tendency
 from metrics.depiction.scores.group_tendency import GroupTendency
-from metrics.depiction.scores.measures import ResampledGroup, resampled_groups
-from metrics.depiction.stats import tendency
+from metrics.depiction.scores.measures import (
+    Ratings,
+    ResampledGroup,
+    group_offensiveness,
+    read_ratings,
+    resampled_groups,
+)
 from metrics.score_runs import compared_rows
 from metrics.score_runs.compared_rows import SIDES, ComparedEstimates, Estimates
 from metrics.score_runs.rows import Inputs, ScoreRow
@@ -92,8 +98,8 @@ def _differences(first: GroupTendency, second: GroupTendency) -> list[Difference
         differences.log_ratio(
             first.point.theta,
             second.point.theta,
-            first_samples=tendency.ratio(*a),
-            second_samples=tendency.ratio(*b),
+            first_samples=stats.ratio(*a),
+            second_samples=stats.ratio(*b),
         ),
     ]
 
@@ -110,7 +116,7 @@ def tendency_contrast_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def offensiveness_difference_scores(inputs: Inputs) -> list[ScoreRow]:
-    rated = [group_offensiveness.read_ratings(study, inputs.variant) for study in compared_studies(inputs)]
+    rated = [read_ratings(study, inputs.variant) for study in compared_studies(inputs)]
     found, known = [], False
     for sides, one in _compared_offensiveness(drawn_pairs(inputs), rated):
         found.append(one)
@@ -130,7 +136,7 @@ def offensiveness_difference_scores(inputs: Inputs) -> list[ScoreRow]:
 
 
 def _compared_offensiveness(
-    pairs: Iterable[tuple[ResampledGroup, ResampledGroup]], rated: Sequence[group_offensiveness.Ratings]
+    pairs: Iterable[tuple[ResampledGroup, ResampledGroup]], rated: Sequence[Ratings]
 ) -> Iterator[tuple[tuple[ResampledGroup, ResampledGroup], ComparedEstimates]]:
     """O(id) of each group that has a score on both sides."""
     for sides in pairs:
@@ -151,7 +157,7 @@ def _defined_on_both(one: ComparedEstimates) -> tuple[Estimates, Estimates]:
 
 
 def offensiveness_contrast_scores(inputs: Inputs) -> list[ScoreRow]:
-    known = group_offensiveness.read_ratings(inputs.study, inputs.variant)
+    known = read_ratings(inputs.study, inputs.variant)
     groups = []
     for group in resampled_groups(inputs, none_of_above_selected=False, together=True):
         own = _group_offensiveness(group, known)
@@ -160,12 +166,11 @@ def offensiveness_contrast_scores(inputs: Inputs) -> list[ScoreRow]:
     return compared_rows.contrast_rows(["o"], groups, inputs)
 
 
-def _group_offensiveness(group: ResampledGroup, known: group_offensiveness.Ratings) -> Estimates | None:
+def _group_offensiveness(group: ResampledGroup, known: Ratings) -> Estimates | None:
     """O(id) of a group; None if it has no score."""
-    found = group_offensiveness.compute(
-        group.frame, group.k, group.n, group.likelihoods, group.selections, known
-    )
-    if found is None or not found.point.n:
+    found = group_offensiveness(group, known)
+    if found is None or not found[0].n:
         return None
-    samples = _NO_SAMPLES if found.samples is None else found.samples
-    return Estimates(np.array([found.point.value]), (found.point.n,), samples[:, None])
+    point, samples = found
+    samples = _NO_SAMPLES if samples is None else samples
+    return Estimates(np.array([point.value]), (point.n,), samples[:, None])

@@ -84,14 +84,14 @@ class Metric:
     name: str
     version: int
     title: str
-    task: str
+    task: str = ""
     unit: str
     direction: str
     definition: str
     names: tuple[tuple[str, str], ...]
-    interval: bool
-    variants_differ: bool
-    variants_note: str
+    interval: bool = True
+    variants_differ: bool = False
+    variants_note: str = "the same"
     section: str
     compute: Compute
     rule: Callable[[Study, Parameters], str]

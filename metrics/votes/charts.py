@@ -124,11 +124,6 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
     if len(panels) > 1:
         header = alt.Header(title=None, labelFontSize=13, labelColor=INK, labelAnchor="start", labelPadding=6)
         chart = chart.facet(column=alt.Column("panel:N", sort=panels, header=header), spacing=24)
-    chart = chart.properties(
-        background="white",
-        padding=14,
-        title=alt.Title(plot.title, subtitle=list(plot.subtitle)),
-    )
     return Figure(
         name=plot.name,
         title=plot.title,
@@ -138,7 +133,7 @@ def dot_chart(points: Sequence[Dot], plot: Plot) -> Figure:
             (point.row, point.panel, point.series, point.value, point.low, point.high, point.k, point.n)
             for point in points
         ),
-        spec=apply_style(chart),
+        spec=apply_style(chart, plot.title, list(plot.subtitle)),
         notes=plot.notes,
     )
 

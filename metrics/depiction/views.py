@@ -1,4 +1,4 @@
-"""Scores per identity group: the table, and one group with its images."""
+"""Scores per identity group: the table, and one group with its images. The gallery of images with boxes."""
 
 from __future__ import annotations
 
@@ -8,19 +8,24 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from annotation.core.requests import query_without_page
 from annotation.models import IdentityGroup
 from metrics.core.answers import has_simulated_answers
+from metrics.core.request_parameters import parse_id
 from metrics.core.study_access import get_depiction_study_or_404
-from metrics.core.tables import default_direction, headings, url_with
-from metrics.depiction.queries.identities import COLUMNS, IdentityRow, identity_rows, unreported
-from metrics.depiction.queries.identity import identity_page
+from metrics.core.tables import requested_order, url_with
+from metrics.depiction.queries.gallery import DISAGREEMENT_CHOICES, Filters, gallery_page
+from metrics.depiction.queries.identities import (
+    COLUMNS,
+    TENDENCY,
+    TEXT_COLUMNS,
+    identity_page,
+    identity_table,
+)
 from metrics.models import Variant
 from metrics.score_runs import contrasts, freshness, queries
 from metrics.score_runs.history import score_history
 
-# text columns are sorted from A to Z first
-_TEXT_COLUMNS = frozenset({"identity", "region"})
-_TENDENCY = ("l_stereo", "l_random", "theta")
 _CONTRAST_TEXTS = {
     "l_stereo": _("L(stereo) of this group minus the mean of all others:"),
     "o": _("Offensiveness of its depiction minus the mean of all others:"),
@@ -31,21 +36,14 @@ _CONTRAST_TEXTS = {
 @require_safe
 def identities(request: HttpRequest, name: str) -> HttpResponse:
     study = get_depiction_study_or_404(request, name)
-    variant = _variant(request)
+    variant = request.GET.get("variant", "")
+    if variant not in Variant.values:
+        variant = str(Variant.CORRECTED)
     run = queries.newest_run(study, "tendency", variant)
-    sort = request.GET.get("sort", "theta")
-    if sort not in COLUMNS:
-        sort = "theta"
-    descending = request.GET.get("dir", default_direction(sort, _TEXT_COLUMNS)) == "desc"
+    offensiveness = queries.newest_run(study, "offensiveness", variant) if run else None
+    order = requested_order(request, COLUMNS, TEXT_COLUMNS, default="theta")
+    all_rows, not_reported = identity_table(study, run, offensiveness, order)
     search, region = request.GET.get("q", ""), request.GET.get("region", "")
-    all_rows: list[IdentityRow] = []
-    not_reported: list[IdentityGroup] = []
-    if run is not None:
-        offensiveness = queries.newest_run(study, "offensiveness", variant)
-        all_rows = identity_rows(run, sort=sort, descending=descending, offensiveness=offensiveness)
-        not_reported = unreported(study, all_rows)
-    rows = [row for row in all_rows if row.matches(search) and region in {"", row.group.region}]
-    wanted = freshness.default_requests(["tendency", "offensiveness"], variant)
     return render(
         request,
         "metrics/depiction/identities.html",
@@ -53,19 +51,16 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
             "study": study,
             "simulated": has_simulated_answers(study),
             "variant": variant,
-            "variants": _variants(request),
+            "variants": [(value, url_with(request, variant=value)) for value in Variant.values],
             "run": run,
-            "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
-            "freshness_query": freshness.query_string(wanted),
-            "rows": rows,
+            "rows": [row for row in all_rows if row.matches(search) and region in {"", row.group.region}],
             "not_reported": not_reported,
             "search": search,
             "region": region,
             "regions": sorted({row.group.region for row in all_rows} - {""}),
-            "sort": sort,
-            "direction": "desc" if descending else "asc",
-            "columns": headings(
-                request, COLUMNS, sort=sort, descending=descending, text_columns=_TEXT_COLUMNS
+            **order.context(request, COLUMNS, TEXT_COLUMNS),
+            **freshness.page_context(
+                request, study, freshness.default_requests(["tendency", "offensiveness"], variant)
             ),
         },
     )
@@ -93,27 +88,42 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
             "group": group,
             "page": page,
             "run": run,
-            "fresh": freshness.check(study, wanted) if "check" in request.GET else None,
-            "freshness_query": freshness.query_string(wanted),
             "contrasts": [
                 each for row in others for each in zip(_CONTRAST_TEXTS.values(), row.numbers, strict=True)
             ],
             "history": score_history(
-                study,
-                group,
-                metric="tendency",
-                names=_TENDENCY,
-                variant=Variant.CORRECTED,
+                study, group, metric="tendency", names=TENDENCY, variant=Variant.CORRECTED
             ),
-            "history_columns": [COLUMNS[name] for name in _TENDENCY],
+            "history_columns": [COLUMNS[name] for name in TENDENCY],
+            **freshness.page_context(request, study, wanted),
         },
     )
 
 
-def _variant(request: HttpRequest) -> str:
-    variant = request.GET.get("variant", Variant.CORRECTED)
-    return variant if variant in Variant.values else str(Variant.CORRECTED)
-
-
-def _variants(request: HttpRequest) -> list[tuple[str, str]]:
-    return [(value, url_with(request, variant=value)) for value in Variant.values]
+@login_required
+@require_safe
+def gallery(request: HttpRequest, name: str) -> HttpResponse:
+    study = get_depiction_study_or_404(request, name)
+    number = request.GET.get("group", "")
+    differ = parse_id(request.GET.get("differ", "0"))
+    filters = Filters(
+        group=get_object_or_404(IdentityGroup, pk=parse_id(number)) if number else None,
+        attribute=request.GET.get("attribute", ""),
+        people=request.GET.get("people", ""),
+        differ=differ if differ in DISAGREEMENT_CHOICES else 0,
+    )
+    try:
+        page = gallery_page(study, filters, page=request.GET.get("page", "1"))
+    except ValueError as error:
+        raise Http404(str(error)) from error
+    return render(
+        request,
+        "metrics/depiction/gallery.html",
+        {
+            "study": study,
+            "simulated": has_simulated_answers(study),
+            "page": page,
+            "differ": DISAGREEMENT_CHOICES,
+            "pager": query_without_page(request),
+        },
+    )

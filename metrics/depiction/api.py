@@ -1,4 +1,4 @@
-"""API of the gallery: images with the boxes of all annotators."""
+"""API of the scores of identity groups, and of images with the boxes of all annotators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from annotation.api.pages import list_query, page, page_serializer
 from annotation.api.resource import Resource
 from annotation.models import IdentityGroup, Image
 from metrics.core.answers import has_simulated_answers
-from metrics.core.serializers import MAX_ID
+from metrics.core.serializers import MAX_ID, IdentityGroupSerializer, NumberSerializer
 from metrics.core.study_access import get_depiction_study_or_404
 from metrics.depiction.queries.gallery import (
     DISAGREEMENT_CHOICES,
@@ -24,6 +24,10 @@ from metrics.depiction.queries.gallery import (
     GalleryImage,
     search_images,
 )
+from metrics.depiction.queries.identities import NAME_ORDER, identity_table
+from metrics.score_runs import queries
+from metrics.score_runs.serializers.requests import VariantQuery
+from metrics.score_runs.serializers.responses import ScoreRunSerializer
 
 GalleryQuery = list_query(
     "Gallery",
@@ -48,6 +52,53 @@ GalleryQuery = list_query(
         help_text="Least per cent of annotators who disagree with the majority on an attribute.",
     ),
 )
+
+
+class IdentityRowSerializer(serializers.Serializer[Any]):
+    group = IdentityGroupSerializer()
+    l_stereo = NumberSerializer(allow_null=True)
+    l_random = NumberSerializer(allow_null=True)
+    theta = NumberSerializer(allow_null=True)
+    offensiveness = NumberSerializer(
+        source="o", allow_null=True, help_text="Only for groups with a stereotype that was seen and rated."
+    )
+
+
+class IdentitiesSerializer(serializers.Serializer[Any]):
+    """`unreported`: judged groups with at most one stereotypical attribute."""
+
+    run = ScoreRunSerializer(allow_null=True)
+    offensiveness_run = ScoreRunSerializer(allow_null=True)
+    stale = serializers.BooleanField()
+    simulated = serializers.BooleanField()
+    results = IdentityRowSerializer(many=True)
+    unreported = IdentityGroupSerializer(many=True)
+
+
+class Identities(Resource):
+    """The scores of each identity group, from the newest finished runs."""
+
+    @extend_schema(
+        operation_id="identities_list",
+        parameters=[VariantQuery],
+        responses=IdentitiesSerializer,
+        tags=["scores"],
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = get_depiction_study_or_404(request, name)
+        variant = self.query(VariantQuery)["variant"]
+        latest = queries.latest_run(study, "tendency", variant)
+        offensive = queries.latest_run(study, "offensiveness", variant)
+        rows, unreported = identity_table(study, latest.run, offensive.run, NAME_ORDER)
+        data = {
+            "run": latest.run,
+            "offensiveness_run": offensive.run,
+            "stale": latest.stale or offensive.stale,
+            "simulated": has_simulated_answers(study),
+            "results": rows,
+            "unreported": unreported,
+        }
+        return Response(IdentitiesSerializer(data).data)
 
 
 class SelectedSerializer(serializers.Serializer[Any]):
