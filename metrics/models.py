@@ -30,8 +30,7 @@ class ScoreRun(models.Model):
     """One computation of a metric for a study, with everything needed to repeat it.
 
     `digest` identifies the inputs (metrics/score_runs/digests.py), `rule` describes which associations
-    counted as stereotypes. The row is the truth, and queue messages only wake workers: a worker claims the
-    row by a conditional update with a lease, and the attempt is counted before the work begins.
+    counted as stereotypes. A worker claims the row by a conditional update with a lease.
     """
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="score_runs")

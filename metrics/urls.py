@@ -6,16 +6,16 @@ from metrics.dashboards.views import figures, fresh_scores, overview
 from metrics.depiction import views as depiction
 from metrics.pull import views as pull
 from metrics.quality import views as quality
-from metrics.score_runs.views import methods, retry
+from metrics.score_runs import views as score_runs
 from metrics.visual_nature import views as visual_nature
 
 urlpatterns = [
-    path("methods/", methods.methods, name="methods"),
+    path("methods/", score_runs.methods, name="methods"),
     path("studies/<slug:name>/overview/", overview.overview, name="overview"),
     path("studies/<slug:name>/overview/live/", overview.live, name="overview_live"),
     path("studies/<slug:name>/agreement/", agreement.agreement, name="agreement"),
     path("studies/<slug:name>/scores/fresh/", fresh_scores.fresh_scores, name="fresh_scores"),
-    path("studies/<slug:name>/scores/<int:run_id>/retry/", retry.retry_scores, name="retry_scores"),
+    path("studies/<slug:name>/scores/<int:run_id>/retry/", score_runs.retry_scores, name="retry_scores"),
     path("studies/<slug:name>/identities/", depiction.identities, name="identities"),
     path("studies/<slug:name>/identities/<int:group_id>/", depiction.identity, name="identity"),
     path("studies/<slug:name>/attributes/", visual_nature.attributes, name="attributes"),

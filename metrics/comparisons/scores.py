@@ -85,21 +85,15 @@ def _tendency(group: ResampledGroup) -> GroupTendency:
 def _differences(first: GroupTendency, second: GroupTendency) -> list[Difference]:
     """The differences of l_stereo and l_random, and the logarithm of the ratio of theta."""
     a, b = (
-        [_NO_SAMPLES if each is None else each for each in (one.stereo, one.random)]
-        for one in (first, second)
+        [_NO_SAMPLES if each is None else each for each in (side.stereo, side.random)]
+        for side in (first, second)
     )
+    one, two = first.point, second.point
     return [
-        differences.difference(
-            first.point.l_stereo, second.point.l_stereo, first_samples=a[0], second_samples=b[0]
-        ),
-        differences.difference(
-            first.point.l_random, second.point.l_random, first_samples=a[1], second_samples=b[1]
-        ),
+        differences.difference(one.l_stereo, two.l_stereo, first_samples=a[0], second_samples=b[0]),
+        differences.difference(one.l_random, two.l_random, first_samples=a[1], second_samples=b[1]),
         differences.log_ratio(
-            first.point.theta,
-            second.point.theta,
-            first_samples=stats.ratio(*a),
-            second_samples=stats.ratio(*b),
+            one.theta, two.theta, first_samples=stats.ratio(*a), second_samples=stats.ratio(*b)
         ),
     ]
 
@@ -130,9 +124,8 @@ def offensiveness_difference_scores(inputs: Inputs) -> list[ScoreRow]:
         compared_rows.mean(side) for side in zip(*(_defined_on_both(one) for one in together), strict=True)
     ]
     whole = ComparedEstimates(None, "", means[0].n, *means)
-    return compared_rows.difference_rows(["o"], found, inputs) + compared_rows.difference_rows(
-        ["o"], [whole], inputs
-    )
+    rows = compared_rows.difference_rows(["o"], found, inputs)
+    return rows + compared_rows.difference_rows(["o"], [whole], inputs)
 
 
 def _compared_offensiveness(

@@ -15,12 +15,7 @@ from metrics.score_runs.metric import Metric
 
 def inputs_digest(study: Study, metric: Metric, parameters: Mapping[str, str] | None = None) -> str:
     """SHA-256 of the inputs of a metric: the answers, the study's rules, and what `Metric.fingerprint` adds,
-    such as the associations that pass the rule.
-
-    Takes a few aggregates and does not read the answers. Only offensiveness and its comparisons read the
-    ratings of stereotypes row by row, because their values matter; these are part of the catalogue and do not
-    grow with the study.
-    """
+    such as the associations that pass the rule. A few aggregates, which do not read the answers."""
     chosen = registry.parameters(metric, parameters)
     parts: list[object] = [
         study.pk,

@@ -1,7 +1,4 @@
-"""Compute the score rows of a metric for a study.
-
-Nothing is stored here: the commands print the rows, `services.py` stores them.
-"""
+"""Compute the score rows of a metric for a study; `services.py` stores them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Check whether the scores on a page are up to date.
-
-A page shows stored scores immediately. To find out whether answers have changed takes an aggregate over all
-answers, so the loaded page asks for it with htmx, polls the runs that were requested, and then reloads its
-content.
-"""
+"""Check whether the scores on a page are up to date: slow, so the loaded page asks for it with htmx."""
 
 from __future__ import annotations
 
@@ -23,11 +18,8 @@ from metrics.score_runs.tasks import enqueue
 
 @dataclass(frozen=True)
 class Freshness:
-    """The state of a page's scores: `waiting` runs, `failed` runs, reasons why runs were `refused`, and
-    whether new scores are `ready`.
-
-    `stale`: the scores on the page are of older answers.
-    """
+    """The state of a page's scores: `waiting` and `failed` runs, reasons why runs were `refused`, whether new
+    scores are `ready`, and whether those on the page are of older answers (`stale`)."""
 
     waiting: tuple[ScoreRun, ...] = ()
     failed: tuple[ScoreRun, ...] = ()

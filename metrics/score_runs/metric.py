@@ -42,15 +42,7 @@ def _no_other_inputs(study: Study, parameters: Parameters) -> list[object]:
     return []
 
 
-def _no_input_check(study: Study, parameters: Parameters) -> None:
-    pass
-
-
-def _readable_by_all(user: User, parameters: Parameters) -> None:
-    pass
-
-
-def _offered_to_all(user: User, study: Study, parameters: Parameters) -> None:
+def _no_check(*args: object) -> None:
     pass
 
 
@@ -96,9 +88,9 @@ class Metric:
     compute: Compute
     rule: Callable[[Study, Parameters], str]
     fingerprint: Callable[[Study, Parameters], list[object]] = _no_other_inputs
-    check_inputs: Callable[[Study, Parameters], None] = _no_input_check
-    check_offered: Callable[[User, Study, Parameters], None] = _offered_to_all
-    check_readable: Callable[[User, Parameters], None] = _readable_by_all
+    check_inputs: Callable[[Study, Parameters], None] = _no_check
+    check_offered: Callable[[User, Study, Parameters], None] = _no_check
+    check_readable: Callable[[User, Parameters], None] = _no_check
     reference: str = VISAGE
     source: str = "answers"
     parts: str = ""

@@ -37,11 +37,8 @@ def newest_run(
     study: Study, metric: str, variant: str, parameters: Mapping[str, str] | None = None
 ) -> ScoreRun | None:
     """The finished run of `metric`, at its present version, that last matched the answers: the one that a
-    page shows.
-
-    One indexed query, whatever the size of the study. It does not check whether the answers have changed,
-    which is slow for millions of them: call `is_stale` in a separate request (ADR 0005). Raises ValueError
-    for an unknown metric, variant or parameter.
+    page shows. One indexed query; call `is_stale` in a separate request (ADR 0005). Raises ValueError for an
+    unknown metric, variant or parameter.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
@@ -49,10 +46,8 @@ def newest_run(
 
 
 def is_stale(run: ScoreRun) -> bool:
-    """Whether `run` has other inputs than the present ones, or an earlier version of its metric.
-
-    Aggregates over the study's answers: about a second for two million.
-    """
+    """Whether `run` has other inputs than the present ones, or an earlier version of its metric. Aggregates
+    over the study's answers."""
     entry = registry.get(run.metric)
     if run.version != entry.version:
         return True
@@ -62,11 +57,9 @@ def is_stale(run: ScoreRun) -> bool:
 def latest_run(
     study: Study, metric: str, variant: str, parameters: Mapping[str, str] | None = None
 ) -> LatestRun:
-    """The newest finished run of `metric` at its present version, and whether it is stale. For commands and
-    requests that can wait for `is_stale`.
-
-    A run of the present inputs is preferred to a later run of others: if an answer was withdrawn and
-    restored, the older run is right again. Raises ValueError for an unknown metric, variant or parameter.
+    """The newest finished run of `metric` at its present version, and whether it is stale. A run of the
+    present inputs is preferred to a later run of others. Raises ValueError for an unknown metric, variant or
+    parameter.
     """
     entry = registry.get(metric)
     registry.check_variant(entry, variant)
@@ -91,10 +84,7 @@ def _finished(study: Study, entry: Metric, variant: str, chosen: Mapping[str, st
 
 
 def scores_by_group(run: ScoreRun) -> Mapping[int, Mapping[str, Score]]:
-    """{group id: {score name: score}} of the scores of whole groups.
-
-    One query, in the order of the groups' names.
-    """
+    """{group id: {score name: score}} of the scores of whole groups, by name of the group. One query."""
     found: dict[int, dict[str, Score]] = {}
     rows = Score.objects.filter(run=run, group__isnull=False, attribute__isnull=True, part="")
     for score in rows.select_related("group").order_by("group__name", "group_id", "name"):

@@ -10,7 +10,7 @@ import numpy as np
 
 from metrics.agreement.data.ratings import RatingFrame
 from metrics.agreement.scores.readings import Reading, Resampling, read
-from metrics.agreement.scores.rows import AgreementRow, defined_of, intervals_of
+from metrics.agreement.scores.rows import AgreementRow, intervals_of
 from metrics.agreement.stats import rated_pairs
 from metrics.agreement.stats.coefficients import Estimate
 from metrics.agreement.stats.differences import AgreementDifference, agreement_difference
@@ -84,7 +84,7 @@ def _row(first: AgreementRow, second: AgreementRow, found: AgreementDifference, 
         agreeing=0,
         annotators=None,
         intervals=intervals_of(percentage=share, alpha=alpha),
-        p=defined_of(p),
+        p={name: value for name, value in p.items() if not np.isnan(value)},
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from metrics.agreement.stats.coefficients import Estimate
 from metrics.core.stats.percentiles import Interval
 
@@ -34,16 +32,16 @@ class AgreementRow:
     level: str
     scope: str
     group: str
-    other: str
     units: int
     ratings: int
     pairs: int
     percentage: float | None
-    alpha: float | None
-    fleiss_kappa: float | None
-    cross_kappa: float | None
-    box_iou: float | None
-    box_pairs: int | None
+    other: str = ""
+    alpha: float | None = None
+    fleiss_kappa: float | None = None
+    cross_kappa: float | None = None
+    box_iou: float | None = None
+    box_pairs: int | None = None
     agreeing: int = 0
     annotators: int | None = None
     identity: str = ""
@@ -64,8 +62,3 @@ def intervals_of(**estimates: Estimate) -> dict[str, Interval]:
             by = 100 if name == "percentage" else 1
             found[name] = replace(bounds, low=by * bounds.low, high=by * bounds.high)
     return found
-
-
-def defined_of(values: Mapping[str, float]) -> dict[str, float]:
-    """The values that are not NaN."""
-    return {name: value for name, value in values.items() if not np.isnan(value)}

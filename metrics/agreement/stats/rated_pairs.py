@@ -177,19 +177,10 @@ def resampled(cells: Cells, *, resamples: int, rng: np.random.Generator) -> Floa
 
     .. math:: S_{bf} = \sum_r w_{b,cluster(r)} \, v_{b,first(r)} \, v_{b,second(r)} \, s_{rf}
 
-    Clusters and annotators are drawn independently, each with replacement and as many as there are [1]_.
-    An annotator who is drawn twice is not paired with themselves, because that pair would always agree. If no
-    annotator is identified, clusters with equal sums are drawn together from a multinomial distribution: this
-    is the same draw and does not grow with the study. Raises ValueError without pairs.
-
-    Returns
-    -------
-    ndarray of float, shape (resamples, F)
-
-    References
-    ----------
-    .. [1] Owen (2007), The pigeonhole bootstrap, Annals of Applied Statistics 1(2), 386-411.
-           doi:10.1214/07-AOAS122
+    shape (resamples, F). Clusters and annotators are drawn independently, each with replacement and as many
+    as there are (Owen 2007, doi:10.1214/07-AOAS122). An annotator who is drawn twice is not paired with
+    themselves. If no annotator is identified, clusters with equal sums are drawn together from a multinomial
+    distribution, which is the same draw. Raises ValueError without pairs.
     """
     images = checks.labels("clusters", cells.clusters, length=len(cells.sums))
     if not len(images):
@@ -214,13 +205,8 @@ def paired_resampled(
     """`resampled` for two sides in the same resamples: clusters and annotators on both sides are drawn once
     for both, as in `bootstrap.joint_weights`.
 
-    Equal labels on both sides are the same cluster or annotator. If no annotator is identified on either
-    side, clusters with equal sums on both are drawn together, as in `resampled`. Raises ValueError if a side
-    has no pairs.
-
-    Returns
-    -------
-    (ndarray, ndarray) of float, shapes (resamples, F) and (resamples, G)
+    Equal labels on both sides are the same cluster or annotator. Shapes (resamples, F) and (resamples, G).
+    Raises ValueError if a side has no pairs.
 
     Examples
     --------
@@ -258,7 +244,11 @@ def _weighed(cells: Cells, by_image: Ints, people: Ints, drawn: Ints) -> Floats:
     """The weighted sums (B, F). `by_image` (B, R): weight of each row's cluster. `drawn` (B, J): weight of
     each of the `people` (J,)."""
     by_person = np.concatenate([drawn, np.ones((len(drawn), 1), dtype=np.int64)], axis=1)
-    first, second = (_place(who, people) for who in (cells.first, cells.second))
+    # the last column is for UNKNOWN_ANNOTATOR
+    first, second = (
+        np.where(who == UNKNOWN_ANNOTATOR, len(people), np.searchsorted(people, who))
+        for who in (cells.first, cells.second)
+    )
     weights = by_image * by_person[:, first] * by_person[:, second]
     return np.asarray(weights.astype(np.float64) @ cells.sums)
 
@@ -308,11 +298,6 @@ def _kinds(rows: Floats) -> tuple[Floats, Ints]:
         return np.unique(rows, axis=0, return_counts=True)
     kinds, same = np.unique(rows[first], axis=0, return_inverse=True)
     return kinds, np.bincount(same.ravel()[kind_of], minlength=len(kinds))
-
-
-def _place(who: Ints, people: Ints) -> Ints:
-    """The column of each annotator's weight; the last one for UNKNOWN_ANNOTATOR."""
-    return np.where(who == UNKNOWN_ANNOTATOR, len(people), np.searchsorted(people, who))
 
 
 def _neighbours(table: Ratings) -> Iterator[tuple[Ints, Ints]]:

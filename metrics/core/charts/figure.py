@@ -1,9 +1,4 @@
-"""Shared by all figures: a Vega-Lite specification with its numbers, one style, four file formats.
-
-Charts take numbers, not studies; each room's `figures.py` fetches the numbers. Charts have a white
-background, so that they look the same on a dark page, in a paper and in print, and they never distinguish
-things by colour alone (DESIGN §7).
-"""
+"""Shared by all figures: a Vega-Lite specification with its numbers, one style, file formats (DESIGN §7)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-"""A study's progress: responses, pace and alerts.
-
-This counts all slots and answers of a study. A small study is counted on each visit. For a large one the page
-shows the last count and requests a new one separately, which counts again only if the last count is old
-enough for the time it takes.
-"""
+"""A study's progress: responses, pace and alerts. The page of a large study shows the last count and requests
+a new one separately."""
 
 from __future__ import annotations
 

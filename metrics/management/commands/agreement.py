@@ -28,8 +28,6 @@ DIFFERENCES_NOTE = (
     "than five people have none."
 )
 METHOD = "percentile bootstrap over images (or what a unit is about) and annotators, 95 %"
-
-
 DIFFERENCES = ("percentage", "alpha")
 
 

@@ -1,9 +1,6 @@
 """The work of each annotator of a study: answers, time, agreement with others, checks (PROTOCOL §10).
 
-This reads every answer. A small study is counted on each visit. For a large one the page shows the last
-count, and checks in a separate request whether answers have changed and a new count is due, as for progress
-(`progress.py`).
-"""
+The page of a large study shows the last count."""
 
 from __future__ import annotations
 

@@ -30,37 +30,29 @@ def _text(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
     )
 
 
-METRICS_BY_PARAMETER = _metrics_by_parameter()
-"""{parameter: names of the metrics that have it}."""
-_CHOSEN = {name: _text(f"Parameter of {', '.join(of)}.") for name, of in METRICS_BY_PARAMETER.items()}
-_VARIANT = serializers.ChoiceField(Variant.choices, default=Variant.CORRECTED.value)
-
-
 def _key(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
     return serializers.IntegerField(required=False, min_value=1, max_value=MAX_ID, help_text=help_text)
 
 
+METRICS_BY_PARAMETER = _metrics_by_parameter()
+"""{parameter: names of the metrics that have it}."""
+_CHOSEN = {name: _text(f"Parameter of {', '.join(of)}.") for name, of in METRICS_BY_PARAMETER.items()}
+_FILTERS = {
+    "name": _text("Only scores of this name, as listed by the metric."),
+    "part": _text("Only scores of this part; empty: only scores without a part."),
+    "group": _key("Only scores of the identity group with this id."),
+    "attribute": _key("Only scores of the attribute with this id."),
+}
 ScoreQuery = list_query(
     "Score",
     orders={"id": "pk"},
     default="id",
     metric=serializers.ChoiceField(METRIC_NAMES),
-    variant=_VARIANT,
-    name=_text("Only scores of this name, as listed by the metric."),
-    part=_text("Only scores of this part; empty: only scores without a part."),
-    group=_key("Only scores of the identity group with this id."),
-    attribute=_key("Only scores of the attribute with this id."),
+    variant=serializers.ChoiceField(Variant.choices, default=Variant.CORRECTED.value),
+    **_FILTERS,
     **_CHOSEN,
 )
-RunScoresQuery = list_query(
-    "RunScores",
-    orders={"id": "pk"},
-    default="id",
-    name=_text("Only scores of this name, as listed by the metric."),
-    part=_text("Only scores of this part; empty: only scores without a part."),
-    group=_key("Only scores of the identity group with this id."),
-    attribute=_key("Only scores of the attribute with this id."),
-)
+RunScoresQuery = list_query("RunScores", orders={"id": "pk"}, default="id", **_FILTERS)
 ScoreRunQuery = list_query(
     "ScoreRun",
     orders={"created_at": "created_at"},

@@ -1,18 +1,29 @@
-"""Retry a failed score run."""
+"""Views of score runs: the methods page, generated from the registry, and retrying a failed run."""
 
 from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 
+from annotation import policies
 from metrics.core.study_access import get_study_or_404
 from metrics.models import ScoreRun
+from metrics.score_runs import registry
 from metrics.score_runs import services as score_runs
 from metrics.score_runs.tasks import enqueue
+
+
+@login_required
+@require_safe
+def methods(request: HttpRequest) -> HttpResponse:
+    if not policies.is_admin(request.user) and not policies.studies_led_by(request.user).exists():
+        raise Http404
+    entries = [(metric, registry.describe_source(metric)) for metric in registry.metrics()]
+    return render(request, "metrics/score_runs/methods.html", {"metrics": entries})
 
 
 @login_required

@@ -1,4 +1,4 @@
-"""API of figures: the list, and each figure as a specification or a file."""
+"""API of figures and of a study's progress."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import Http404
+from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,12 +14,20 @@ from rest_framework.response import Response
 
 from annotation.api.errors import Conflict, Refused
 from annotation.api.resource import FileResource, Resource, file_of
+from metrics.core.answers import has_simulated_answers
 from metrics.core.charts.figure import CONTENT_TYPES, Figure, render_figure
 from metrics.core.figure_sources import NothingToDraw, UnknownFigure
 from metrics.core.json_numbers import json_safe
 from metrics.core.study_access import get_study_or_404
 from metrics.dashboards.figures import FIGURES, draw_figure
-from metrics.dashboards.serializers import FILE_FORMATS, FigureQuery, FigureSerializer, FigureSourceSerializer
+from metrics.dashboards.queries import progress
+from metrics.dashboards.serializers import (
+    FILE_FORMATS,
+    FigureQuery,
+    FigureSerializer,
+    FigureSourceSerializer,
+    ProgressSerializer,
+)
 
 TAGS = ["figures"]
 _NAME = OpenApiParameter(
@@ -113,3 +122,26 @@ def draw_or_problem(request: Request, name: str, figure: str, options: Mapping[s
         raise Conflict(str(error)) from error
     except ValueError as error:
         raise Refused(str(error)) from error
+
+
+class Progress(Resource):
+    """Target and number of responses, pace, and alerts."""
+
+    @extend_schema(operation_id="progress_read", responses=ProgressSerializer, tags=["progress"])
+    def get(self, request: Request, name: str) -> Response:
+        study = get_study_or_404(request, name)
+        found = progress.recent_progress(study, now=timezone.now())
+        data = {
+            "study": study.name,
+            "status": study.status,
+            "simulated": has_simulated_answers(study),
+            "counted_at": found.counted_at,
+            "total": found.total,
+            "tasks": found.tasks,
+            "pace": {
+                **vars(found.pace),
+                "days": [{"day": day, "responses": number} for day, number in found.pace.days],
+            },
+            "alerts": found.alerts,
+        }
+        return Response(ProgressSerializer(data).data)
