@@ -136,13 +136,8 @@ def find_check_error(*, file: StudyFile) -> StudyError | None:
         if task.pages is not None and image_set is None:
             continue  # reported with the image set itself
         try:
-            with_checks(
-                Plan(units=lambda: iter(()), image_set=image_set),
-                task.checks,
-                kind=task.kind,
-                source=task.associations.source if task.associations is not None else None,
-                key=f"tasks[{number}]",
-            )
+            plan = Plan(units=lambda: iter(()), image_set=image_set)
+            with_checks(plan, task, key=f"tasks[{number}]")
         except StudyRefused as refused:
             return refused
     return None
