@@ -1,8 +1,5 @@
-"""Exporting a study as a study file (docs/studies.md).
-
-The file lists what was drawn instead of the recipe of the draw, because a source may have changed since. A
-study created from the file shows the same, in the same order.
-"""
+"""Exporting a study as a study file (docs/studies.md). The file lists what was drawn, because a source may
+have changed since."""
 
 from __future__ import annotations
 

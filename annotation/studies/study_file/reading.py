@@ -1,8 +1,5 @@
-"""Reading and checking a study file (docs/studies.md). Pure: no Django.
-
-Errors in the file itself are found here, before a row is written. Whether the people, sources and attributes
-it names exist is checked in studies/services/study_plan.py. writing.py writes study files.
-"""
+"""Reading and checking a study file (docs/studies.md). Whether the people, sources and attributes it names
+exist is checked in studies/services/study_plan.py. Pure: no Django."""
 
 from __future__ import annotations
 

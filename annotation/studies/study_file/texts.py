@@ -1,6 +1,4 @@
-"""Texts of a study in several languages, and its own questions (docs/studies.md). The texts of consent and
-tasks are read with those. Pure: no Django.
-"""
+"""Texts of a study in several languages, and its own questions (docs/studies.md). Pure: no Django."""
 
 from __future__ import annotations
 

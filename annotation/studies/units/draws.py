@@ -1,9 +1,5 @@
 """Drawing the attributes shown with each image: S(id) and R(id), shuffled and split into pages (PROTOCOL §5).
-
-`draw` and `split_into_pages` are pure: the same seed and inputs give the same draw on every machine and
-database. Each group and each image has its own generator, seeded with the task's seed and the name of the
-group or image, so that adding a group does not change the draws of the others.
-"""
+Each group and image has its own generator, so adding a group does not change the draws of the others."""
 
 from __future__ import annotations
 
