@@ -1,8 +1,4 @@
-"""Uploads in progress are written to a folder in VAR_DIR, on the disk that stores them afterwards.
-
-The usual folder for temporary files is memory in a container. The files have no names, so they disappear if
-the process is killed.
-"""
+"""Uploads in progress are written to nameless files in VAR_DIR, on the disk that stores them afterwards."""
 
 from __future__ import annotations
 

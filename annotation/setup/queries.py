@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,23 +27,6 @@ class DraftCard:
     made: bool
     taken: bool
     kinds: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Sample values for [attr] and [id] in a preview, or the options of a page."""
-
-    attribute: str
-    identity: str
-    options: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Suggestions:
-    """Suggested identity groups and attributes of a task, at most _MAX_SUGGESTIONS of each."""
-
-    groups: tuple[str, ...]
-    attributes: tuple[str, ...]
 
 
 _MAX_SUGGESTIONS = 500
@@ -75,11 +58,12 @@ def drafts(*, user: User, documents: Mapping[str, Document]) -> list[DraftCard]:
     return sorted(found.values(), key=lambda card: (card.title.lower(), card.name))
 
 
-def sample(task: Document, *, document: Document) -> Sample:
-    """A sample of what the task could show, or made-up values if nothing is chosen yet."""
+def sample(task: Document, *, document: Document) -> dict[str, Any]:
+    """Sample values for [attr] and [id] in a preview, or the options of a page; made-up values if nothing is
+    chosen yet."""
     what = task.get("associations") or task.get("attributes") or {}
     if isinstance(what, list):
-        return Sample(attribute=str(what[0]), identity="", options=())
+        return {"attribute": str(what[0]), "identity": "", "options": ()}
     source = what.get("source") or document.get("stereotypes", {}).get("source", "")
     of_source = Association.objects.filter(source__name=source).select_related("group", "attribute")
     found = of_source.order_by("pk").first()
@@ -92,31 +76,32 @@ def sample(task: Document, *, document: Document) -> Sample:
         group = image.group if image else group
         texts = Attribute.objects.filter(associations__source__name=source).order_by("pk").distinct()
         options = tuple(texts.values_list("text", flat=True)[: max(1, int(task.get("page_size", 5)) - 1)])
-    return Sample(
-        attribute=found.attribute.text if found else "sombrero",
-        identity=group.demonym if group else "Mexican",
-        options=options,
-    )
+    return {
+        "attribute": found.attribute.text if found else "sombrero",
+        "identity": group.demonym if group else "Mexican",
+        "options": options,
+    }
 
 
-def suggestions(task: Document, *, document: Document) -> Suggestions:
-    """Suggestions for check items: what the task itself shows."""
+def suggestions(task: Document, *, document: Document) -> dict[str, Sequence[str]]:
+    """Suggested groups and attributes for check items: at most _MAX_SUGGESTIONS of what the task shows."""
     what = task.get("associations") or task.get("attributes") or {}
     if isinstance(what, list):
-        return Suggestions(groups=(), attributes=tuple(sorted(map(str, what))[:_MAX_SUGGESTIONS]))
+        return {"groups": (), "attributes": sorted(map(str, what))[:_MAX_SUGGESTIONS]}
     source = what.get("source") or document.get("stereotypes", {}).get("source", "")
     shown = Association.objects.filter(source__name=source)
     images = Image.objects.filter(image_set__name=task.get("image_set", ""))
     if chosen := what.get("groups"):
         shown, images = shown.filter(group__name__in=chosen), images.filter(group__name__in=chosen)
     groups = images if task.get("kind") == TaskKind.DEPICTION else shown
-    return Suggestions(
-        groups=_distinct_values(groups, "group__name"), attributes=_distinct_values(shown, "attribute__text")
-    )
+    return {
+        "groups": _distinct_values(groups, "group__name"),
+        "attributes": _distinct_values(shown, "attribute__text"),
+    }
 
 
-def _distinct_values(rows: QuerySet[Any], field: str) -> tuple[str, ...]:
-    return tuple(rows.order_by(field).values_list(field, flat=True).distinct()[:_MAX_SUGGESTIONS])
+def _distinct_values(rows: QuerySet[Any], field: str) -> list[str]:
+    return list(rows.order_by(field).values_list(field, flat=True).distinct()[:_MAX_SUGGESTIONS])
 
 
 def _label(kind: str) -> str:

@@ -1,10 +1,5 @@
-"""Studies being set up in the browser: saving what users fill in, and creating drafts from it.
-
-A *document* is the content of a study file (docs/studies.md) as nested dicts, complete or not. The documents
-of an account are stored in a row of the session table under a secret key, so they survive logging out and are
-available in another browser. A complete document can become a draft in the database
-(studies/services/studies.py), which all its leads see.
-"""
+"""Studies being set up in the browser. A *document* is the content of a study file as nested dicts, complete
+or not; those of an account are in a row of the session table, so they survive logging out."""
 
 from __future__ import annotations
 
@@ -136,13 +131,8 @@ def find_check_error(*, file: StudyFile) -> StudyError | None:
         if task.pages is not None and image_set is None:
             continue  # reported with the image set itself
         try:
-            with_checks(
-                Plan(units=lambda: iter(()), image_set=image_set),
-                task.checks,
-                kind=task.kind,
-                source=task.associations.source if task.associations is not None else None,
-                key=f"tasks[{number}]",
-            )
+            plan = Plan(units=lambda: iter(()), image_set=image_set)
+            with_checks(plan, task, key=f"tasks[{number}]")
         except StudyRefused as refused:
             return refused
     return None

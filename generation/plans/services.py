@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import IdentityGroup, Image, ImageSet, Study
-from annotation.studies.units.draws import GroupDraw
+from annotation.studies.study_file.stimuli import GroupDraw
 from annotation.studies.units.planned import quoted_list
 from generation import backends
 from generation.backends.base import BackendError

@@ -42,7 +42,7 @@ def _attribute_units(file: AttributeFile) -> Iterator[UnitContent]:
 
 
 def _page_units(file: AnnotationFile) -> Iterator[UnitContent]:
-    for position, page in enumerate(file.pages, start=1):
+    for position, page in enumerate(file.rows, start=1):
         shown_content = (None, page.image, page.number, 0, page.worker, page.attributes)
         yield position, shown_content, tuple((answer.values, answer.boxes) for answer in page.answers)
 

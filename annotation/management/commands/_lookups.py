@@ -1,7 +1,9 @@
-"""Lookups that several commands share."""
+"""Lookups that several commands share, and refusals as errors of a command."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from django.contrib.auth import get_user_model
@@ -13,6 +15,15 @@ from annotation.models import Study
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
+
+
+@contextmanager
+def command_errors(*kinds: type[Exception], prefix: str = "") -> Iterator[None]:
+    """Raise CommandError with the message of an exception of these kinds."""
+    try:
+        yield
+    except kinds as error:
+        raise CommandError(f"{prefix}{error}") from error
 
 
 def get_study(name: str) -> Study:
@@ -32,12 +43,17 @@ def get_account(username: str) -> User:
     return account
 
 
-def check_study_name(name: str, *, option: str) -> None:
-    """Raise CommandError if `name`, given with `option`, cannot be a study's name."""
+def check_slug(name: str, *, option: str) -> None:
+    """Raise CommandError if `name`, given with `option`, is not a slug."""
     try:
         validate_slug(name)
     except ValidationError as error:
         raise CommandError(f"{option} '{name}': use letters, digits, - and _ only.") from error
+
+
+def check_study_name(name: str, *, option: str) -> None:
+    """Raise CommandError if `name`, given with `option`, cannot be a study's name."""
+    check_slug(name, option=option)
     longest = Study._meta.get_field("name").max_length
     if longest and len(name) > longest:
         raise CommandError(f"{option} has {len(name)} characters; a name has at most {longest}.")

@@ -51,9 +51,9 @@ def previews(document: Document, form: StepForm) -> list[dict[str, Any]]:
 
 
 def _preview(
-    kind: str, code: str, name: str, wording: str, sample: queries.Sample, *, own: bool
+    kind: str, code: str, name: str, wording: str, sample: dict[str, Any], *, own: bool
 ) -> dict[str, Any]:
-    named = {"[attr]": ("attribute", sample.attribute), "[id]": ("identity", sample.identity)}
+    named = {"[attr]": ("attribute", sample["attribute"]), "[id]": ("identity", sample["identity"])}
     with override(code):
         labels = texts.labels().get(kind, [])
         note = str(texts.NOTES.get(kind, ""))
@@ -65,9 +65,7 @@ def _preview(
         "statement": [named.get(part, ("text", part)) for part in _PLACEHOLDERS.split(wording) if part],
         "note": note,
         "labels": labels,
-        "options": sample.options,
-        "attribute": sample.attribute,
-        "identity": sample.identity,
+        **sample,
         "seen": "own" if own else "usual" if wording else "english",
     }
 

@@ -128,11 +128,9 @@ class Units(Resource):
     def get(self, request: Request, name: str) -> Response:
         study = study_for_lead(request, name)
         query = self.query(UnitsQuery)
-        rows = Unit.objects.filter(task__study=study)
-        if "task" in query:
-            rows = rows.filter(task__kind=query["task"])
-        if "purpose" in query:
-            rows = rows.filter(purpose=query["purpose"])
+        fields = {"task": "task__kind", "purpose": "purpose"}
+        filters = {field: query[key] for key, field in fields.items() if key in query}
+        rows = Unit.objects.filter(task__study=study, **filters)
         return page(request, rows, query=query, kind=UnitsQuery, row=UnitSerializer, prepare=_with_options)
 
 

@@ -38,12 +38,11 @@ from annotation.studies.services.study_plan import (
     consent_fields,
     differences,
     draw_recipes,
-    plan_task,
+    plan_tasks,
     study_fields,
     task_fields,
 )
 from annotation.studies.study_file.reading import StudyFile
-from annotation.studies.units.depiction import StereotypeRule
 from annotation.studies.units.planned import get_source, rows_named
 from annotation.studies.units.write import create_units, delete_units
 
@@ -87,10 +86,7 @@ def apply_file(
         source = (
             get_source(file.stereotype_source, key="stereotypes.source") if file.stereotype_source else None
         )
-        rule = StereotypeRule(source=source, pool=file.stereotype_pool, threshold=file.stereotype_threshold)
-        planned = [
-            plan_task(task, number=number, file=file, rule=rule) for number, task in enumerate(file.tasks, 1)
-        ]
+        planned = plan_tasks(file, source=source)
         notes = tuple(note for each in planned for note in each.plan.notes)
         fields = {**study_fields(file), "stereotype_source": source}
         # Of two calls at once, the second waits here for the row of the first, and then compares.

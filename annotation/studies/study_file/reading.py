@@ -1,13 +1,10 @@
-"""Reading and checking a study file (docs/studies.md). Pure: no Django.
-
-Errors in the file itself are found here, before a row is written. Whether the people, sources and attributes
-it names exist is checked in studies/services/study_plan.py. writing.py writes study files.
-"""
+"""Reading and checking a study file (docs/studies.md). Whether the people, sources and attributes it names
+exist is checked in studies/services/study_plan.py. Pure: no Django."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,7 @@ from annotation.studies.study_file import safe_toml
 from annotation.studies.study_file.stimuli import PageDraw
 from annotation.studies.study_file.table import LARGEST_NUMBER, Table
 from annotation.studies.study_file.tasks import TaskFile, read_task
-from annotation.studies.study_file.texts import LONGEST_TITLE, Question, read_questions, read_translations
+from annotation.studies.study_file.texts import LONGEST_TITLE, read_questions, read_translations
 
 _POOLS = ("in", "out")
 NAME_PATTERN = r"[a-z0-9]+(?:[-_][a-z0-9]+)*"
@@ -50,7 +47,7 @@ class StudyFile:
     consent_translations: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     # recruitment
     self_enrol: bool = True
-    questions: tuple[Question, ...] = ()
+    questions: Sequence[dict[str, Any]] = ()
     crowd_parameters: Mapping[str, str] = field(default_factory=lambda: dict(CROWD_PARAMETERS))
     completion_code: str = ""
     completion_url: str = ""

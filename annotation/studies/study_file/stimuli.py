@@ -50,12 +50,16 @@ class PageDraw:
 
 
 @dataclass(frozen=True)
-class ShownAttributes:
-    """The listed attributes that are shown with every image of one group."""
+class GroupDraw:
+    """The attributes shown with every image of one group: S(id) and R(id) (PROTOCOL §5)."""
 
-    group: str
     stereotypical: tuple[str, ...]
     random: tuple[str, ...]
+
+    @property
+    def shortfall(self) -> int:
+        """Number of random attributes missing to match the stereotypical ones."""
+        return len(self.stereotypical) - len(self.random)
 
 
 def read_attributes(table: Table, *, folder: Path | None) -> SourceDraw | tuple[str, ...]:
@@ -139,7 +143,8 @@ def read_associations(table: Table) -> Associations:
     return chosen
 
 
-def read_pages(table: Table) -> PageDraw | tuple[ShownAttributes, ...]:
+def read_pages(table: Table) -> PageDraw | dict[str, GroupDraw]:
+    """The rule of the draw, or group -> listed attributes."""
     if "shown" in table:
         if "attributes" in table:
             raise StudyFileError(
@@ -171,8 +176,8 @@ def read_pages(table: Table) -> PageDraw | tuple[ShownAttributes, ...]:
     return drawn
 
 
-def _read_shown(table: Table) -> tuple[ShownAttributes, ...]:
-    shown: dict[str, ShownAttributes] = {}
+def _read_shown(table: Table) -> dict[str, GroupDraw]:
+    shown: dict[str, GroupDraw] = {}
     for each in table.tables("shown"):
         group = each.text("group", required=True, longest=_LONGEST_GROUP)
         if group in shown:
@@ -186,17 +191,16 @@ def _read_shown(table: Table) -> tuple[ShownAttributes, ...]:
         stereotypical, random = (
             tuple(text.lower() for text in each.text_list(role)) for role in ("stereotypical", "random")
         )
-        both = [*stereotypical, *random]
-        _normalise(enumerate(both, 1), path=each.path_of("stereotypical and random"))
+        _normalise(enumerate([*stereotypical, *random], 1), path=each.path_of("stereotypical and random"))
         each.reject_unknown_keys()
-        shown[group] = ShownAttributes(group=group, stereotypical=stereotypical, random=random)
+        shown[group] = GroupDraw(stereotypical, random)
     if not shown:
         raise StudyFileError(
             "%(it)s is empty. Add [[tasks.shown]] for each group.",
             key=table.path_of("shown"),
             page_message=_("No identity group is listed. List at least one."),
         )
-    return tuple(shown.values())
+    return shown
 
 
 def _normalise(

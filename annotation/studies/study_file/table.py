@@ -1,7 +1,4 @@
-"""A table of a study file, read and checked key by key. Pure: no Django.
-
-Keys that no reader asked for are most likely typing mistakes; `reject_unknown_keys` raises for them.
-"""
+"""A table of a study file, read and checked key by key. Pure: no Django."""
 
 from __future__ import annotations
 

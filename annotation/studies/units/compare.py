@@ -32,18 +32,8 @@ def stored_units(*, task: Task, excluding: str = "") -> Iterator[PlannedUnit]:
                 PlannedOption(text, role=role, expected=tuple(expected) if expected is not None else None)
             )
         for row in batch:
-            yield PlannedUnit(
-                options=tuple(options.get(row["pk"], ())),
-                strata=(),
-                attribute=row["attribute__text"],
-                association_id=row["association_id"],
-                image_id=row["image_id"],
-                page=row["page"],
-                repeat=row["repeat"],
-                purpose=row["purpose"],
-                feedback=row["feedback"],
-            )
-        last = batch[-1]["position"]
+            pk, last, text = row.pop("pk"), row.pop("position"), row.pop("attribute__text")
+            yield PlannedUnit(options=tuple(options.get(pk, ())), strata=(), attribute=text, **row)
 
 
 _FIELDS = (

@@ -19,8 +19,9 @@ from annotation.models import (
     Unit,
 )
 from annotation.studies.services.study_plan import MADE_FROM_FILE
+from annotation.studies.study_file.stimuli import GroupDraw
 from annotation.studies.units import draws
-from annotation.studies.units.draws import GroupAssociations, GroupDraw
+from annotation.studies.units.draws import GroupAssociations
 from annotation.studies.units.planned import quoted_list
 from generation.models import Job
 from generation.plans.errors import PlanRefused
@@ -155,7 +156,7 @@ def _shown_attributes(study: Study) -> dict[int, GroupDraw]:
     )
     by_group: dict[int, tuple[set[str], set[str]]] = {}
     resources: Mapping[int, GroupAssociations] | None = None
-    empty = GroupAssociations(stereotypes=frozenset(), associated=frozenset())
+    empty = GroupAssociations()
     for role, text, group in rows:
         stereotypical, random = by_group.setdefault(group, (set(), set()))
         if role == OptionRole.UNASSIGNED and resources is None:
