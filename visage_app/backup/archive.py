@@ -59,7 +59,7 @@ class Writer:
         Raises ValueError if the content has another size.
         """
         self._files += 1
-        self._write_header(f"media/{self._files:09}", size)
+        self._out.write(_header(f"media/{self._files:09}", size))
         sha256, written = hashlib.sha256(), 0
         for piece in content:
             sha256.update(piece)
@@ -67,24 +67,16 @@ class Writer:
             self._out.write(piece)
         if written != size:
             raise ValueError(f"it has {written} bytes instead of {size}")
-        self._pad(size)
+        self._out.write(bytes(-size % _BLOCK))
         return sha256.hexdigest(), size
 
     def add(self, name: str, data: bytes) -> None:
-        self._write_header(name, len(data))
-        self._out.write(data)
-        self._pad(len(data))
+        self._out.write(_header(name, len(data)) + data + bytes(-len(data) % _BLOCK))
 
     def end(self, manifest: bytes) -> None:
         self.add(MANIFEST, manifest)
         self.add(CHECKSUM, _checksum(manifest))
         self._out.write(bytes(2 * _BLOCK))
-
-    def _write_header(self, name: str, size: int) -> None:
-        self._out.write(_header(name, size))
-
-    def _pad(self, size: int) -> None:
-        self._out.write(bytes(-size % _BLOCK))
 
 
 class LinesWriter:
@@ -150,9 +142,8 @@ class Reader:
         self._parts: dict[str, list[_Member]] = {}
         self._first_file = self.files = self.file_bytes = 0
         manifest_members: dict[str, bytes] = {}
-        for name, member in self._members(0):
-            kind = _MEMBER.fullmatch(name)
-            assert kind is not None
+        for kind, member in self._members(0):
+            name = kind[0]
             if (manifest_members and name != CHECKSUM) or name in manifest_members:
                 raise ArchiveDamaged(f"It contains {name[:100]!r} where no backup has it.")
             if kind["of"]:
@@ -195,11 +186,11 @@ class Reader:
 
     def stored(self) -> Iterator[tuple[int, Iterator[bytes]]]:
         """The size and the content in pieces of each stored file, in order."""
-        for name, member in self._members(self._first_file):
-            if name.startswith("media/"):
+        for kind, member in self._members(self._first_file):
+            if kind["file"]:
                 yield member.size, self._pieces(member)
 
-    def _members(self, start: int) -> Iterator[tuple[str, _Member]]:
+    def _members(self, start: int) -> Iterator[tuple[re.Match[str], _Member]]:
         while True:
             raw = self._read(start, _BLOCK)
             if not any(raw):
@@ -213,11 +204,12 @@ class Reader:
                     f"It is damaged at byte {start:,}, or it is not a backup: {error}."
                 ) from error
             # Exactly as written here: no links, other owners or paths elsewhere.
-            if not _MEMBER.fullmatch(header.name) or _header(header.name, header.size) != raw:
+            kind = _MEMBER.fullmatch(header.name)
+            if kind is None or _header(header.name, header.size) != raw:
                 raise ArchiveDamaged(
                     f"It contains {header.name[:100]!r}, which no backup contains in this form."
                 )
-            yield header.name, _Member(start + _BLOCK, header.size)
+            yield kind, _Member(start + _BLOCK, header.size)
             start += _BLOCK + header.size
             if any(self._read(start, -header.size % _BLOCK)):
                 raise ArchiveDamaged(f"It is damaged at byte {start:,}.")

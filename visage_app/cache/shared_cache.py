@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import pickle
 from collections.abc import Callable, Iterable, Mapping
-from threading import Lock
 from time import monotonic
 from typing import Any
 
@@ -30,19 +29,13 @@ class _Pause:
     """For this process and each Redis: until when it is not asked."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
         self._until: dict[str, float] = {}
 
     def is_active(self, server: str) -> bool:
         return monotonic() < self._until.get(server, 0.0)
 
-    def begin(self, server: str) -> bool:
-        """Return False if another thread has started the pause already."""
-        with self._lock:
-            if self.is_active(server):
-                return False
-            self._until[server] = monotonic() + PAUSE_SECONDS
-            return True
+    def begin(self, server: str) -> None:
+        self._until[server] = monotonic() + PAUSE_SECONDS
 
     def end(self) -> None:
         self._until.clear()
@@ -107,10 +100,8 @@ class _Client:
         try:
             return method(*arguments)
         except (RedisError, OSError) as error:
-            if pause.begin(self._server):
-                log.warning(
-                    "the cache at CACHE_URL does not answer; not used for %g s: %s", PAUSE_SECONDS, error
-                )
+            pause.begin(self._server)
+            log.warning("the cache at CACHE_URL does not answer; not used for %g s: %s", PAUSE_SECONDS, error)
         except _UNREADABLE as error:
             log.warning("a cached value cannot be read and is ignored: %s", error)
         return default

@@ -11,6 +11,7 @@ import os
 import shutil
 import socket
 import tempfile
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -48,10 +49,8 @@ class Worker(ThreadWorker):
             super().handle_error(req, client, addr, exc)
             return
         self.log.warning("A request was refused with %s: %s", status.value, exc)
-        try:
+        with suppress(OSError):  # the client may have disconnected
             write_nonblock(client, refusal(status, detail))
-        except OSError:
-            self.log.debug("The client has disconnected.")
 
 
 def refusal(status: HTTPStatus, detail: str) -> bytes:

@@ -32,7 +32,6 @@ _CLIENT_OPTIONS = {
     "response_checksum_validation": "when_required",
 }
 _BUFFER = 1 << 16
-_NO_SUCH_KEY = {"NoSuchKey"}
 _NOT_FOUND = {"404", "NotFound"}
 _WRONG_KEY = {"InvalidAccessKeyId", "SignatureDoesNotMatch"}
 _NOT_ALLOWED = {"403", "AccessDenied", "Forbidden"}
@@ -147,9 +146,9 @@ class Bucket(S3Storage):
             return self._signer
 
     def _translated(self, error: ClientError, name: str) -> OSError:
-        code = str(error.response.get("Error", {}).get("Code", ""))
+        code = _code(error)
         where = f"bucket {self.bucket_name} at {self.endpoint_url}"
-        if code in _NO_SUCH_KEY or (code in _NOT_FOUND and self._bucket_exists()):
+        if code == "NoSuchKey" or (code in _NOT_FOUND and self._bucket_exists()):
             return FileNotFoundError(f"There is no {name} in {where}.")
         if code == "NoSuchBucket" or code in _NOT_FOUND:
             return BucketFailed(f"There is no {where}. Create it as a private bucket, or correct S3_BUCKET.")
@@ -170,8 +169,12 @@ class Bucket(S3Storage):
         try:
             self._client.head_bucket(Bucket=self.bucket_name)
         except ClientError as error:
-            return str(error.response.get("Error", {}).get("Code", "")) not in _NOT_FOUND
+            return _code(error) not in _NOT_FOUND
         return True
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
 
 
 class _Object(io.RawIOBase):

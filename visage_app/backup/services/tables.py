@@ -12,7 +12,6 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from visage_app.backup import values
 from visage_app.backup.manifest import Lines, Table
-from visage_app.database.migrations import unapplied_migrations
 
 LEFT_OUT = frozenset(
     {
@@ -28,8 +27,6 @@ FILLED_BY_MIGRATE = ("auth_permission", "django_content_type")
 FIXED_VALUES = {("annotation_exportjob", "file"): ""}
 """Columns with a fixed value in the backup: it does not contain the files of exports."""
 _KIND = {
-    models.AutoField: "integer",
-    models.BigAutoField: "integer",
     models.IntegerField: "integer",
     models.BooleanField: "boolean",
     models.FloatField: "float",
@@ -51,12 +48,6 @@ class BackupRefused(Exception):
 def applied() -> tuple[tuple[str, str], ...]:
     """The applied migrations of this database."""
     return tuple(sorted(MigrationRecorder(connection).applied_migrations()))
-
-
-def check_migrated() -> None:
-    """Raises BackupRefused if migrations are not applied."""
-    if unapplied_migrations():
-        raise BackupRefused("The database has unapplied migrations. Run: manage.py migrate")
 
 
 def tables() -> list[Table]:

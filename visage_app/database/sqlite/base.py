@@ -13,15 +13,11 @@ into the database. Single statements outside a transaction keep `FULL`.
 
 from __future__ import annotations
 
+import fcntl
 import os
 from typing import IO, Any
 
 from django.db.backends.sqlite3 import base
-
-try:
-    import fcntl
-except ImportError:  # Windows: without the queue, writers retry
-    fcntl = None  # type: ignore[assignment]
 
 _write_to_disk = getattr(os, "fdatasync", os.fsync)  # what SQLite calls for its log
 
@@ -76,7 +72,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self._queue = self._log = None
 
     def _wait_for_turn(self) -> None:
-        if fcntl is None or self.is_in_memory_db():
+        if self.is_in_memory_db():
             return
         if self._queue is None:
             # One file handle for each connection: the lock belongs to the open file, so threads queue too.
