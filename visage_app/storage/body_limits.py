@@ -17,9 +17,9 @@ class BodyLimitMiddleware(MiddlewareMixin):
     """Responds with 413 to a multipart form that is larger than its view accepts from this user: the limit of
     form fields plus that of `accepts_files`.
 
-    Must come before CsrfViewMiddleware: it looks for its token in the form, and Django writes the files of the
-    form to disk, so anybody could fill the disk at any URL. Without a Content-Length, Django reads no body.
-    The API takes no forms and limits its own bodies.
+    Must come before CsrfViewMiddleware: it looks for its token in the form, and Django writes the files of
+    the form to disk, so anybody could fill the disk at any URL. Without a Content-Length, Django reads no
+    body. The API takes no forms and limits its own bodies.
     """
 
     def process_view(self, request: HttpRequest, view: Any, *_arguments: Any) -> HttpResponse | None:

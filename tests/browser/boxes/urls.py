@@ -18,7 +18,7 @@ PAGE = """{% extends "base.html" %}{% load static %}
   <script type="module" src="/boxes/harness.js"></script>
 {% endblock %}
 {% block main_class %}page-task{% endblock %}
-{% block content %}
+{% block page %}
   <h1>Boxes</h1>
   <div id="editor"></div>
   <p><label>A field <input type="text"></label></p>
