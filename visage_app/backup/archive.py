@@ -1,17 +1,11 @@
-"""The backup file: a plain tar archive, written and read sequentially. Pure: no Django.
+"""The backup file, a plain tar archive (docs/backup.md, The file), written and read sequentially. No Django.
 
-    tables/NAME/000001.jsonl.gz ...   the rows of a table, in parts of some megabytes
-    media/000000001 ...               the stored files, unchanged
-    files/000001.jsonl.gz ...         path, size and SHA-256 of each of them, in the same order
-    manifest.json                     counts and checksums of all this
-    manifest.sha256                   its checksum, last: an incomplete file has none
-
-All member names are generated here; none comes from the data or is used as a path, and nothing else is
-accepted. At most the compressed bytes of one part and one row are in memory.
+All member names are generated here: none comes from the data or is used as a path, and others are refused.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import re
@@ -87,44 +81,33 @@ class LinesWriter:
         self._add = add
         self._sha256 = hashlib.sha256()
         self._rows = self._bytes = self._parts = 0
-        self._lines: list[bytes] = []
-        self._size = 0
         self._begin_part()
 
     def add(self, line: bytes) -> None:
         self._rows += 1
-        self._lines.append(line)
-        self._size += len(line)
-        if self._size >= _PIECE:
-            self._compress_lines()
-            if self._part_size >= PART:
-                self._end_part()
+        self._part_size += len(line)
+        self._sha256.update(line)
+        self._part.write(line)
+        if self._part_size >= PART:
+            self._end_part()
 
     def end(self) -> Lines:
-        self._compress_lines()
         if self._part_size:
             self._end_part()
         return Lines(rows=self._rows, bytes=self._bytes, parts=self._parts, sha256=self._sha256.hexdigest())
 
-    def _compress_lines(self) -> None:
-        piece = b"".join(self._lines)
-        self._sha256.update(piece)
-        self._bytes += len(piece)
-        self._part_size += len(piece)
-        self._compressed.append(self._compressor.compress(piece))
-        self._lines.clear()
-        self._size = 0
-
     def _begin_part(self) -> None:
         self._part_size = 0
-        self._compressed: list[bytes] = []
-        # gzip without a timestamp: the same rows give the same bytes.
-        self._compressor = zlib.compressobj(5, wbits=31)
+        self._compressed = io.BytesIO()
+        # Without a timestamp: the same rows give the same bytes.
+        part = gzip.GzipFile("", "wb", 5, self._compressed, mtime=0)
+        self._part = io.BufferedWriter(part, _PIECE)
 
     def _end_part(self) -> None:
+        self._part.close()
+        self._bytes += self._part_size
         self._parts += 1
-        self._compressed.append(self._compressor.flush())
-        self._add(f"{self._of}/{self._parts:06}.jsonl.gz", b"".join(self._compressed))
+        self._add(f"{self._of}/{self._parts:06}.jsonl.gz", self._compressed.getvalue())
         self._begin_part()
 
 
