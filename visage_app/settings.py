@@ -81,7 +81,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     # First, since it measures and logs all the others.
-    "visage_app.observability.request_log.RequestLogMiddleware",
+    "visage_app.observability.requests.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

@@ -1,8 +1,4 @@
-"""Enforces the second factor for accounts that must have one (SECOND_FACTOR; docs/administration.md).
-
-Accounts with a second factor can only log in with it (views/login.py). An account that must have one but does
-not can only set it up.
-"""
+"""Enforces the second factor for accounts that must have one (SECOND_FACTOR; docs/administration.md)."""
 
 from __future__ import annotations
 

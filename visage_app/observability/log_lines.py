@@ -1,8 +1,7 @@
 """Log formatters, for people or as JSON, which leave out names and texts of people.
 
-Log records of Django, gunicorn, Celery and databases about a request or an error contain URLs (with tokens),
-values of rows and names. So a record about a request has its route instead of its path, and an error has its
-class, its place in the code and the safe part of its message (`describe_error`).
+A record about a request has its route instead of its path, which may contain a token; an error has its class,
+its place in the code and the safe part of its message (`describe_error`).
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def configured() -> dict[str, Any]:
         "loggers": {
             # gunicorn's own logger, which would use another format.
             "gunicorn.error": console,
-            # request_log.py writes the line for each request, since it knows the route.
+            # requests.py writes the line for each request, since it knows the route.
             "gunicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
             **quiet,
         },

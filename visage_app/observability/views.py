@@ -16,7 +16,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from annotation.core.code_version import code_version
-from visage_app.observability import request_metrics
+from visage_app.observability import requests
 from visage_app.observability.queries import metrics as metric_queries
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
             headers={"WWW-Authenticate": 'Bearer realm="metrics"'},
         )
     registry = CollectorRegistry()
-    request_metrics.register(registry)
+    requests.register(registry)
     registry.register(_DatabaseMetrics())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 

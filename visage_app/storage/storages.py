@@ -1,8 +1,4 @@
-"""The setting STORAGES: where images, finished exports and static files are stored.
-
-Images and exports are in folders below `var_dir` or, with `S3_BUCKET`, in a bucket of an S3-compatible server
-(docs/growing.md).
-"""
+"""The setting STORAGES. With `S3_BUCKET`, images and exports are in a bucket (docs/growing.md)."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from django.apps import apps
@@ -52,20 +53,18 @@ def applied() -> tuple[tuple[str, str], ...]:
 
 def tables() -> list[Table]:
     """Every table of the program as in the manifest, without row counts."""
-    none = Lines(rows=0, bytes=0, parts=0, sha256="")
-    return [
+    found = [
         Table(
             name=model._meta.db_table,
             key=str(model._meta.pk.column),
             columns=tuple((str(field.column), kind(field)) for field in model._meta.concrete_fields),
             last_id=None,
-            lines=none,
+            lines=Lines(rows=0, bytes=0, parts=0, sha256=""),
         )
-        for model in sorted(
-            apps.get_models(include_auto_created=True), key=lambda model: model._meta.db_table
-        )
+        for model in apps.get_models(include_auto_created=True)
         if model._meta.managed and not model._meta.proxy and model._meta.db_table not in LEFT_OUT
     ]
+    return sorted(found, key=attrgetter("name"))
 
 
 def kind(field: models.Field[Any, Any]) -> str:
