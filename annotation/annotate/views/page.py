@@ -41,7 +41,6 @@ _PAGE_MODULES = (
     "api",
     "clock",
     "dialogs",
-    "dom",
     "item-queue",
     "journal",
     "keys",
@@ -55,11 +54,9 @@ _DEPICTION_MODULES = ("depiction", "option-row")
 _BOX_MODULES = (
     "board",
     "collection",
-    "dom",
     "frame",
     "geometry",
     "keys",
-    "messages",
     "paint",
     "pointer",
     "tools",
@@ -217,7 +214,8 @@ def _page(
 def scripts(*, draws: bool) -> list[str]:
     """The static paths of the modules that the page needs; `draws`: with the box editor."""
     paths = ["annotation/annotate-images.js" if draws else "annotation/annotate.js"]
-    paths += ["annotation/history.js", *(f"annotation/annotate/{name}.js" for name in _PAGE_MODULES)]
+    paths += ["annotation/dom.js", "annotation/history.js"]
+    paths += [f"annotation/annotate/{name}.js" for name in _PAGE_MODULES]
     if draws:
         paths += [f"annotation/annotate/{name}.js" for name in _DEPICTION_MODULES]
         paths += ["annotation/boxes.js", *(f"annotation/boxes/{name}.js" for name in _BOX_MODULES)]
