@@ -7,12 +7,11 @@ test checks that it is complete.
 
 from __future__ import annotations
 
-import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
@@ -45,23 +44,12 @@ def _secret_key() -> str:
     key_file = VAR_DIR / "secret_key"
     if not key_file.is_file():
         VAR_DIR.mkdir(parents=True, exist_ok=True)
-        with _locked(VAR_DIR):  # server and worker start together and need the same key
-            if not key_file.is_file():
-                temporary = key_file.with_suffix(".new")
-                temporary.write_text(get_random_secret_key())
-                temporary.chmod(0o600)
-                temporary.replace(key_file)
+        # Server and worker start together and need the same key: only one of them can create the link.
+        with NamedTemporaryFile("w", dir=VAR_DIR) as new, suppress(FileExistsError):
+            new.write(get_random_secret_key())
+            new.flush()
+            os.link(new.name, key_file)
     return key_file.read_text().strip()
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(opened)
 
 
 SECRET_KEY = _secret_key()
@@ -93,7 +81,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     # First, since it measures and logs all the others.
-    "visage_app.observability.request_log.RequestLogMiddleware",
+    "visage_app.observability.requests.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -105,7 +93,7 @@ MIDDLEWARE = [
     # Before the CSRF check, which reads the form to find its token.
     "visage_app.storage.body_limits.BodyLimitMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "visage_app.storage.disk_full.DiskFullMiddleware",
+    "visage_app.storage.body_limits.DiskFullMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

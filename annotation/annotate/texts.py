@@ -120,7 +120,7 @@ def messages() -> dict[str, str]:
 
 
 def box_editor() -> dict[str, str]:
-    """Texts of the box editor, by their names in static/annotation/boxes/messages.js."""
+    """Texts of the box editor (static/annotation/boxes.js). Names in braces are replaced by values."""
     return {
         "editor": _("Image with boxes"),
         "help": _(

@@ -39,7 +39,7 @@ def ran_out_of_space(request: Any) -> bool:
 
 class SpoolingUploadHandler(FileUploadHandler):
     """Write an uploaded file to the disk. If the disk is full, the rest of the request is read and thrown
-    away, so that the browser receives the answer of visage_app/storage/disk_full.py."""
+    away, so that the browser receives the answer of visage_app/storage/body_limits.py."""
 
     file: UploadedFile
 

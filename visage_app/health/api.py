@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from django.http import Http404
@@ -84,7 +83,4 @@ class HealthView(Resource):
     def get(self, request: Request) -> Response:
         if not policies.is_admin(request.user):
             raise Http404
-        found = queries.health()
-        data = {each.name: getattr(found, each.name) for each in fields(found)}
-        data |= {"well": found.well, "versions": dict(found.versions)}
-        return Response(HealthSerializer(data).data)
+        return Response(HealthSerializer(queries.health()).data)

@@ -70,6 +70,5 @@ def _context(request: LoggedIn) -> dict[str, Any]:
         "stuck": [KINDS[kind] for kind in health.stuck],
         "slow": [KINDS[kind] for kind in health.slow],
         "slow_minutes": settings.QUEUE_SLOW_MINUTES,
-        "silent": [worker for worker in health.workers if worker.silent],
         "failing": [(KINDS[queue.kind], queue) for queue in health.queues if queue.failed],
     }

@@ -188,9 +188,9 @@ def scripts(*, draws: bool) -> list[str]:
     """The static paths of the modules that the page preloads in one round of requests; `draws`: with the box
     editor."""
     static = settings.BASE_DIR / "static"
-    paths = ["annotation/annotate.js", "annotation/history.js"]
+    paths = ["annotation/annotate.js", "annotation/dom.js", "annotation/history.js"]
     if draws:
-        paths = ["annotation/annotate-images.js", "annotation/history.js", "annotation/boxes.js"]
+        paths = ["annotation/annotate-images.js", *paths[1:], "annotation/boxes.js"]
     for folder in ("annotate", "boxes") if draws else ("annotate",):
         modules = sorted((static / "annotation" / folder).glob("*.js"))
         paths += [

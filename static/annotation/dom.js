@@ -1,15 +1,24 @@
-/* Elements and texts. Text is only inserted as text, never as HTML. */
+/* Elements and texts. Text is only inserted as text, never as HTML. No style attributes: the Content-Security-Policy
+   forbids them. */
 
-export function el(name, properties = {}, ...children) {
-  const element = document.createElement(name);
-  for (const [key, value] of Object.entries(properties)) {
-    if (value === false || value === null || value === undefined) continue;
-    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-    else element.setAttribute(key, value === true ? "" : value);
+export function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === null || value === undefined || value === false) element.removeAttribute(name);
+    else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
   return element;
 }
+
+const build = (element, attributes, children) => {
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return set(element, attributes);
+};
+
+export const el = (name, attributes = {}, ...children) => build(document.createElement(name), attributes, children);
+
+export const svg = (name, attributes = {}, ...children) =>
+  build(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 
 /* "Kept here: {n}" with {n: 3} is "Kept here: 3". */
 export function fill(text, values = {}) {
