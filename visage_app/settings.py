@@ -7,11 +7,12 @@ test checks that it is complete.
 
 from __future__ import annotations
 
+import fcntl
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
@@ -44,12 +45,23 @@ def _secret_key() -> str:
     key_file = VAR_DIR / "secret_key"
     if not key_file.is_file():
         VAR_DIR.mkdir(parents=True, exist_ok=True)
-        # Server and worker start together and need the same key: only one of them can create the link.
-        with NamedTemporaryFile("w", dir=VAR_DIR) as new, suppress(FileExistsError):
-            new.write(get_random_secret_key())
-            new.flush()
-            os.link(new.name, key_file)
+        with _locked(VAR_DIR):  # server and worker start together and need the same key
+            if not key_file.is_file():
+                temporary = key_file.with_suffix(".new")
+                temporary.write_text(get_random_secret_key())
+                temporary.chmod(0o600)
+                temporary.replace(key_file)
     return key_file.read_text().strip()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 SECRET_KEY = _secret_key()
