@@ -1,7 +1,5 @@
 """The catalogue: identity groups, attributes, and the associations between them."""
 
-from __future__ import annotations
-
 from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -11,11 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, list_query, page
 from annotation.api.resource import Resource
 from annotation.models import Association, Attribute, Axis, IdentityGroup, Region, Source
-
-_TAGS = ["catalogue"]
 
 
 class CataloguedGroupSerializer(serializers.Serializer):
@@ -113,12 +109,7 @@ class CatalogueResource(Resource):
 class IdentityGroups(CatalogueResource):
     """Identity groups."""
 
-    @extend_schema(
-        operation_id="identity_groups_list",
-        parameters=[GroupsQuery],
-        responses=page_serializer(CataloguedGroupSerializer),
-        tags=_TAGS,
-    )
+    @documents_list("identity_groups_list", query=GroupsQuery, row=CataloguedGroupSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
         query = self.query(GroupsQuery)
         filters = {key: query[key] for key in ("axis", "region", "name") if key in query}
@@ -129,7 +120,9 @@ class IdentityGroups(CatalogueResource):
 class OneIdentityGroup(CatalogueResource):
     """An identity group."""
 
-    @extend_schema(operation_id="identity_groups_read", responses=CataloguedGroupSerializer, tags=_TAGS)
+    @extend_schema(
+        operation_id="identity_groups_read", responses=CataloguedGroupSerializer, tags=["catalogue"]
+    )
     def get(self, request: Request, number: int) -> Response:
         return Response(CataloguedGroupSerializer(get_object_or_404(IdentityGroup, pk=number)).data)
 
@@ -137,12 +130,7 @@ class OneIdentityGroup(CatalogueResource):
 class Attributes(CatalogueResource):
     """Attributes."""
 
-    @extend_schema(
-        operation_id="attributes_list",
-        parameters=[AttributesQuery],
-        responses=page_serializer(AttributeSerializer),
-        tags=_TAGS,
-    )
+    @documents_list("attributes_list", query=AttributesQuery, row=AttributeSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
         query = self.query(AttributesQuery)
         rows: QuerySet[Attribute] = Attribute.objects.all()
@@ -154,12 +142,7 @@ class Attributes(CatalogueResource):
 class Sources(CatalogueResource):
     """The datasets that associations come from."""
 
-    @extend_schema(
-        operation_id="sources_list",
-        parameters=[SourcesQuery],
-        responses=page_serializer(SourceSerializer),
-        tags=_TAGS,
-    )
+    @documents_list("sources_list", query=SourcesQuery, row=SourceSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
         query = self.query(SourcesQuery)
         return page(request, Source.objects.all(), query=query, kind=SourcesQuery, row=SourceSerializer)
@@ -168,12 +151,7 @@ class Sources(CatalogueResource):
 class Associations(CatalogueResource):
     """Associations between identity groups and attributes, with their votes."""
 
-    @extend_schema(
-        operation_id="associations_list",
-        parameters=[AssociationsQuery],
-        responses=page_serializer(AssociationSerializer),
-        tags=_TAGS,
-    )
+    @documents_list("associations_list", query=AssociationsQuery, row=AssociationSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
         query = self.query(AssociationsQuery)
         fields = {"source": "source__name", "group": "group__name", "attribute": "attribute__text"}

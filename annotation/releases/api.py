@@ -1,8 +1,7 @@
 """Publishing a study's data, for admins: the preview, the release and earlier releases (docs/releases.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from django.http import StreamingHttpResponse
@@ -13,7 +12,7 @@ from rest_framework.response import Response
 
 from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import refusals
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, list_query, page
 from annotation.api.resource import Body, FileResource, Query, Resource, file_of
 from annotation.exports.packing import zip_response
 from annotation.models import AuditEvent
@@ -21,7 +20,7 @@ from annotation.releases.request import MAX_K, MIN_K, ReleaseOptions, ReleaseRef
 from annotation.releases.services import bundle
 from annotation.releases.services.bundle import AUDIT_EVENT
 
-TAGS = ["releases"]
+operation = partial(extend_schema, tags=["releases"])
 _REFUSED = {
     422: OpenApiResponse(description="It cannot be made as requested: detail says why and what to do.")
 }
@@ -148,12 +147,7 @@ class Releases(Resource):
 
     scopes: ClassVar = EXPORT_SCOPES
 
-    @extend_schema(
-        operation_id="releases_list",
-        parameters=[ReleasesQuery],
-        responses=page_serializer(ReleasedSerializer),
-        tags=TAGS,
-    )
+    @documents_list("releases_list", query=ReleasesQuery, row=ReleasedSerializer, tag="releases")
     def get(self, request: Request, name: str) -> Response:
         made = AuditEvent.objects.filter(
             study=study_to_release(request.user, name), what=AUDIT_EVENT
@@ -167,11 +161,10 @@ class Report(Resource):
 
     scopes: ClassVar = EXPORT_SCOPES
 
-    @extend_schema(
+    @operation(
         operation_id="releases_report",
         parameters=[ReportQuery],
         responses={200: ReportSerializer, **_REFUSED},
-        tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_to_release(request.user, name)
@@ -188,11 +181,10 @@ class Release(FileResource):
 
     scopes: ClassVar = EXPORT_SCOPES
 
-    @extend_schema(
+    @operation(
         operation_id="releases_create",
         request=ReleaseBody,
         responses={**file_of("application/zip"), **_REFUSED},
-        tags=TAGS,
     )
     def post(self, request: Request, name: str) -> StreamingHttpResponse:
         """Make a release: a zip archive with the data, a data card and checksums. It is recorded in the audit

@@ -1,5 +1,6 @@
 """Webhooks by the API (docs/webhooks.md)."""
 
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -18,7 +19,7 @@ from annotation.models import Delivery, DeliveryState, Webhook
 from annotation.webhooks import queries
 from annotation.webhooks.services import deliveries, subscriptions
 
-TAGS = ["webhooks"]
+operation = partial(extend_schema, tags=["webhooks"])
 
 
 class WebhookSerializer(serializers.Serializer):
@@ -102,11 +103,10 @@ class Webhooks(Resource):
         query = self.query(WebhooksQuery)
         return page(request, rows, query=query, kind=WebhooksQuery, row=WebhookSerializer)
 
-    @extend_schema(
+    @operation(
         operation_id="webhooks_create",
         request=WebhookBody,
         responses={201: MadeWebhookSerializer, **_REFUSED},
-        tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
         """Send events to a URL from now on."""
@@ -120,13 +120,11 @@ class Webhooks(Resource):
 class OneWebhook(Resource):
     """A webhook of a study."""
 
-    @extend_schema(operation_id="webhooks_read", responses=WebhookSerializer, tags=TAGS)
+    @operation(operation_id="webhooks_read", responses=WebhookSerializer)
     def get(self, request: Request, name: str, number: int) -> Response:
         return Response(WebhookSerializer(_webhook(request, name, number)).data)
 
-    @extend_schema(
-        operation_id="webhooks_change", request=WebhookChange, responses=WebhookSerializer, tags=TAGS
-    )
+    @operation(operation_id="webhooks_change", request=WebhookChange, responses=WebhookSerializer)
     def patch(self, request: Request, name: str, number: int) -> Response:
         """Change its events, disable it or enable it."""
         found = _webhook(request, name, number)
@@ -138,10 +136,9 @@ class OneWebhook(Resource):
                 subscriptions.switch(webhook=found, on=body["enabled"], by=request.user)
         return Response(WebhookSerializer(Webhook.objects.get(pk=found.pk)).data)
 
-    @extend_schema(
+    @operation(
         operation_id="webhooks_delete",
         responses={204: OpenApiResponse(description="The webhook and its messages are deleted.")},
-        tags=TAGS,
     )
     def delete(self, request: Request, name: str, number: int) -> Response:
         subscriptions.remove(webhook=_webhook(request, name, number), by=request.user)
@@ -151,7 +148,7 @@ class OneWebhook(Resource):
 class Secret(Resource):
     """A new secret."""
 
-    @extend_schema(operation_id="webhooks_rotate", request=None, responses=MadeWebhookSerializer, tags=TAGS)
+    @operation(operation_id="webhooks_rotate", request=None, responses=MadeWebhookSerializer)
     def post(self, request: Request, name: str, number: int) -> Response:
         """Make a new secret, shown only once. The old one is invalid at once."""
         found = _webhook(request, name, number)
@@ -162,11 +159,10 @@ class Secret(Resource):
 class Ping(Resource):
     """A test message."""
 
-    @extend_schema(
+    @operation(
         operation_id="webhooks_ping",
         request=None,
         responses={202: DeliverySerializer, 409: OpenApiResponse(description="It is disabled.")},
-        tags=TAGS,
     )
     def post(self, request: Request, name: str, number: int) -> Response:
         """Queue a test message."""
@@ -191,14 +187,13 @@ class Deliveries(Resource):
 class Redelivery(Resource):
     """Sending a message again."""
 
-    @extend_schema(
+    @operation(
         operation_id="deliveries_redeliver",
         request=None,
         responses={
             200: DeliverySerializer,
             409: OpenApiResponse(description="It is about to be sent, or the webhook is disabled."),
         },
-        tags=TAGS,
     )
     def post(self, request: Request, name: str, number: int, delivery: int) -> Response:
         """Send it again, under the same key."""

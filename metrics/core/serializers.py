@@ -1,7 +1,5 @@
 """Serializers shared by the rooms: numbers, and the groups and attributes they describe."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rest_framework import serializers

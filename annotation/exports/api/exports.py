@@ -1,9 +1,8 @@
 """Annotator-level data, for admins: whole exports, and judgements page by page. All access is recorded in the
 audit trail."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from django.http import StreamingHttpResponse
@@ -23,7 +22,7 @@ from annotation.exports.selection import STATUSES, ExportRefused, Filters
 from annotation.exports.services import judgements, writing
 from annotation.models import Judgement, OptionRole, Pool, Purpose, TaskKind
 
-TAGS = ["exports"]
+operation = partial(extend_schema, tags=["exports"])
 
 
 def filter_fields() -> dict[str, serializers.Field]:
@@ -126,7 +125,7 @@ class Formats(Resource):
 
     scopes: ClassVar = {"GET": None}
 
-    @extend_schema(operation_id="export_formats", responses=FormatsSerializer, tags=TAGS)
+    @operation(operation_id="export_formats", responses=FormatsSerializer)
     def get(self, request: Request) -> Response:
         return Response(FormatsSerializer({"formats": list(FORMATS.values())}).data)
 
@@ -136,11 +135,10 @@ class Download(FileResource):
 
     scopes: ClassVar = EXPORT_SCOPES
 
-    @extend_schema(
+    @operation(
         operation_id="export_download",
         parameters=[ExportQuery],
         responses=file_of("application/zip"),
-        tags=TAGS,
     )
     def get(self, request: Request, name: str) -> StreamingHttpResponse:
         """A zip archive with the data and a description of its columns, streamed as it is made. For large
@@ -158,14 +156,13 @@ class Judgements(Resource):
 
     scopes: ClassVar = EXPORT_SCOPES
 
-    @extend_schema(
+    @operation(
         operation_id="judgements_list",
         parameters=[JudgementsQuery],
         responses={
             200: page_serializer(JudgementSerializer),
             503: OpenApiResponse(description="A long transaction is writing answers. Try again."),
         },
-        tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:
         """Every page is recorded in the audit trail. While answers come in, pages show different moments; an

@@ -1,7 +1,5 @@
 """The annotators in a study, under pseudonyms, a lead's actions on them, and the links that let people in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import refusals
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, list_query, page
 from annotation.api.resource import Body, Resource
 from annotation.api.study_access import study_for_lead
 from annotation.models import EnrolmentStatus, Invitation
@@ -73,11 +71,7 @@ PeopleQuery = list_query(
 class People(Resource):
     """The annotators in a study, without those who withdrew."""
 
-    @_people(
-        operation_id="people_list",
-        parameters=[PeopleQuery],
-        responses=page_serializer(PersonSerializer),
-    )
+    @documents_list("people_list", query=PeopleQuery, row=PersonSerializer, tag="people")
     def get(self, request: Request, name: str) -> Response:
         study = study_for_lead(request, name)
         query = self.query(PeopleQuery)
@@ -192,11 +186,7 @@ InvitationsQuery = list_query(
 class Invitations(Resource):
     """The links into a study."""
 
-    @_invitations(
-        operation_id="invitations_list",
-        parameters=[InvitationsQuery],
-        responses=page_serializer(InvitationSerializer),
-    )
+    @documents_list("invitations_list", query=InvitationsQuery, row=InvitationSerializer, tag="invitations")
     def get(self, request: Request, name: str) -> Response:
         query = self.query(InvitationsQuery)
         return page(

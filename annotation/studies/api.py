@@ -1,6 +1,4 @@
-"""API of tasks and of units, the items that annotators see."""
-
-from __future__ import annotations
+"""API of studies: details, whether quotas can be filled, tasks, and the units that annotators see."""
 
 from collections.abc import Sequence
 
@@ -10,11 +8,56 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, list_query, page
 from annotation.api.resource import Resource
 from annotation.api.study_access import study_for_lead
 from annotation.models import OptionRole, Purpose, Task, TaskKind, Unit
 from annotation.studies.queries import units
+from annotation.studies.serializers import StudySerializer
+from annotation.studies.services import feasibility
+
+
+class FillRateSerializer(serializers.Serializer):
+    """Responses and target of one quota (stratum) of a task."""
+
+    task = serializers.CharField(source="task.kind", help_text="Kind of the task.")
+    stratum = serializers.CharField(help_text="Whom the answers are reserved for.")
+    wanted = serializers.IntegerField(help_text="Target number of answers.")
+    filled = serializers.IntegerField(help_text="Answers given.")
+    leased = serializers.IntegerField(help_text="Answers in progress.")
+    open = serializers.IntegerField(help_text="Answers neither given nor in progress.")
+    people = serializers.IntegerField(help_text="Number of enrolled people who match the stratum.")
+
+
+class FeasibilitySerializer(serializers.Serializer):
+    """Whether the enrolled people can fill the quotas of a study."""
+
+    people = serializers.IntegerField(help_text="Number of people who are enrolled and may answer.")
+    feasible = serializers.BooleanField(help_text="Whether they can fill every unit.")
+    shortages = serializers.ListField(
+        child=serializers.CharField(), help_text="Messages about quotas that cannot be filled."
+    )
+    warnings = serializers.ListField(
+        child=serializers.CharField(), help_text="Other messages, e.g. about too few gold items."
+    )
+    rates = FillRateSerializer(many=True, help_text="One entry per task and stratum.")
+
+
+class OneStudy(Resource):
+    """A study that the account leads."""
+
+    @extend_schema(operation_id="studies_read", responses=StudySerializer, tags=["studies"])
+    def get(self, request: Request, name: str) -> Response:
+        return Response(StudySerializer(study_for_lead(request, name)).data)
+
+
+class Feasibility(Resource):
+    """How far each quota is filled, and whether the enrolled people can fill the rest."""
+
+    @extend_schema(operation_id="studies_feasibility", responses=FeasibilitySerializer, tags=["studies"])
+    def get(self, request: Request, name: str) -> Response:
+        report = feasibility.report(study=study_for_lead(request, name))
+        return Response(FeasibilitySerializer(report).data)
 
 
 class TaskSerializer(serializers.Serializer):
@@ -95,12 +138,7 @@ UnitsQuery = list_query(
 class Tasks(Resource):
     """The tasks of a study."""
 
-    @extend_schema(
-        operation_id="tasks_list",
-        parameters=[TasksQuery],
-        responses=page_serializer(TaskSerializer),
-        tags=["tasks"],
-    )
+    @documents_list("tasks_list", query=TasksQuery, row=TaskSerializer, tag="tasks")
     def get(self, request: Request, name: str) -> Response:
         query = self.query(TasksQuery)
         rows = Task.objects.filter(study=study_for_lead(request, name)).select_related("image_set")
@@ -119,12 +157,7 @@ class OneTask(Resource):
 class Units(Resource):
     """The units of a study, including check and training items."""
 
-    @extend_schema(
-        operation_id="units_list",
-        parameters=[UnitsQuery],
-        responses=page_serializer(UnitSerializer),
-        tags=["tasks"],
-    )
+    @documents_list("units_list", query=UnitsQuery, row=UnitSerializer, tag="tasks")
     def get(self, request: Request, name: str) -> Response:
         study = study_for_lead(request, name)
         query = self.query(UnitsQuery)
