@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.pages import documents_list, list_query, page
+from annotation.api.pages import documents_list, filtered_page, list_query, page
 from annotation.api.resource import Resource
 from annotation.models import Association, Attribute, Axis, IdentityGroup, Region, Source
 
@@ -68,8 +68,8 @@ class AssociationSerializer(serializers.Serializer):
     )
 
 
-def _text_filter(help_text: str, max_length: int = 200) -> serializers.CharField:
-    return serializers.CharField(required=False, max_length=max_length, help_text=help_text)
+def _text_filter(help_text: str, max_length: int = 200, **options: str) -> serializers.CharField:
+    return serializers.CharField(required=False, max_length=max_length, help_text=help_text, **options)
 
 
 GroupsQuery = list_query(
@@ -90,9 +90,9 @@ AssociationsQuery = list_query(
     "Associations",
     orders={"id": "pk"},
     default="id",
-    source=_text_filter("Only of this source, by name.", 80),
-    group=_text_filter("Only of the identity group of this name.", 120),
-    attribute=_text_filter("Only of this attribute, lower case."),
+    source=_text_filter("Only of this source, by name.", 80, source="source__name"),
+    group=_text_filter("Only of the identity group of this name.", 120, source="group__name"),
+    attribute=_text_filter("Only of this attribute, lower case.", source="attribute__text"),
 )
 SourcesQuery = list_query("Sources", orders={"name": "name"}, default="name")
 
@@ -111,10 +111,8 @@ class IdentityGroups(CatalogueResource):
 
     @documents_list("identity_groups_list", query=GroupsQuery, row=CataloguedGroupSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
-        query = self.query(GroupsQuery)
-        filters = {key: query[key] for key in ("axis", "region", "name") if key in query}
-        rows = IdentityGroup.objects.filter(**filters)
-        return page(request, rows, query=query, kind=GroupsQuery, row=CataloguedGroupSerializer)
+        groups = IdentityGroup.objects.all()
+        return filtered_page(self, groups, kind=GroupsQuery, row=CataloguedGroupSerializer)
 
 
 class OneIdentityGroup(CatalogueResource):
@@ -144,8 +142,7 @@ class Sources(CatalogueResource):
 
     @documents_list("sources_list", query=SourcesQuery, row=SourceSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
-        query = self.query(SourcesQuery)
-        return page(request, Source.objects.all(), query=query, kind=SourcesQuery, row=SourceSerializer)
+        return filtered_page(self, Source.objects.all(), kind=SourcesQuery, row=SourceSerializer)
 
 
 class Associations(CatalogueResource):
@@ -153,8 +150,5 @@ class Associations(CatalogueResource):
 
     @documents_list("associations_list", query=AssociationsQuery, row=AssociationSerializer, tag="catalogue")
     def get(self, request: Request) -> Response:
-        query = self.query(AssociationsQuery)
-        fields = {"source": "source__name", "group": "group__name", "attribute": "attribute__text"}
-        filters = {field: query[key] for key, field in fields.items() if key in query}
-        rows = Association.objects.filter(**filters).select_related("source", "group", "attribute")
-        return page(request, rows, query=query, kind=AssociationsQuery, row=AssociationSerializer)
+        associations = Association.objects.select_related("source", "group", "attribute")
+        return filtered_page(self, associations, kind=AssociationsQuery, row=AssociationSerializer)

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import refusals
-from annotation.api.pages import documents_list, list_query, page
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Body, FileResource, Query, Resource, file_of
 from annotation.exports.packing import zip_response
 from annotation.models import AuditEvent
@@ -152,8 +152,7 @@ class Releases(Resource):
         made = AuditEvent.objects.filter(
             study=study_to_release(request.user, name), what=AUDIT_EVENT
         ).select_related("by")
-        query = self.query(ReleasesQuery)
-        return page(request, made, query=query, kind=ReleasesQuery, row=ReleasedSerializer)
+        return filtered_page(self, made, kind=ReleasesQuery, row=ReleasedSerializer)
 
 
 class Report(Resource):

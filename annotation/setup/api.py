@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import Conflict, Refused, refusals
-from annotation.api.pages import documents_list, list_query, page
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import (
     Body,
     JSONBody,
@@ -93,11 +93,8 @@ class Studies(Resource):
 
     @documents_list("studies_list", query=StudiesQuery, row=StudySerializer, tag="studies")
     def get(self, request: Request) -> Response:
-        query = self.query(StudiesQuery)
         rows = policies.studies_led_by(request.user).prefetch_related("leads")
-        if "status" in query:
-            rows = rows.filter(status=query["status"])
-        return page(request, rows, query=query, kind=StudiesQuery, row=StudySerializer)
+        return filtered_page(self, rows, kind=StudiesQuery, row=StudySerializer)
 
     @operation(
         operation_id="studies_create",

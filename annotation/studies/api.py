@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.pages import documents_list, list_query, page
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Resource
 from annotation.api.study_access import study_for_lead
 from annotation.models import OptionRole, Purpose, Task, TaskKind, Unit
@@ -127,7 +128,10 @@ UnitsQuery = list_query(
     orders={"id": "pk", "position": "position"},
     default="id",
     task=serializers.ChoiceField(
-        choices=TaskKind.choices, required=False, help_text="Only units of tasks of this kind."
+        choices=TaskKind.choices,
+        required=False,
+        source="task__kind",
+        help_text="Only units of tasks of this kind.",
     ),
     purpose=serializers.ChoiceField(
         choices=Purpose.choices, required=False, help_text="Only units with this purpose."
@@ -140,9 +144,7 @@ class Tasks(Resource):
 
     @documents_list("tasks_list", query=TasksQuery, row=TaskSerializer, tag="tasks")
     def get(self, request: Request, name: str) -> Response:
-        query = self.query(TasksQuery)
-        rows = Task.objects.filter(study=study_for_lead(request, name)).select_related("image_set")
-        return page(request, rows, query=query, kind=TasksQuery, row=TaskSerializer)
+        return filtered_page(self, _tasks(request, name), kind=TasksQuery, row=TaskSerializer)
 
 
 class OneTask(Resource):
@@ -150,8 +152,11 @@ class OneTask(Resource):
 
     @extend_schema(operation_id="tasks_read", responses=TaskSerializer, tags=["tasks"])
     def get(self, request: Request, name: str, number: int) -> Response:
-        rows = Task.objects.filter(study=study_for_lead(request, name)).select_related("image_set")
-        return Response(TaskSerializer(get_object_or_404(rows, pk=number)).data)
+        return Response(TaskSerializer(get_object_or_404(_tasks(request, name), pk=number)).data)
+
+
+def _tasks(request: Request, name: str) -> QuerySet[Task]:
+    return Task.objects.filter(study=study_for_lead(request, name)).select_related("image_set")
 
 
 class Units(Resource):
@@ -159,12 +164,8 @@ class Units(Resource):
 
     @documents_list("units_list", query=UnitsQuery, row=UnitSerializer, tag="tasks")
     def get(self, request: Request, name: str) -> Response:
-        study = study_for_lead(request, name)
-        query = self.query(UnitsQuery)
-        fields = {"task": "task__kind", "purpose": "purpose"}
-        filters = {field: query[key] for key, field in fields.items() if key in query}
-        rows = Unit.objects.filter(task__study=study, **filters)
-        return page(request, rows, query=query, kind=UnitsQuery, row=UnitSerializer, prepare=_with_options)
+        rows = Unit.objects.filter(task__study=study_for_lead(request, name))
+        return filtered_page(self, rows, kind=UnitsQuery, row=UnitSerializer, prepare=_with_options)
 
 
 class OneUnit(Resource):

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import refusals
-from annotation.api.pages import documents_list, list_query, page
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Body, Resource
 from annotation.api.study_access import study_for_lead
 from annotation.events import EVENTS
@@ -100,8 +100,7 @@ class Webhooks(Resource):
     @documents_list("webhooks_list", query=WebhooksQuery, row=WebhookSerializer, tag="webhooks")
     def get(self, request: Request, name: str) -> Response:
         rows = Webhook.objects.filter(study=study_for_lead(request, name))
-        query = self.query(WebhooksQuery)
-        return page(request, rows, query=query, kind=WebhooksQuery, row=WebhookSerializer)
+        return filtered_page(self, rows, kind=WebhooksQuery, row=WebhookSerializer)
 
     @operation(
         operation_id="webhooks_create",
@@ -178,10 +177,7 @@ class Deliveries(Resource):
     @documents_list("deliveries_list", query=DeliveriesQuery, row=DeliverySerializer, tag="webhooks")
     def get(self, request: Request, name: str, number: int) -> Response:
         rows = queries.messages(_webhook(request, name, number))
-        query = self.query(DeliveriesQuery)
-        if "state" in query:
-            rows = rows.filter(state=query["state"])
-        return page(request, rows, query=query, kind=DeliveriesQuery, row=DeliverySerializer)
+        return filtered_page(self, rows, kind=DeliveriesQuery, row=DeliverySerializer)
 
 
 class Redelivery(Resource):

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import StorageUnreachable
-from annotation.api.pages import documents_list, list_query, page
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import FileResource, Resource, file_of
 from annotation.images.files import CONTENT_TYPES
 from annotation.models import Image, Study
@@ -107,7 +107,10 @@ ImagesQuery = list_query(
         required=False, min_value=1, max_value=LARGEST, help_text="Images of this identity group, by number."
     ),
     prompt_set=serializers.ChoiceField(
-        PROMPT_SET_CHOICES, required=False, help_text="Images from these prompts."
+        PROMPT_SET_CHOICES,
+        required=False,
+        source="provenance__prompt_set",
+        help_text="Images from these prompts.",
     ),
 )
 CaptionsQuery = list_query(
@@ -125,11 +128,9 @@ class ImageSets(Resource):
 
     @documents_list("image_sets_list", query=SetsQuery, row=ImageSetSerializer, tag="images")
     def get(self, request: Request) -> Response:
-        query = self.query(SetsQuery)
-        return page(
-            request,
+        return filtered_page(
+            self,
             visible_image_sets(request),
-            query=query,
             kind=SetsQuery,
             row=ImageSetSerializer,
             prepare=partial(sets.image_set_rows, user=request.user),
@@ -150,14 +151,9 @@ class Images(Resource):
 
     @documents_list("images_list", query=ImagesQuery, row=ImageSerializer, tag="images")
     def get(self, request: Request, name: str) -> Response:
-        image_set = get_visible_image_set(request, name)
-        query = self.query(ImagesQuery)
-        rows = image_set.images.select_related("image_set", "group", "provenance__attribute")
-        if "group" in query:
-            rows = rows.filter(group=query["group"])
-        if "prompt_set" in query:
-            rows = rows.filter(provenance__prompt_set=query["prompt_set"])
-        return page(request, rows, query=query, kind=ImagesQuery, row=ImageSerializer)
+        images = get_visible_image_set(request, name).images
+        rows = images.select_related("image_set", "group", "provenance__attribute")
+        return filtered_page(self, rows, kind=ImagesQuery, row=ImageSerializer)
 
 
 class OneImage(Resource):
@@ -173,12 +169,8 @@ class Captions(Resource):
 
     @documents_list("captions_list", query=CaptionsQuery, row=CaptionSerializer, tag="images")
     def get(self, request: Request, number: int) -> Response:
-        image = get_visible_image(request, number)
-        query = self.query(CaptionsQuery)
-        rows = Caption.objects.filter(image=image)
-        if "run" in query:
-            rows = rows.filter(run=query["run"])
-        return page(request, rows, query=query, kind=CaptionsQuery, row=CaptionSerializer)
+        rows = Caption.objects.filter(image=get_visible_image(request, number))
+        return filtered_page(self, rows, kind=CaptionsQuery, row=CaptionSerializer)
 
 
 class ImageFile(FileResource):

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import Refused, refusals
-from annotation.api.pages import documents_list, page
+from annotation.api.pages import documents_list, filtered_page
 from annotation.api.resource import Resource
 from annotation.studies.errors import StudyRefused
 from generation.jobs import tasks
@@ -47,11 +47,7 @@ class Runs(Resource):
     @documents_list("runs_list", query=RunsQuery, row=RunSerializer, tag="runs")
     def get(self, request: Request) -> Response:
         rows = _visible_runs(request)
-        query = self.query(RunsQuery)
-        rows = rows.filter(**{each: query[each] for each in ("kind", "state") if each in query})
-        if "image_set" in query:
-            rows = rows.filter(image_set__name=query["image_set"])
-        return page(request, rows, query=query, kind=RunsQuery, row=RunSerializer, prepare=queries.run_rows)
+        return filtered_page(self, rows, kind=RunsQuery, row=RunSerializer, prepare=queries.run_rows)
 
     @operation(
         operation_id="runs_plan",

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import Conflict, Refused, refusals
-from annotation.api.pages import documents_list, page, page_serializer
+from annotation.api.pages import documents_list, filtered_page, page, page_serializer
 from annotation.api.resource import Resource
 from annotation.models import Study
 from metrics.core.answers import has_simulated_answers
@@ -126,11 +126,8 @@ class ScoreRuns(Resource):
 
     @documents_list("score_runs_list", query=ScoreRunQuery, row=ScoreRunSerializer, tag="scores")
     def get(self, request: Request, name: str) -> Response:
-        study = get_study_or_404(request, name)
-        query = self.query(ScoreRunQuery)
-        rows = ScoreRun.objects.filter(study=study)
-        rows = rows.filter(**{each: query[each] for each in ("metric", "variant", "state") if each in query})
-        return page(request, rows, query=query, kind=ScoreRunQuery, row=ScoreRunSerializer)
+        rows = ScoreRun.objects.filter(study=get_study_or_404(request, name))
+        return filtered_page(self, rows, kind=ScoreRunQuery, row=ScoreRunSerializer)
 
     @operation(
         operation_id="score_runs_create",
@@ -179,11 +176,7 @@ class OneScoreRun(Resource):
 class RunScores(Resource):
     """The scores of this run, even if newer runs exist."""
 
-    @operation(
-        operation_id="score_runs_scores",
-        parameters=[RunScoresQuery],
-        responses=ScorePageSerializer,
-    )
+    @operation(operation_id="score_runs_scores", parameters=[RunScoresQuery], responses=ScorePageSerializer)
     def get(self, request: Request, name: str, number: int) -> Response:
         run = _run(request, name, number)
         query = self.query(RunScoresQuery)

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from annotation import policies
 from annotation.accounts.queries import tokens as token_queries
 from annotation.api import tokens
-from annotation.api.pages import documents_list, list_query, page
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Resource
 from annotation.models import ApiToken, Scope
 
@@ -88,11 +88,8 @@ class OwnTokens(Resource):
 
     @documents_list("tokens_list", query=TokensQuery, row=OwnTokenSerializer, tag="account")
     def get(self, request: Request) -> Response:
-        query = self.query(TokensQuery)
         rows = token_queries.tokens_with_state(request.user)
-        if "state" in query:
-            rows = rows.filter(state=query["state"])
-        return page(request, rows, query=query, kind=TokensQuery, row=OwnTokenSerializer)
+        return filtered_page(self, rows, kind=TokensQuery, row=OwnTokenSerializer)
 
 
 class OneOwnToken(Resource):

@@ -135,11 +135,7 @@ class Download(FileResource):
 
     scopes: ClassVar = EXPORT_SCOPES
 
-    @operation(
-        operation_id="export_download",
-        parameters=[ExportQuery],
-        responses=file_of("application/zip"),
-    )
+    @operation(operation_id="export_download", parameters=[ExportQuery], responses=file_of("application/zip"))
     def get(self, request: Request, name: str) -> StreamingHttpResponse:
         """A zip archive with the data and a description of its columns, streamed as it is made. For large
         studies, create a background export."""

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import Conflict, StorageUnreachable, refusals
-from annotation.api.pages import documents_list, list_query, page
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Body, FileResource, Resource, file_of
 from annotation.api.study_access import study_for_export
 from annotation.exports import queries, tasks
@@ -64,10 +64,7 @@ class Exports(Resource):
     @documents_list("exports_list", query=ExportsQuery, row=ExportJobSerializer, tag="exports")
     def get(self, request: Request, name: str) -> Response:
         rows = ExportJob.objects.filter(study=study_for_export(request, name), by=request.user)
-        query = self.query(ExportsQuery)
-        if "state" in query:
-            rows = rows.filter(state=query["state"])
-        return page(request, rows, query=query, kind=ExportsQuery, row=ExportJobSerializer)
+        return filtered_page(self, rows, kind=ExportsQuery, row=ExportJobSerializer)
 
     @operation(
         operation_id="exports_create",

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import Conflict, Refused, refusals
-from annotation.api.pages import documents_list, list_query, page
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Body
 from annotation.assignment import queries
 from annotation.assignment.constants import ENDED_STATUSES
@@ -101,9 +101,8 @@ class OwnStudies(AnnotatorResource):
 
     @documents_list("own_studies_list", query=OwnStudiesQuery, row=OwnStudySerializer, tag="work")
     def get(self, request: Request) -> Response:
-        query = self.query(OwnStudiesQuery)
         rows = policies.studies_open_to(request.user)
-        return page(request, rows, query=query, kind=OwnStudiesQuery, row=OwnStudySerializer)
+        return filtered_page(self, rows, kind=OwnStudiesQuery, row=OwnStudySerializer)
 
 
 class ConsentView(AnnotatorResource):

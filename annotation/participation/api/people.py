@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import refusals
-from annotation.api.pages import documents_list, list_query, page
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Body, Resource
 from annotation.api.study_access import study_for_lead
 from annotation.models import EnrolmentStatus, Invitation
@@ -74,14 +74,9 @@ class People(Resource):
     @documents_list("people_list", query=PeopleQuery, row=PersonSerializer, tag="people")
     def get(self, request: Request, name: str) -> Response:
         study = study_for_lead(request, name)
-        query = self.query(PeopleQuery)
-        rows = people.current_enrolments(study)
-        if "status" in query:
-            rows = rows.filter(status=query["status"])
-        return page(
-            request,
-            rows,
-            query=query,
+        return filtered_page(
+            self,
+            people.current_enrolments(study),
             kind=PeopleQuery,
             row=PersonSerializer,
             prepare=lambda found: people.person_rows(study, found),
@@ -188,11 +183,9 @@ class Invitations(Resource):
 
     @documents_list("invitations_list", query=InvitationsQuery, row=InvitationSerializer, tag="invitations")
     def get(self, request: Request, name: str) -> Response:
-        query = self.query(InvitationsQuery)
-        return page(
-            request,
+        return filtered_page(
+            self,
             study_for_lead(request, name).invitations.all(),
-            query=query,
             kind=InvitationsQuery,
             row=InvitationSerializer,
             prepare=lambda found: [_described(request, each) for each in found],
