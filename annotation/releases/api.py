@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from django.http import StreamingHttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -10,10 +10,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import refusals
 from annotation.api.pages import documents_list, filtered_page, list_query
-from annotation.api.resource import Body, FileResource, Query, Resource, file_of
+from annotation.api.resource import Body, ExportResource, FileResource, Query, file_of
 from annotation.exports.packing import zip_response
 from annotation.models import AuditEvent
 from annotation.releases.request import MAX_K, MIN_K, ReleaseOptions, ReleaseRefused, study_to_release
@@ -142,10 +141,8 @@ class ReleasedSerializer(serializers.Serializer):
 ReleasesQuery = list_query("Releases", orders={"at": "at", "id": "pk"}, default="-at")
 
 
-class Releases(Resource):
+class Releases(ExportResource):
     """The releases that were made of a study."""
-
-    scopes: ClassVar = EXPORT_SCOPES
 
     @documents_list("releases_list", query=ReleasesQuery, row=ReleasedSerializer, tag="releases")
     def get(self, request: Request, name: str) -> Response:
@@ -155,10 +152,8 @@ class Releases(Resource):
         return filtered_page(self, made, kind=ReleasesQuery, row=ReleasedSerializer)
 
 
-class Report(Resource):
+class Report(ExportResource):
     """What a release would disclose about people. Nothing is released."""
-
-    scopes: ClassVar = EXPORT_SCOPES
 
     @operation(
         operation_id="releases_report",
@@ -175,10 +170,8 @@ class Report(Resource):
         return Response(ReportSerializer(preview).data)
 
 
-class Release(FileResource):
+class Release(ExportResource, FileResource):
     """A release."""
-
-    scopes: ClassVar = EXPORT_SCOPES
 
     @operation(
         operation_id="releases_create",

@@ -57,11 +57,9 @@ class DeliverySerializer(serializers.Serializer):
     payload = serializers.JSONField(help_text="Ids, counts and times.")
 
 
-class _EventsField(serializers.ListField):
+def _events(**options: Any) -> serializers.ListField:
     child = serializers.ChoiceField(choices=sorted(EVENTS))
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(min_length=1, max_length=50, **options)
+    return serializers.ListField(child=child, min_length=1, max_length=50, **options)
 
 
 class WebhookBody(Body):
@@ -70,13 +68,13 @@ class WebhookBody(Body):
     url = serializers.CharField(
         max_length=500, help_text="Begins with https:// and is reachable from the public internet."
     )
-    events = _EventsField(help_text="See the docs.")
+    events = _events(help_text="See the docs.")
 
 
 class WebhookChange(Body):
     """Changes of a webhook; fields that are left out stay as they are."""
 
-    events = _EventsField(required=False, help_text="The events to send from now on.")
+    events = _events(required=False, help_text="The events to send from now on.")
     enabled = serializers.BooleanField(
         required=False, help_text="false: send nothing until it is enabled again; pending messages are kept."
     )

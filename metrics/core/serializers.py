@@ -9,6 +9,13 @@ from metrics.core.json_numbers import ScoreNumber
 MAX_ID = 2**63 - 1
 
 
+def text_choice(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
+    """A query parameter whose value is taken as it is written, also if it is empty."""
+    return serializers.CharField(
+        required=False, allow_blank=True, trim_whitespace=False, max_length=200, help_text=help_text
+    )
+
+
 class MeaningSerializer(serializers.Serializer[Any]):
     """A name and its meaning."""
 

@@ -18,7 +18,7 @@ from metrics.core.answers import has_simulated_answers
 from metrics.core.charts.figure import CONTENT_TYPES, Figure, render_figure
 from metrics.core.figure_sources import NothingToDraw, UnknownFigure
 from metrics.core.json_numbers import json_safe
-from metrics.core.serializers import MeaningSerializer
+from metrics.core.serializers import MeaningSerializer, text_choice
 from metrics.core.study_access import get_study_or_404
 from metrics.dashboards.figures import FIGURES, draw_figure
 from metrics.dashboards.queries import progress
@@ -122,19 +122,13 @@ class ProgressSerializer(serializers.Serializer[Any]):
     alerts = AlertSerializer(many=True)
 
 
-def _option(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
-    return serializers.CharField(
-        required=False, allow_blank=True, trim_whitespace=False, max_length=200, help_text=help_text
-    )
-
-
 def figure_query() -> type[Query]:
     """The options of all figures."""
     options: dict[str, list[str]] = {}
     for name, source in FIGURES.items():
         for option in source.options:
             options.setdefault(option, []).append(name)
-    fields: Mapping[str, Any] = {name: _option(f"Option of {', '.join(of)}.") for name, of in options.items()}
+    fields = {name: text_choice(f"Option of {', '.join(of)}.") for name, of in options.items()}
     return type("FigureQuery", (Query,), {**fields, "__doc__": "Options of figures, as listed."})
 
 
@@ -190,10 +184,8 @@ class OneFigure(Resource):
     def get(self, request: Request, name: str, figure: str) -> Response:
         drawing = draw_or_problem(request, name, figure, self.query(FigureQuery))
         data = {
-            **{
-                each: getattr(drawing, each)
-                for each in ("name", "title", "alt", "notes", "columns", "digest")
-            },
+            **vars(drawing),
+            "digest": drawing.digest,
             "rows": json_safe(drawing.rows),
             "specification": json_safe(drawing.spec),
         }
@@ -242,16 +234,13 @@ class Progress(Resource):
         study = get_study_or_404(request, name)
         found = progress.recent_progress(study, now=timezone.now())
         data = {
+            **vars(found),
             "study": study.name,
             "status": study.status,
             "simulated": has_simulated_answers(study),
-            "counted_at": found.counted_at,
-            "total": found.total,
-            "tasks": found.tasks,
             "pace": {
                 **vars(found.pace),
                 "days": [{"day": day, "responses": number} for day, number in found.pace.days],
             },
-            "alerts": found.alerts,
         }
         return Response(ProgressSerializer(data).data)

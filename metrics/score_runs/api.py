@@ -55,17 +55,12 @@ class MetricsSerializer(serializers.Serializer[Any]):
 def metric_data(metric: Metric) -> dict[str, Any]:
     """The data of `MetricSerializer`."""
     return {
-        **{name: getattr(metric, name) for name in ("name", "version", "title", "definition", "unit")},
+        **vars(metric),
         "computed_from": registry.describe_source(metric),
-        "direction": metric.direction,
         "variants": VARIANTS,
-        "variants_note": metric.variants_note,
         "scores": [{"name": name, "meaning": meaning} for name, meaning in metric.names],
-        "parts": metric.parts,
-        "parameters": metric.parameters,
         "interval": f"95 %, {metric.resampling}" if metric.interval else None,
         "reference": f"PROTOCOL {metric.section}; {metric.reference}",
-        "caveats": metric.caveats,
     }
 
 
@@ -114,11 +109,12 @@ class Scores(Resource):
         except ValueError as error:  # no such embeddings, or nothing to compare with
             raise Refused(str(error)) from error
         rows = filter_scores(latest.run, query) if latest.run is not None else Score.objects.none()
-        answer = page(request, rows, query=query, kind=ScoreQuery, row=ScoreSerializer)
-        run = ScoreRunSerializer(latest.run).data if latest.run is not None else None
-        simulated = has_simulated_answers(study)
-        answer.data = {"run": run, "stale": latest.stale, "simulated": simulated, **answer.data}
-        return answer
+        extra = {
+            "run": ScoreRunSerializer(latest.run).data if latest.run is not None else None,
+            "stale": latest.stale,
+            "simulated": has_simulated_answers(study),
+        }
+        return page(request, rows, query=query, kind=ScoreQuery, row=ScoreSerializer, extra=extra)
 
 
 class ScoreRuns(Resource):

@@ -14,6 +14,7 @@ from metrics.core.serializers import (
     GroupRefSerializer,
     MeaningSerializer,
     NumberSerializer,
+    text_choice,
 )
 from metrics.models import RunState, Variant
 from metrics.score_runs import registry
@@ -94,22 +95,16 @@ def _metrics_by_parameter() -> dict[str, list[str]]:
     return found
 
 
-def _text(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
-    return serializers.CharField(
-        required=False, allow_blank=True, trim_whitespace=False, max_length=200, help_text=help_text
-    )
-
-
 def _key(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
     return serializers.IntegerField(required=False, min_value=1, max_value=MAX_ID, help_text=help_text)
 
 
 METRICS_BY_PARAMETER = _metrics_by_parameter()
 """{parameter: names of the metrics that have it}."""
-_CHOSEN = {name: _text(f"Parameter of {', '.join(of)}.") for name, of in METRICS_BY_PARAMETER.items()}
+_CHOSEN = {name: text_choice(f"Parameter of {', '.join(of)}.") for name, of in METRICS_BY_PARAMETER.items()}
 _FILTERS = {
-    "name": _text("Only scores of this name, as listed by the metric."),
-    "part": _text("Only scores of this part; empty: only scores without a part."),
+    "name": text_choice("Only scores of this name, as listed by the metric."),
+    "part": text_choice("Only scores of this part; empty: only scores without a part."),
     "group": _key("Only scores of the identity group with this id."),
     "attribute": _key("Only scores of the attribute with this id."),
 }

@@ -1,6 +1,6 @@
 """Background exports: request, watch, download. For admins; each sees their own."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from django.http import FileResponse
 from drf_spectacular.utils import OpenApiResponse
@@ -8,13 +8,12 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import Conflict, StorageUnreachable, refusals
 from annotation.api.pages import documents_list, filtered_page, list_query
-from annotation.api.resource import Body, FileResource, Resource, file_of
+from annotation.api.resource import Body, ExportResource, FileResource, file_of
 from annotation.api.study_access import study_for_export
 from annotation.exports import queries, tasks
-from annotation.exports.api.exports import export_fields, operation
+from annotation.exports.api.exports import EXPORT_FIELDS, operation
 from annotation.exports.formats.registry import UnknownFormat
 from annotation.exports.selection import ExportRefused, Filters
 from annotation.exports.services import jobs as export_jobs
@@ -45,7 +44,7 @@ class ExportJobSerializer(serializers.Serializer):
         return bool(job.file)
 
 
-ExportBody: type[Body] = type("ExportBody", (Body,), {"__doc__": "A format and filters.", **export_fields()})
+ExportBody: type[Body] = type("ExportBody", (Body,), {"__doc__": "A format and filters.", **EXPORT_FIELDS})
 ExportsQuery = list_query(
     "Exports",
     orders={"id": "pk"},
@@ -56,10 +55,8 @@ ExportsQuery = list_query(
 )
 
 
-class Exports(Resource):
+class Exports(ExportResource):
     """The background exports of a study that this account requested."""
-
-    scopes: ClassVar = EXPORT_SCOPES
 
     @documents_list("exports_list", query=ExportsQuery, row=ExportJobSerializer, tag="exports")
     def get(self, request: Request, name: str) -> Response:
@@ -85,10 +82,8 @@ class Exports(Resource):
         return Response(ExportJobSerializer(job).data, status=202)
 
 
-class OneExport(Resource):
+class OneExport(ExportResource):
     """A background export."""
-
-    scopes: ClassVar = EXPORT_SCOPES
 
     @operation(operation_id="exports_read", responses=ExportJobSerializer)
     def get(self, request: Request, name: str, number: int) -> Response:
@@ -104,10 +99,8 @@ class OneExport(Resource):
         return Response(status=204)
 
 
-class Retry(Resource):
+class Retry(ExportResource):
     """Making an export again."""
-
-    scopes: ClassVar = EXPORT_SCOPES
 
     @operation(
         operation_id="exports_retry",
@@ -127,10 +120,8 @@ class Retry(Resource):
         return Response(ExportJobSerializer(job).data, status=202)
 
 
-class ExportFile(FileResource):
+class ExportFile(ExportResource, FileResource):
     """The file of an export."""
-
-    scopes: ClassVar = EXPORT_SCOPES
 
     @operation(
         operation_id="exports_file",
