@@ -10,7 +10,7 @@ from annotation.exports.api import exports, jobs
 from annotation.participation.api import own_studies, people, profile
 from annotation.releases import api as releases_api
 from annotation.setup import api as setup_api
-from annotation.studies.api import studies, tasks
+from annotation.studies import api as studies_api
 from annotation.webhooks import api as webhooks_api
 
 STUDY = "studies/<slug:name>"
@@ -42,15 +42,15 @@ urlpatterns = [
     path("export-formats", exports.Formats.as_view(), name="export_formats"),
     path("own-studies", own_studies.OwnStudies.as_view(), name="own_studies"),
     path("studies", setup_api.Studies.as_view(), name="studies"),
-    path(STUDY, studies.OneStudy.as_view(), name="study"),
+    path(STUDY, studies_api.OneStudy.as_view(), name="study"),
     path(f"{STUDY}/status", setup_api.StudyState.as_view(), name="study_status"),
-    path(f"{STUDY}/feasibility", studies.Feasibility.as_view(), name="feasibility"),
+    path(f"{STUDY}/feasibility", studies_api.Feasibility.as_view(), name="feasibility"),
     path(f"{STUDY}/setup", setup_api.Setup.as_view(), name="setup"),
     path(f"{STUDY}/setup.toml", setup_api.SetupFile.as_view(), name="setup_file"),
-    path(f"{STUDY}/tasks", tasks.Tasks.as_view(), name="tasks"),
-    path(f"{STUDY}/tasks/<int:number>", tasks.OneTask.as_view(), name="task"),
-    path(f"{STUDY}/units", tasks.Units.as_view(), name="units"),
-    path(f"{STUDY}/units/<int:number>", tasks.OneUnit.as_view(), name="unit"),
+    path(f"{STUDY}/tasks", studies_api.Tasks.as_view(), name="tasks"),
+    path(f"{STUDY}/tasks/<int:number>", studies_api.OneTask.as_view(), name="task"),
+    path(f"{STUDY}/units", studies_api.Units.as_view(), name="units"),
+    path(f"{STUDY}/units/<int:number>", studies_api.OneUnit.as_view(), name="unit"),
     path(f"{STUDY}/people", people.People.as_view(), name="people"),
     path(PERSON, people.OnePerson.as_view(), name="person"),
     path(f"{PERSON}/block", people.Block.as_view(), name="block"),

@@ -1,7 +1,5 @@
 """API for other front ends: fetch items and send answers, as the annotation page does, by the same rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID

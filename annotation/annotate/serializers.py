@@ -1,7 +1,5 @@
 """Requests and responses of the annotation API."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.urls import resolve, reverse
 from rest_framework import serializers

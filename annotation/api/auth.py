@@ -12,10 +12,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import SimpleRateThrottle
 
 from annotation.api import tokens
-from annotation.models import ApiToken, Scope
-
-EXPORT_SCOPES: dict[str, Scope] = dict.fromkeys(("GET", "POST", "DELETE"), Scope.EXPORT)
-"""`scopes` of resources for which every method needs *export*."""
+from annotation.models import ApiToken
 
 
 class TokenAuthentication(authentication.BaseAuthentication):

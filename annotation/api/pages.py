@@ -19,7 +19,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import BadCursor
-from annotation.api.resource import Query
+from annotation.api.resource import Query, Resource
 
 DEFAULT_LIMIT = 50
 MAX_LIMIT = 500
@@ -36,7 +36,8 @@ def list_query(
     **filters: serializers.Field,
 ) -> type[Query]:
     """The query parameters of a list: `filters`, order, limit and cursor. `orders`: name -> model field that
-    is never null; each can be prefixed with '-'. `max_limit`: the most rows of a page."""
+    is never null; each can be prefixed with '-'. `max_limit`: the most rows of a page. For `filtered_page`,
+    the name or `source` of each filter is a look-up of the model."""
     choices = [sign + order for order in orders for sign in ("", "-")]
     fields = {
         **filters,
@@ -120,6 +121,20 @@ def page(
     }
     results = row(list(prepare(found)), many=True, context={"request": request}).data
     return Response({**(extra or {}), **links, "results": results})
+
+
+def filtered_page(
+    view: Resource,
+    rows: QuerySet[Any],
+    *,
+    kind: type[Query],
+    row: type[serializers.Serializer],
+    prepare: Callable[[Sequence[Any]], Iterable[Any]] = lambda found: found,
+) -> Response:
+    """One page of those `rows` that match every filter in the request's query parameters; see `page`."""
+    query = view.query(kind)
+    filters = {key: value for key, value in query.items() if key not in ("order", "limit", "cursor")}
+    return page(view.request, rows.filter(**filters), query=query, kind=kind, row=row, prepare=prepare)
 
 
 def _link(request: Request, direction: str, row: Any, field: str, salt: str) -> str:

@@ -153,6 +153,12 @@ class Resource(APIView):
         return serializer.validated_data
 
 
+class ExportResource(Resource):
+    """A resource for which every method needs the scope *export*."""
+
+    scopes: ClassVar = dict.fromkeys(("GET", "POST", "DELETE"), Scope.EXPORT)
+
+
 class FileResource(Resource):
     """A view that returns a file: with its own media type, or as application/octet-stream to a client that
     accepts only that. Many generated clients do."""

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import policies
-from annotation.api.pages import documents_list, list_query, page
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Resource
 from annotation.api.study_access import study_for_lead
 from annotation.audit import queries
@@ -37,10 +37,14 @@ AuditQuery = list_query(
     default="-at",
     what=serializers.CharField(required=False, max_length=40, help_text="Only events of this kind."),
     study=serializers.CharField(
-        required=False, max_length=80, help_text="Only events of this study, by name."
+        required=False, max_length=80, source="study__name", help_text="Only events of this study, by name."
     ),
-    since=serializers.DateTimeField(required=False, help_text="Only events from this time on."),
-    until=serializers.DateTimeField(required=False, help_text="Only events before this time."),
+    since=serializers.DateTimeField(
+        required=False, source="at__gte", help_text="Only events from this time on."
+    ),
+    until=serializers.DateTimeField(
+        required=False, source="at__lt", help_text="Only events before this time."
+    ),
 )
 
 
@@ -51,11 +55,8 @@ class AuditEvents(Resource):
     def get(self, request: Request) -> Response:
         if not policies.is_admin(request.user):
             raise Http404
-        query = self.query(AuditQuery)
-        fields = {"what": "what", "study": "study__name", "since": "at__gte", "until": "at__lt"}
-        filters = {field: query[key] for key, field in fields.items() if key in query}
-        rows = AuditEvent.objects.filter(**filters).select_related("study", "by")
-        return page(request, rows, query=query, kind=AuditQuery, row=AuditEventSerializer)
+        events = AuditEvent.objects.select_related("study", "by")
+        return filtered_page(self, events, kind=AuditQuery, row=AuditEventSerializer)
 
 
 class HoursSerializer(serializers.Serializer):
@@ -94,7 +95,7 @@ class StudyHours(Resource):
 
     @documents_list("hours_list", query=HoursQuery, row=HoursSerializer, tag="people")
     def get(self, request: Request, name: str) -> Response:
-        return _page(self, request, study_for_lead(request, name))
+        return _page(self, study_for_lead(request, name))
 
 
 class AllHours(Resource):
@@ -104,14 +105,13 @@ class AllHours(Resource):
     def get(self, request: Request) -> Response:
         if not policies.is_admin(request.user):
             raise Http404
-        return _page(self, request, None)
+        return _page(self, None)
 
 
-def _page(view: Resource, request: Request, study: Study | None) -> Response:
-    return page(
-        request,
+def _page(view: Resource, study: Study | None) -> Response:
+    return filtered_page(
+        view,
         queries.annotators(study),
-        query=view.query(HoursQuery),
         kind=HoursQuery,
         row=HoursSerializer,
         prepare=lambda found: queries.hours(list(found), study),

@@ -1,9 +1,8 @@
 """Publishing a study's data, for admins: the preview, the release and earlier releases (docs/releases.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 from django.http import StreamingHttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
@@ -11,17 +10,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.auth import EXPORT_SCOPES
 from annotation.api.errors import refusals
-from annotation.api.pages import list_query, page, page_serializer
-from annotation.api.resource import Body, FileResource, Query, Resource, file_of
+from annotation.api.pages import documents_list, filtered_page, list_query
+from annotation.api.resource import Body, ExportResource, FileResource, Query, file_of
 from annotation.exports.packing import zip_response
 from annotation.models import AuditEvent
 from annotation.releases.request import MAX_K, MIN_K, ReleaseOptions, ReleaseRefused, study_to_release
 from annotation.releases.services import bundle
 from annotation.releases.services.bundle import AUDIT_EVENT
 
-TAGS = ["releases"]
+operation = partial(extend_schema, tags=["releases"])
 _REFUSED = {
     422: OpenApiResponse(description="It cannot be made as requested: detail says why and what to do.")
 }
@@ -143,35 +141,24 @@ class ReleasedSerializer(serializers.Serializer):
 ReleasesQuery = list_query("Releases", orders={"at": "at", "id": "pk"}, default="-at")
 
 
-class Releases(Resource):
+class Releases(ExportResource):
     """The releases that were made of a study."""
 
-    scopes: ClassVar = EXPORT_SCOPES
-
-    @extend_schema(
-        operation_id="releases_list",
-        parameters=[ReleasesQuery],
-        responses=page_serializer(ReleasedSerializer),
-        tags=TAGS,
-    )
+    @documents_list("releases_list", query=ReleasesQuery, row=ReleasedSerializer, tag="releases")
     def get(self, request: Request, name: str) -> Response:
         made = AuditEvent.objects.filter(
             study=study_to_release(request.user, name), what=AUDIT_EVENT
         ).select_related("by")
-        query = self.query(ReleasesQuery)
-        return page(request, made, query=query, kind=ReleasesQuery, row=ReleasedSerializer)
+        return filtered_page(self, made, kind=ReleasesQuery, row=ReleasedSerializer)
 
 
-class Report(Resource):
+class Report(ExportResource):
     """What a release would disclose about people. Nothing is released."""
 
-    scopes: ClassVar = EXPORT_SCOPES
-
-    @extend_schema(
+    @operation(
         operation_id="releases_report",
         parameters=[ReportQuery],
         responses={200: ReportSerializer, **_REFUSED},
-        tags=TAGS,
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_to_release(request.user, name)
@@ -183,16 +170,13 @@ class Report(Resource):
         return Response(ReportSerializer(preview).data)
 
 
-class Release(FileResource):
+class Release(ExportResource, FileResource):
     """A release."""
 
-    scopes: ClassVar = EXPORT_SCOPES
-
-    @extend_schema(
+    @operation(
         operation_id="releases_create",
         request=ReleaseBody,
         responses={**file_of("application/zip"), **_REFUSED},
-        tags=TAGS,
     )
     def post(self, request: Request, name: str) -> StreamingHttpResponse:
         """Make a release: a zip archive with the data, a data card and checksums. It is recorded in the audit

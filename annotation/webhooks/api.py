@@ -1,5 +1,6 @@
 """Webhooks by the API (docs/webhooks.md)."""
 
+from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -10,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import refusals
-from annotation.api.pages import documents_list, list_query, page
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Body, Resource
 from annotation.api.study_access import study_for_lead
 from annotation.events import EVENTS
@@ -18,7 +19,7 @@ from annotation.models import Delivery, DeliveryState, Webhook
 from annotation.webhooks import queries
 from annotation.webhooks.services import deliveries, subscriptions
 
-TAGS = ["webhooks"]
+operation = partial(extend_schema, tags=["webhooks"])
 
 
 class WebhookSerializer(serializers.Serializer):
@@ -56,11 +57,9 @@ class DeliverySerializer(serializers.Serializer):
     payload = serializers.JSONField(help_text="Ids, counts and times.")
 
 
-class _EventsField(serializers.ListField):
+def _events(**options: Any) -> serializers.ListField:
     child = serializers.ChoiceField(choices=sorted(EVENTS))
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(min_length=1, max_length=50, **options)
+    return serializers.ListField(child=child, min_length=1, max_length=50, **options)
 
 
 class WebhookBody(Body):
@@ -69,13 +68,13 @@ class WebhookBody(Body):
     url = serializers.CharField(
         max_length=500, help_text="Begins with https:// and is reachable from the public internet."
     )
-    events = _EventsField(help_text="See the docs.")
+    events = _events(help_text="See the docs.")
 
 
 class WebhookChange(Body):
     """Changes of a webhook; fields that are left out stay as they are."""
 
-    events = _EventsField(required=False, help_text="The events to send from now on.")
+    events = _events(required=False, help_text="The events to send from now on.")
     enabled = serializers.BooleanField(
         required=False, help_text="false: send nothing until it is enabled again; pending messages are kept."
     )
@@ -99,14 +98,12 @@ class Webhooks(Resource):
     @documents_list("webhooks_list", query=WebhooksQuery, row=WebhookSerializer, tag="webhooks")
     def get(self, request: Request, name: str) -> Response:
         rows = Webhook.objects.filter(study=study_for_lead(request, name))
-        query = self.query(WebhooksQuery)
-        return page(request, rows, query=query, kind=WebhooksQuery, row=WebhookSerializer)
+        return filtered_page(self, rows, kind=WebhooksQuery, row=WebhookSerializer)
 
-    @extend_schema(
+    @operation(
         operation_id="webhooks_create",
         request=WebhookBody,
         responses={201: MadeWebhookSerializer, **_REFUSED},
-        tags=TAGS,
     )
     def post(self, request: Request, name: str) -> Response:
         """Send events to a URL from now on."""
@@ -120,13 +117,11 @@ class Webhooks(Resource):
 class OneWebhook(Resource):
     """A webhook of a study."""
 
-    @extend_schema(operation_id="webhooks_read", responses=WebhookSerializer, tags=TAGS)
+    @operation(operation_id="webhooks_read", responses=WebhookSerializer)
     def get(self, request: Request, name: str, number: int) -> Response:
         return Response(WebhookSerializer(_webhook(request, name, number)).data)
 
-    @extend_schema(
-        operation_id="webhooks_change", request=WebhookChange, responses=WebhookSerializer, tags=TAGS
-    )
+    @operation(operation_id="webhooks_change", request=WebhookChange, responses=WebhookSerializer)
     def patch(self, request: Request, name: str, number: int) -> Response:
         """Change its events, disable it or enable it."""
         found = _webhook(request, name, number)
@@ -138,10 +133,9 @@ class OneWebhook(Resource):
                 subscriptions.switch(webhook=found, on=body["enabled"], by=request.user)
         return Response(WebhookSerializer(Webhook.objects.get(pk=found.pk)).data)
 
-    @extend_schema(
+    @operation(
         operation_id="webhooks_delete",
         responses={204: OpenApiResponse(description="The webhook and its messages are deleted.")},
-        tags=TAGS,
     )
     def delete(self, request: Request, name: str, number: int) -> Response:
         subscriptions.remove(webhook=_webhook(request, name, number), by=request.user)
@@ -151,7 +145,7 @@ class OneWebhook(Resource):
 class Secret(Resource):
     """A new secret."""
 
-    @extend_schema(operation_id="webhooks_rotate", request=None, responses=MadeWebhookSerializer, tags=TAGS)
+    @operation(operation_id="webhooks_rotate", request=None, responses=MadeWebhookSerializer)
     def post(self, request: Request, name: str, number: int) -> Response:
         """Make a new secret, shown only once. The old one is invalid at once."""
         found = _webhook(request, name, number)
@@ -162,11 +156,10 @@ class Secret(Resource):
 class Ping(Resource):
     """A test message."""
 
-    @extend_schema(
+    @operation(
         operation_id="webhooks_ping",
         request=None,
         responses={202: DeliverySerializer, 409: OpenApiResponse(description="It is disabled.")},
-        tags=TAGS,
     )
     def post(self, request: Request, name: str, number: int) -> Response:
         """Queue a test message."""
@@ -182,23 +175,19 @@ class Deliveries(Resource):
     @documents_list("deliveries_list", query=DeliveriesQuery, row=DeliverySerializer, tag="webhooks")
     def get(self, request: Request, name: str, number: int) -> Response:
         rows = queries.messages(_webhook(request, name, number))
-        query = self.query(DeliveriesQuery)
-        if "state" in query:
-            rows = rows.filter(state=query["state"])
-        return page(request, rows, query=query, kind=DeliveriesQuery, row=DeliverySerializer)
+        return filtered_page(self, rows, kind=DeliveriesQuery, row=DeliverySerializer)
 
 
 class Redelivery(Resource):
     """Sending a message again."""
 
-    @extend_schema(
+    @operation(
         operation_id="deliveries_redeliver",
         request=None,
         responses={
             200: DeliverySerializer,
             409: OpenApiResponse(description="It is about to be sent, or the webhook is disabled."),
         },
-        tags=TAGS,
     )
     def post(self, request: Request, name: str, number: int, delivery: int) -> Response:
         """Send it again, under the same key."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django.db.models import QuerySet
@@ -14,7 +15,7 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import Refused, refusals
-from annotation.api.pages import page, page_serializer
+from annotation.api.pages import documents_list, filtered_page
 from annotation.api.resource import Resource
 from annotation.studies.errors import StudyRefused
 from generation.jobs import tasks
@@ -34,7 +35,7 @@ from generation.runs.serializers import (
     as_form_data,
 )
 
-TAGS = ["runs"]
+operation = partial(extend_schema, tags=["runs"])
 _BODY = PolymorphicProxySerializer(
     component_name="RunPlan", serializers=dict(BODIES), resource_type_field_name="kind"
 )
@@ -43,18 +44,12 @@ _BODY = PolymorphicProxySerializer(
 class Runs(Resource):
     """Runs that make images, captions and embeddings; for accounts that may set up studies."""
 
-    @extend_schema(
-        operation_id="runs_list", parameters=[RunsQuery], responses=page_serializer(RunSerializer), tags=TAGS
-    )
+    @documents_list("runs_list", query=RunsQuery, row=RunSerializer, tag="runs")
     def get(self, request: Request) -> Response:
         rows = _visible_runs(request)
-        query = self.query(RunsQuery)
-        rows = rows.filter(**{each: query[each] for each in ("kind", "state") if each in query})
-        if "image_set" in query:
-            rows = rows.filter(image_set__name=query["image_set"])
-        return page(request, rows, query=query, kind=RunsQuery, row=RunSerializer, prepare=queries.run_rows)
+        return filtered_page(self, rows, kind=RunsQuery, row=RunSerializer, prepare=queries.run_rows)
 
-    @extend_schema(
+    @operation(
         operation_id="runs_plan",
         description="Plan a run. It does not start by itself. The same plan again gives the same run, and "
         "adds missing jobs. With `dry_run=true` nothing is written.",
@@ -68,7 +63,6 @@ class Runs(Resource):
                 description="Not possible: for example no such study, set, group or backend."
             ),
         },
-        tags=TAGS,
     )
     def post(self, request: Request) -> Response:
         _visible_runs(request)
@@ -103,7 +97,7 @@ class Runs(Resource):
 class OneRun(Resource):
     """A run with its progress."""
 
-    @extend_schema(operation_id="runs_read", responses=OneRunSerializer, tags=TAGS)
+    @operation(operation_id="runs_read", responses=OneRunSerializer)
     def get(self, request: Request, number: int) -> Response:
         return Response(_run_detail(get_object_or_404(_visible_runs(request), pk=number)))
 
@@ -111,7 +105,7 @@ class OneRun(Resource):
 class RunAction(Resource):
     """Start, pause, resume or cancel a run, or retry its failed jobs. Repeating an action changes nothing."""
 
-    @extend_schema(
+    @operation(
         operation_id="runs_act",
         parameters=[OpenApiParameter("action", str, OpenApiParameter.PATH, enum=list(runs.ACTIONS))],
         request=None,
@@ -119,7 +113,6 @@ class RunAction(Resource):
             200: OneRunSerializer,
             409: OpenApiResponse(description="Not possible in the run's state."),
         },
-        tags=TAGS,
     )
     def post(self, request: Request, number: int, action: str) -> Response:
         run = get_object_or_404(_visible_runs(request), pk=number)

@@ -22,7 +22,10 @@ RunsQuery = list_query(
     kind=serializers.ChoiceField(RunKind.choices, required=False),
     state=serializers.ChoiceField(RunState.choices, required=False),
     image_set=serializers.CharField(
-        required=False, max_length=80, help_text="Runs that fill or read this image set."
+        required=False,
+        max_length=80,
+        source="image_set__name",
+        help_text="Runs that fill or read this image set.",
     ),
 )
 

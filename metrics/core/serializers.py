@@ -1,7 +1,5 @@
 """Serializers shared by the rooms: numbers, and the groups and attributes they describe."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from rest_framework import serializers
@@ -9,6 +7,13 @@ from rest_framework import serializers
 from metrics.core.json_numbers import ScoreNumber
 
 MAX_ID = 2**63 - 1
+
+
+def text_choice(help_text: str) -> serializers.Field[Any, Any, Any, Any]:
+    """A query parameter whose value is taken as it is written, also if it is empty."""
+    return serializers.CharField(
+        required=False, allow_blank=True, trim_whitespace=False, max_length=200, help_text=help_text
+    )
 
 
 class MeaningSerializer(serializers.Serializer[Any]):

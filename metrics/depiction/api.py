@@ -1,7 +1,5 @@
 """API of the scores of identity groups, and of images with the boxes of all annotators."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.shortcuts import get_object_or_404
@@ -26,8 +24,7 @@ from metrics.depiction.queries.gallery import (
 )
 from metrics.depiction.queries.identities import NAME_ORDER, identity_table
 from metrics.score_runs import queries
-from metrics.score_runs.serializers.requests import VariantQuery
-from metrics.score_runs.serializers.responses import ScoreRunSerializer
+from metrics.score_runs.serializers import ScoreRunSerializer, VariantQuery
 
 GalleryQuery = list_query(
     "Gallery",

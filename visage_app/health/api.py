@@ -1,7 +1,5 @@
 """Health of storage and jobs, for admins. Load balancers use `/readyz`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.http import Http404

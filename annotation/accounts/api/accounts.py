@@ -1,7 +1,5 @@
 """People and their roles, for admins. Only here is a name shown next to a pseudonym."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
@@ -20,7 +18,7 @@ from annotation.accounts.queries import accounts as account_queries
 from annotation.accounts.queries.accounts import Person
 from annotation.accounts.services import accounts
 from annotation.api.errors import Conflict, refusals
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, list_query, page
 from annotation.api.resource import Body, Resource
 from annotation.models import Annotator, EnrolmentStatus, Scope, Study
 
@@ -142,11 +140,7 @@ class AdminResource(Resource):
 class Accounts(AdminResource):
     """Accounts, or annotators without one."""
 
-    @operation(
-        operation_id="accounts_list",
-        parameters=[AccountsQuery],
-        responses=page_serializer(PersonDetailsSerializer),
-    )
+    @documents_list("accounts_list", query=AccountsQuery, row=PersonDetailsSerializer, tag="accounts")
     def get(self, request: Request) -> Response:
         query = self.query(AccountsQuery)
         kind = _KINDS[query["kind"]]

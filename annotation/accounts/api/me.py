@@ -1,7 +1,6 @@
 """The account of a request and its tokens, which are created on a page or by a command (docs/api.md)."""
 
-from __future__ import annotations
-
+from functools import partial
 from typing import ClassVar
 
 from django.http import Http404
@@ -14,11 +13,11 @@ from rest_framework.response import Response
 from annotation import policies
 from annotation.accounts.queries import tokens as token_queries
 from annotation.api import tokens
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Resource
 from annotation.models import ApiToken, Scope
 
-TAGS = ["account"]
+operation = partial(extend_schema, tags=["account"])
 REVOKED = {204: OpenApiResponse(description="It is revoked.")}
 
 
@@ -45,7 +44,7 @@ class Account(Resource):
 
     scopes: ClassVar = {"GET": None}
 
-    @extend_schema(operation_id="account_read", responses=AccountSerializer, tags=TAGS)
+    @operation(operation_id="account_read", responses=AccountSerializer)
     def get(self, request: Request) -> Response:
         data = {
             "username": request.user.get_username(),
@@ -87,24 +86,16 @@ TokensQuery = list_query(
 class OwnTokens(Resource):
     """The tokens of this account."""
 
-    @extend_schema(
-        operation_id="tokens_list",
-        parameters=[TokensQuery],
-        responses=page_serializer(OwnTokenSerializer),
-        tags=TAGS,
-    )
+    @documents_list("tokens_list", query=TokensQuery, row=OwnTokenSerializer, tag="account")
     def get(self, request: Request) -> Response:
-        query = self.query(TokensQuery)
         rows = token_queries.tokens_with_state(request.user)
-        if "state" in query:
-            rows = rows.filter(state=query["state"])
-        return page(request, rows, query=query, kind=TokensQuery, row=OwnTokenSerializer)
+        return filtered_page(self, rows, kind=TokensQuery, row=OwnTokenSerializer)
 
 
 class OneOwnToken(Resource):
     """A token of this account."""
 
-    @extend_schema(operation_id="tokens_revoke", responses=REVOKED, tags=TAGS)
+    @operation(operation_id="tokens_revoke", responses=REVOKED)
     def delete(self, request: Request, number: int) -> Response:
         """Revoke it. Idempotent."""
         token = get_object_or_404(ApiToken, pk=number, user=request.user)
@@ -117,7 +108,7 @@ class TokenInUse(Resource):
 
     scopes: ClassVar = {"DELETE": None}
 
-    @extend_schema(operation_id="account_revoke_token", responses=REVOKED, tags=TAGS)
+    @operation(operation_id="account_revoke_token", responses=REVOKED)
     def delete(self, request: Request) -> Response:
         """Revoke it, whatever its scopes: whoever finds a leaked token can end it."""
         if not isinstance(request.auth, ApiToken):

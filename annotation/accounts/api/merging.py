@@ -1,7 +1,5 @@
 """Merging and erasing people, for admins. Neither can be undone."""
 
-from __future__ import annotations
-
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response

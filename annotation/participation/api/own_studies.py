@@ -1,8 +1,6 @@
 """Own studies, for other front ends: consent, stopping, withdrawing. Only the person behind the account
 decides: send these requests only after they said so."""
 
-from __future__ import annotations
-
 from django.http import Http404
 from django.utils.translation import get_language
 from drf_spectacular.utils import OpenApiResponse
@@ -12,7 +10,7 @@ from rest_framework.response import Response
 
 from annotation import policies
 from annotation.api.errors import Conflict, Refused, refusals
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Body
 from annotation.assignment import queries
 from annotation.assignment.constants import ENDED_STATUSES
@@ -101,15 +99,10 @@ OwnStudiesQuery = list_query("OwnStudies", orders={"title": "title", "name": "na
 class OwnStudies(AnnotatorResource):
     """The studies that this account takes part in or can take part in."""
 
-    @operation(
-        operation_id="own_studies_list",
-        parameters=[OwnStudiesQuery],
-        responses=page_serializer(OwnStudySerializer),
-    )
+    @documents_list("own_studies_list", query=OwnStudiesQuery, row=OwnStudySerializer, tag="work")
     def get(self, request: Request) -> Response:
-        query = self.query(OwnStudiesQuery)
         rows = policies.studies_open_to(request.user)
-        return page(request, rows, query=query, kind=OwnStudiesQuery, row=OwnStudySerializer)
+        return filtered_page(self, rows, kind=OwnStudiesQuery, row=OwnStudySerializer)
 
 
 class ConsentView(AnnotatorResource):

@@ -1,7 +1,5 @@
 """The annotators in a study, under pseudonyms, a lead's actions on them, and the links that let people in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -16,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.errors import refusals
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Body, Resource
 from annotation.api.study_access import study_for_lead
 from annotation.models import EnrolmentStatus, Invitation
@@ -73,21 +71,12 @@ PeopleQuery = list_query(
 class People(Resource):
     """The annotators in a study, without those who withdrew."""
 
-    @_people(
-        operation_id="people_list",
-        parameters=[PeopleQuery],
-        responses=page_serializer(PersonSerializer),
-    )
+    @documents_list("people_list", query=PeopleQuery, row=PersonSerializer, tag="people")
     def get(self, request: Request, name: str) -> Response:
         study = study_for_lead(request, name)
-        query = self.query(PeopleQuery)
-        rows = people.current_enrolments(study)
-        if "status" in query:
-            rows = rows.filter(status=query["status"])
-        return page(
-            request,
-            rows,
-            query=query,
+        return filtered_page(
+            self,
+            people.current_enrolments(study),
             kind=PeopleQuery,
             row=PersonSerializer,
             prepare=lambda found: people.person_rows(study, found),
@@ -192,17 +181,11 @@ InvitationsQuery = list_query(
 class Invitations(Resource):
     """The links into a study."""
 
-    @_invitations(
-        operation_id="invitations_list",
-        parameters=[InvitationsQuery],
-        responses=page_serializer(InvitationSerializer),
-    )
+    @documents_list("invitations_list", query=InvitationsQuery, row=InvitationSerializer, tag="invitations")
     def get(self, request: Request, name: str) -> Response:
-        query = self.query(InvitationsQuery)
-        return page(
-            request,
+        return filtered_page(
+            self,
             study_for_lead(request, name).invitations.all(),
-            query=query,
             kind=InvitationsQuery,
             row=InvitationSerializer,
             prepare=lambda found: [_described(request, each) for each in found],

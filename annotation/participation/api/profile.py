@@ -1,7 +1,5 @@
 """The voluntary profile, for front ends of one's own. Send only what the person behind the account said."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,20 +1,64 @@
-"""API of tasks and of units, the items that annotators see."""
-
-from __future__ import annotations
+"""API of studies: details, whether quotas can be filled, tasks, and the units that annotators see."""
 
 from collections.abc import Sequence
 
+from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotation.api.pages import list_query, page, page_serializer
+from annotation.api.pages import documents_list, filtered_page, list_query
 from annotation.api.resource import Resource
 from annotation.api.study_access import study_for_lead
 from annotation.models import OptionRole, Purpose, Task, TaskKind, Unit
 from annotation.studies.queries import units
+from annotation.studies.serializers import StudySerializer
+from annotation.studies.services import feasibility
+
+
+class FillRateSerializer(serializers.Serializer):
+    """Responses and target of one quota (stratum) of a task."""
+
+    task = serializers.CharField(source="task.kind", help_text="Kind of the task.")
+    stratum = serializers.CharField(help_text="Whom the answers are reserved for.")
+    wanted = serializers.IntegerField(help_text="Target number of answers.")
+    filled = serializers.IntegerField(help_text="Answers given.")
+    leased = serializers.IntegerField(help_text="Answers in progress.")
+    open = serializers.IntegerField(help_text="Answers neither given nor in progress.")
+    people = serializers.IntegerField(help_text="Number of enrolled people who match the stratum.")
+
+
+class FeasibilitySerializer(serializers.Serializer):
+    """Whether the enrolled people can fill the quotas of a study."""
+
+    people = serializers.IntegerField(help_text="Number of people who are enrolled and may answer.")
+    feasible = serializers.BooleanField(help_text="Whether they can fill every unit.")
+    shortages = serializers.ListField(
+        child=serializers.CharField(), help_text="Messages about quotas that cannot be filled."
+    )
+    warnings = serializers.ListField(
+        child=serializers.CharField(), help_text="Other messages, e.g. about too few gold items."
+    )
+    rates = FillRateSerializer(many=True, help_text="One entry per task and stratum.")
+
+
+class OneStudy(Resource):
+    """A study that the account leads."""
+
+    @extend_schema(operation_id="studies_read", responses=StudySerializer, tags=["studies"])
+    def get(self, request: Request, name: str) -> Response:
+        return Response(StudySerializer(study_for_lead(request, name)).data)
+
+
+class Feasibility(Resource):
+    """How far each quota is filled, and whether the enrolled people can fill the rest."""
+
+    @extend_schema(operation_id="studies_feasibility", responses=FeasibilitySerializer, tags=["studies"])
+    def get(self, request: Request, name: str) -> Response:
+        report = feasibility.report(study=study_for_lead(request, name))
+        return Response(FeasibilitySerializer(report).data)
 
 
 class TaskSerializer(serializers.Serializer):
@@ -84,7 +128,10 @@ UnitsQuery = list_query(
     orders={"id": "pk", "position": "position"},
     default="id",
     task=serializers.ChoiceField(
-        choices=TaskKind.choices, required=False, help_text="Only units of tasks of this kind."
+        choices=TaskKind.choices,
+        required=False,
+        source="task__kind",
+        help_text="Only units of tasks of this kind.",
     ),
     purpose=serializers.ChoiceField(
         choices=Purpose.choices, required=False, help_text="Only units with this purpose."
@@ -95,16 +142,9 @@ UnitsQuery = list_query(
 class Tasks(Resource):
     """The tasks of a study."""
 
-    @extend_schema(
-        operation_id="tasks_list",
-        parameters=[TasksQuery],
-        responses=page_serializer(TaskSerializer),
-        tags=["tasks"],
-    )
+    @documents_list("tasks_list", query=TasksQuery, row=TaskSerializer, tag="tasks")
     def get(self, request: Request, name: str) -> Response:
-        query = self.query(TasksQuery)
-        rows = Task.objects.filter(study=study_for_lead(request, name)).select_related("image_set")
-        return page(request, rows, query=query, kind=TasksQuery, row=TaskSerializer)
+        return filtered_page(self, _tasks(request, name), kind=TasksQuery, row=TaskSerializer)
 
 
 class OneTask(Resource):
@@ -112,26 +152,20 @@ class OneTask(Resource):
 
     @extend_schema(operation_id="tasks_read", responses=TaskSerializer, tags=["tasks"])
     def get(self, request: Request, name: str, number: int) -> Response:
-        rows = Task.objects.filter(study=study_for_lead(request, name)).select_related("image_set")
-        return Response(TaskSerializer(get_object_or_404(rows, pk=number)).data)
+        return Response(TaskSerializer(get_object_or_404(_tasks(request, name), pk=number)).data)
+
+
+def _tasks(request: Request, name: str) -> QuerySet[Task]:
+    return Task.objects.filter(study=study_for_lead(request, name)).select_related("image_set")
 
 
 class Units(Resource):
     """The units of a study, including check and training items."""
 
-    @extend_schema(
-        operation_id="units_list",
-        parameters=[UnitsQuery],
-        responses=page_serializer(UnitSerializer),
-        tags=["tasks"],
-    )
+    @documents_list("units_list", query=UnitsQuery, row=UnitSerializer, tag="tasks")
     def get(self, request: Request, name: str) -> Response:
-        study = study_for_lead(request, name)
-        query = self.query(UnitsQuery)
-        fields = {"task": "task__kind", "purpose": "purpose"}
-        filters = {field: query[key] for key, field in fields.items() if key in query}
-        rows = Unit.objects.filter(task__study=study, **filters)
-        return page(request, rows, query=query, kind=UnitsQuery, row=UnitSerializer, prepare=_with_options)
+        rows = Unit.objects.filter(task__study=study_for_lead(request, name))
+        return filtered_page(self, rows, kind=UnitsQuery, row=UnitSerializer, prepare=_with_options)
 
 
 class OneUnit(Resource):
