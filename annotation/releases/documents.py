@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 
 from annotation.core.translation import LANGUAGE
-from annotation.models import ImageSet, TaskKind
+from annotation.models import TaskKind
 from annotation.releases import columns
 from annotation.releases.metadata import ReleaseInfo, count_left_out, describe_level
 from annotation.studies.services.study_plan import current_consent
@@ -221,12 +221,11 @@ def _sources(info: ReleaseInfo) -> str:
 
 
 def _images(info: ReleaseInfo) -> str:
-    sets = (f"{one.title}: {_model(one)} ({one.licence or 'licence not known'})" for one in info.image_sets)
+    sets = []
+    for one in info.image_sets:
+        model = "DRAWN IMAGES, not made by a model" if one.drawn else one.model_name or "model not known"
+        sets.append(f"{one.title}: {model} ({one.licence or 'licence not known'})")
     return "; ".join(sets) or "none"
-
-
-def _model(images: ImageSet) -> str:
-    return "DRAWN IMAGES, not made by a model" if images.drawn else images.model_name or "model not known"
 
 
 def _transformations(info: ReleaseInfo) -> Iterator[str]:

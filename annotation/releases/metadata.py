@@ -12,7 +12,6 @@ from django.db.models import Model
 from django.utils.translation import gettext_noop
 
 from annotation.core.code_version import code_version
-from annotation.core.translation import LANGUAGE
 from annotation.models import ImageSet, Purpose, Response, Source, Study, Task
 from annotation.releases import columns
 from annotation.releases.annotators import People
@@ -24,8 +23,7 @@ from annotation.releases.tables import ReleasedImages, associations
 from annotation.studies.errors import StudyRefused
 from annotation.studies.services import study_files
 from annotation.studies.services.study_plan import current_consent
-from annotation.studies.study_file.reading import CROWD_PARAMETERS, StudyFile
-from annotation.studies.study_file.tasks import TaskFile
+from annotation.studies.study_file.reading import CROWD_PARAMETERS
 from annotation.studies.study_file.writing import study_toml
 
 
@@ -162,7 +160,7 @@ def study_file(info: ReleaseInfo) -> str:
     try:
         file, problem = study_files.to_study_file(study=info.study), ""
     except StudyRefused as refused:
-        file, problem = _without_units(info), str(refused)
+        file, problem = study_files.to_study_file(study=info.study, with_units=False), str(refused)
     file = replace(file, leads=(), completion_code="", completion_url="", crowd_parameters=CROWD_PARAMETERS)
     comments = ["The released study. The units that were shown are in units.csv."]
     if info.simulated:
@@ -176,35 +174,3 @@ def study_file(info: ReleaseInfo) -> str:
     if problem:
         comments.append(f"`open_study` cannot use this file: {problem}")
     return "".join(f"# {' '.join(each.split())}\n" for each in comments) + study_toml(file)
-
-
-def _without_units(info: ReleaseInfo) -> StudyFile:
-    study = info.study
-    consent = current_consent(study)
-    own = consent.get(LANGUAGE)
-    return StudyFile(
-        name=study.name,
-        title=study.title,
-        description=study.description,
-        contact=study.contact,
-        leads=(),
-        consent=own.text if own else "",
-        content_warning=own.content_warning if own else "",
-        stereotype_source=study.stereotype_source.name if study.stereotype_source else None,
-        stereotype_pool=study.stereotype_pool,
-        stereotype_threshold=study.stereotype_threshold,
-        visual_rule=study.visual_rule,
-        visual_mean=study.visual_mean,
-        tasks=tuple(
-            TaskFile(
-                kind=task.kind,
-                wording=task.wording,
-                instructions=task.instructions,
-                strata=tuple(task.strata),
-                seed=task.seed,
-                page_size=task.page_size,
-                translations=task.translations,
-            )
-            for task in info.tasks
-        ),
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
@@ -17,45 +16,31 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class DraftCard:
-    """A study being set up. `made`: it is a draft in the database already. `taken`: its name belongs to a
-    study that the user cannot set up, because it was opened meanwhile or is another team's."""
-
-    name: str
-    title: str
-    made: bool
-    taken: bool
-    kinds: tuple[str, ...]
-
-
 _MAX_SUGGESTIONS = 500
 
 
-def drafts(*, user: User, documents: Mapping[str, Document]) -> list[DraftCard]:
-    """The studies that `user` is setting up, by title: their own documents, and drafts that they lead."""
+def drafts(*, user: User, documents: Mapping[str, Document]) -> list[dict[str, Any]]:
+    """The studies that `user` is setting up, by title: their own documents, and drafts that they lead.
+
+    `made`: it is a draft in the database already. `taken`: its name belongs to a study that the user cannot
+    set up, because it was opened meanwhile or is another team's.
+    """
     existing = set(Study.objects.filter(name__in=documents).values_list("name", flat=True))
     found = {
-        name: DraftCard(
-            name=name,
-            title=str(document.get("title") or name),
-            made=False,
-            taken=name in existing,
-            kinds=tuple(_label(task.get("kind", "")) for task in document.get("tasks", [])),
-        )
+        name: {
+            "name": name,
+            "title": str(document.get("title") or name),
+            "made": False,
+            "taken": name in existing,
+            "kinds": [_label(task.get("kind", "")) for task in document.get("tasks", [])],
+        }
         for name, document in documents.items()
     }
     for study in policies.studies_led_by(user).filter(status=StudyStatus.DRAFT).prefetch_related("tasks"):
-        kinds = tuple(_label(task.kind) for task in study.tasks.all())
-        known = found.get(study.name)
-        found[study.name] = DraftCard(
-            name=study.name,
-            title=known.title if known else study.title,
-            made=True,
-            taken=False,
-            kinds=known.kinds if known else kinds,
-        )
-    return sorted(found.values(), key=lambda card: (card.title.lower(), card.name))
+        kinds = [_label(task.kind) for task in study.tasks.all()]
+        card = found.get(study.name, {"name": study.name, "title": study.title, "kinds": kinds})
+        found[study.name] = {**card, "made": True, "taken": False}
+    return sorted(found.values(), key=lambda card: (card["title"].lower(), card["name"]))
 
 
 def sample(task: Document, *, document: Document) -> dict[str, Any]:

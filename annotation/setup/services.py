@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -56,8 +57,7 @@ def save(*, user: User, name: str, document: Mapping[str, Any]) -> None:
             )
             % {"size": f"{size / 1e6:.1f}"}
         )
-
-    def put(saved: dict[str, Document]) -> None:
+    with _changing(user) as saved:
         if name not in saved and len(saved) >= MOST_DRAFTS:
             raise SetupRefused(
                 _("You are already setting up %(number)d studies. Discard one first.")
@@ -65,12 +65,11 @@ def save(*, user: User, name: str, document: Mapping[str, Any]) -> None:
             )
         saved[name] = dict(document)
 
-    _change(user, put)
-
 
 def discard(*, user: User, name: str) -> None:
     """Delete the document. A draft created from it is kept."""
-    _change(user, lambda saved: saved.pop(name, None))
+    with _changing(user) as saved:
+        saved.pop(name, None)
 
 
 def to_toml(document: Mapping[str, Any]) -> str:
@@ -138,15 +137,15 @@ def find_check_error(*, file: StudyFile) -> StudyError | None:
     return None
 
 
-def _change(user: User, change: Callable[[dict[str, Document]], object]) -> None:
+@contextmanager
+def _changing(user: User) -> Iterator[dict[str, Document]]:
     """Read, change and write the row in one transaction, so that two windows do not overwrite each other."""
-    key = _key(user)
     with transaction.atomic():
         # Locks the account, because its documents may not have a row yet.
         get_user_model().objects.select_for_update(no_key=True).get(pk=user.pk)
         saved = documents(user=user)
-        change(saved)
-        Session.objects.save(key, saved, timezone.now() + _EXPIRY)
+        yield saved
+        Session.objects.save(_key(user), saved, timezone.now() + _EXPIRY)
 
 
 def _key(user: User) -> str:

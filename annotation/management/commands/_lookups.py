@@ -1,4 +1,4 @@
-"""Lookups that several commands share, and refusals as errors of a command."""
+"""What several commands share: lookups, refusals as errors, and how a study's feasibility is printed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from django.core.validators import validate_slug
 
 from annotation.models import Study
+from annotation.studies.services.feasibility import Report
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -57,3 +58,20 @@ def check_study_name(name: str, *, option: str) -> None:
     longest = Study._meta.get_field("name").max_length
     if longest and len(name) > longest:
         raise CommandError(f"{option} has {len(name)} characters; a name has at most {longest}.")
+
+
+def feasibility_lines(report: Report) -> list[str]:
+    """How full each stratum is and how many people match it, then shortages and warnings."""
+    enrolled = "1 person is enrolled." if report.people == 1 else f"{report.people:,} people are enrolled."
+    lines = [enrolled]
+    for rate in report.rates:
+        lines.append(
+            f"  {rate.task.get_kind_display()}, {rate.stratum}: {rate.filled:,} of {rate.wanted:,} answers "
+            f"given; {rate.people:,} of those enrolled match"
+        )
+    if report.people == 0 and report.shortages:
+        # Every stratum has the same shortage.
+        lines.append("Not enough people yet: nobody is enrolled.")
+    else:
+        lines += [f"Not enough people yet: {shortage}." for shortage in report.shortages]
+    return lines + [f"Warning: {warning}" for warning in report.warnings]

@@ -9,8 +9,7 @@ from django.urls import reverse
 from rich.console import Console
 
 from annotation.management.commands import _importing
-from annotation.management.commands._feasibility import feasibility_lines
-from annotation.management.commands._lookups import command_errors
+from annotation.management.commands._lookups import command_errors, feasibility_lines
 from annotation.models import StudyStatus
 from annotation.participation import profile_fields
 from annotation.studies.errors import StudyFileError, StudyRefused

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.management.commands._feasibility import feasibility_lines
-from annotation.management.commands._lookups import command_errors, get_study
+from annotation.management.commands._lookups import command_errors, feasibility_lines, get_study
 from annotation.studies.errors import StudyRefused
 from annotation.studies.services import feasibility, study_files
 

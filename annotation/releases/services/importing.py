@@ -85,8 +85,11 @@ def _study(release: Release, name: str, source_of: Mapping[str, Any]) -> Study:
         raise release.refused("study.stereotype_source", f"'{source}' is not among the sources.")
     try:
         # Pages rely on every language having the same number of choices
-        read_questions(Table(metadata, path="study").tables("questions"))
-        read_translations(Table(metadata, path="study").table("translations"))
+        texts = {key: metadata[key] for key in ("questions", "translations") if key in metadata}
+        table = Table(texts, path="study")
+        read_questions(table.tables("questions"))
+        read_translations(table.table("translations"))
+        table.reject_unknown_keys()
     except StudyFileError as error:
         raise release.refused("study", str(error)) from error
     study = Study(

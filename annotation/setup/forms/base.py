@@ -62,6 +62,8 @@ class StepForm(forms.Form):
     """Key of the file -> name of the field."""
     TRANSLATED: dict[str, tuple[str, Any]] = {}
     """Name of a field that is repeated for each language -> its key, with {code}, and its label."""
+    ROWS = ""
+    """Key of a list of tables whose translations the form edits."""
 
     def __init__(self, document: Document, data: Any = None) -> None:
         self.document = document
@@ -96,11 +98,16 @@ class StepForm(forms.Form):
 
     def kept_languages(self) -> list[str]:
         """Languages in the file that the pages have no fields for; their texts are left alone."""
-        return unsupported_languages(
-            {code: texts for code, texts in table.items() if isinstance(texts, dict) and part in texts}
-            for part, (path, _label) in self.TRANSLATED.items()
-            if isinstance(table := get_at(self.document, path.partition(".")[0]), dict)
-        )
+        tables = [row.get("translations", {}) for row in self.document.get(self.ROWS, [])]
+        for part, (path, _label) in self.TRANSLATED.items():
+            table = get_at(self.document, path.partition(".")[0])
+            by_language = table if isinstance(table, dict) else {}
+            tables += [
+                {code: texts}
+                for code, texts in by_language.items()
+                if isinstance(texts, dict) and part in texts
+            ]
+        return unsupported_languages(tables)
 
     def by_language(self) -> list[dict[str, Any]]:
         return [

@@ -23,7 +23,6 @@ from annotation.setup.forms.base import (
     split_lines,
     split_task_key,
     tasks_by_kind,
-    unsupported_languages,
 )
 from annotation.setup.forms.examples import ExamplesForm
 from annotation.setup.queries import suggestions
@@ -40,6 +39,7 @@ _PURPOSES = (
 class ChecksForm(ExamplesForm):
     """Examples and check items of each task in rows, and the study's rules for check items."""
 
+    ROWS = "tasks"
     SPARE = 2
     MOST_FIELDS = 900  # a form may send a thousand (DATA_UPLOAD_MAX_NUMBER_FIELDS)
     _FIELDS_PER_CHECK = 11  # with every label of the longest scale chosen
@@ -134,9 +134,6 @@ class ChecksForm(ExamplesForm):
             self.apply_examples(task, key=f"tasks[{number}]")
             self._apply_checks(task, key=f"tasks[{number}]")
         return changed
-
-    def kept_languages(self) -> list[str]:
-        return unsupported_languages(task.get("translations", {}) for task in self.document.get("tasks", []))
 
     def field_for(self, key: str) -> str | None:
         found = re.match(r"(.*?(?:training|gold|attention|examples)\[\d+\])(?:\.(\w+))?", key)

@@ -116,6 +116,7 @@ _LABELS_BY_LANGUAGE = {
 class RecruitmentForm(StepForm):
     """Who can take part, the study's own questions, and parameters of a crowd platform."""
 
+    ROWS = "questions"
     SPARE = 2
     PATHS = {
         "recruitment.self_enrol": "self_enrol",
@@ -214,11 +215,6 @@ class RecruitmentForm(StepForm):
         changed = super().updated_document()
         put(changed, "questions", self.cleaned_data["questions"])
         return changed
-
-    def kept_languages(self) -> list[str]:
-        return unsupported_languages(
-            question.get("translations", {}) for question in self.document.get("questions", [])
-        )
 
 
 def _question_initial(question: Document) -> dict[str, str]:

@@ -22,7 +22,6 @@ from annotation.setup.forms.base import (
     split_lines,
     split_task_key,
     tasks_by_kind,
-    unsupported_languages,
 )
 from annotation.studies.errors import StudyRefused
 from annotation.studies.services.study_plan import check_stratum
@@ -33,6 +32,8 @@ from annotation.studies.study_file.tasks import default_strata
 
 class TasksForm(StepForm):
     """Quotas, wording, instructions and seed of each task."""
+
+    ROWS = "tasks"
 
     def add_fields(self) -> None:
         for kind, task in tasks_by_kind(self.document).items():
@@ -118,9 +119,6 @@ class TasksForm(StepForm):
                 put(translations, code, {key: value for key, value in values.items() if value})
             put(task, "translations", translations)
         return changed
-
-    def kept_languages(self) -> list[str]:
-        return unsupported_languages(task.get("translations", {}) for task in self.document.get("tasks", []))
 
     def field_for(self, key: str) -> str | None:
         kind, rest = split_task_key(self.document, key)

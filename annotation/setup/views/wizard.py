@@ -20,9 +20,8 @@ from annotation import policies
 from annotation.core.requests import LoggedIn, accepts_files
 from annotation.models import Study
 from annotation.setup import queries, services
-from annotation.setup.forms.base import Document, NewStudyForm, StepForm, UploadForm
-from annotation.setup.forms.source import SourceForm
-from annotation.setup.views.errors import FORMS, STEPS, WizardErrors, find_error
+from annotation.setup.forms.base import Document, NewStudyForm, UploadForm
+from annotation.setup.views.errors import STEPS, WizardErrors, find_error, make_form
 from annotation.setup.views.previews import previews
 from annotation.studies.errors import StudyError, StudyFileError
 from annotation.studies.services import feasibility
@@ -78,10 +77,12 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
     document, study = _document(request, name)
     if step == "open":
         return _open(request, name, document, study)
-    form = _form(request, step, document)
-    if request.method == "POST" and form.is_valid():
+    may_name_leads = policies.is_admin(request.user)
+    data = request.POST if request.method == "POST" else None
+    form = make_form(step, document, data, may_name_leads=may_name_leads)
+    if form.is_valid():
         changed = form.updated_document()
-        errors = WizardErrors(name, changed, form, may_name_leads=policies.is_admin(request.user))
+        errors = WizardErrors(name, changed, form, may_name_leads=may_name_leads)
         problem = find_error(step, changed)
         if problem:
             errors.add_to_form(problem)
@@ -139,13 +140,6 @@ def _document(request: LoggedIn, name: str) -> tuple[Document, Study | None]:
     if document is None:
         raise Http404
     return document, study
-
-
-def _form(request: LoggedIn, step: str, document: Document) -> StepForm:
-    data = request.POST if request.method == "POST" else None
-    if step == "source":
-        return SourceForm(document, data, may_name_leads=policies.is_admin(request.user))
-    return FORMS[step](document, data)
 
 
 def _wizard_context(name: str, step: str, document: Document, study: Study | None) -> dict[str, Any]:

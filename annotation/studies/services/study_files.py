@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -28,8 +29,8 @@ from annotation.studies.study_file.writing import study_toml
 from annotation.studies.units.compare import stored_units
 
 
-def to_study_file(*, study: Study) -> StudyFile:
-    """The study as a `StudyFile`. Raises StudyRefused if the format cannot express it."""
+def to_study_file(*, study: Study, with_units: bool = True) -> StudyFile:
+    """The study as a `StudyFile`. Raises StudyRefused if the format cannot express its units."""
     consent = current_consent(study)
     own = consent.get(LANGUAGE)
     return StudyFile(
@@ -43,7 +44,10 @@ def to_study_file(*, study: Study) -> StudyFile:
             if language != LANGUAGE
         },
         stereotype_source=study.stereotype_source.name if study.stereotype_source else None,
-        tasks=tuple(_task(task) for task in study.tasks.select_related("image_set").order_by("pk")),
+        tasks=tuple(
+            replace(_task(task), **_units(task)) if with_units else _task(task)
+            for task in study.tasks.select_related("image_set").order_by("pk")
+        ),
         **{name: getattr(study, name) for name in STUDY_KEYS},
     )
 
@@ -78,31 +82,29 @@ def round_trip_problems(*, study: Study) -> list[str]:
 
 
 def _task(task: Task) -> TaskFile:
-    attributes = associations = pages = None
-    data = Unit.objects.filter(task=task, purpose=Purpose.DATA)
-    if task.kind == TaskKind.DEPICTION:
-        pages = _shown(task)
-    elif data.filter(association__isnull=False).exists():
-        associations = _associations(data)
-    else:
-        attributes = tuple(
-            sorted(text for text in data.order_by().values_list("attribute__text", flat=True) if text)
-        )
     return TaskFile(
         kind=task.kind,
         wording=task.wording,
         instructions=task.instructions,
         strata=tuple(task.strata),
         seed=task.seed,
-        attributes=attributes,
-        associations=associations,
-        pages=pages,
         image_set=task.image_set.name if task.image_set else "",
         page_size=task.page_size,
         translations=task.translations,
         examples=task.examples,
-        checks=tuple(_checks(task)),
     )
+
+
+def _units(task: Task) -> dict[str, Any]:
+    """The fields of a `TaskFile` that say what its units are."""
+    checks = tuple(_checks(task))
+    data = Unit.objects.filter(task=task, purpose=Purpose.DATA)
+    if task.kind == TaskKind.DEPICTION:
+        return {"pages": _shown(task), "checks": checks}
+    if data.filter(association__isnull=False).exists():
+        return {"associations": _associations(data), "checks": checks}
+    texts = data.order_by().values_list("attribute__text", flat=True)
+    return {"attributes": tuple(sorted(text for text in texts if text)), "checks": checks}
 
 
 def _associations(data: QuerySet[Unit]) -> Associations:

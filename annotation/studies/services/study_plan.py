@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from annotation.core import strata
 from annotation.core.translation import LANGUAGE
@@ -24,15 +24,9 @@ MADE_FROM_FILE = "study made from a file"
 """Name of the event in the audit log. Its details hold the account and how the units were drawn."""
 
 
-@dataclass(frozen=True)
-class PlannedTask:
-    file: TaskFile
-    plan: Plan
-
-
-def plan_tasks(file: StudyFile, *, source: Source | None) -> list[PlannedTask]:
-    """Plan the units of each task. `source`: of the stereotypes. Raises StudyRefused if the file names
-    something that does not exist."""
+def plan_tasks(file: StudyFile, *, source: Source | None) -> list[tuple[TaskFile, Plan]]:
+    """Each task with the plan of its units. `source`: of the stereotypes. Raises StudyRefused if the file
+    names something that does not exist."""
     planned = []
     for number, task in enumerate(file.tasks, 1):
         key = f"tasks[{number}]"
@@ -43,7 +37,7 @@ def plan_tasks(file: StudyFile, *, source: Source | None) -> list[PlannedTask]:
             plan = plan_pages(task, task.pages, file=file, source=source, key=key)
         else:
             plan = plan_attributes(task, key=f"{key}.attributes")
-        planned.append(PlannedTask(file=task, plan=with_checks(plan, task, key=key)))
+        planned.append((task, with_checks(plan, task, key=key)))
     return planned
 
 
@@ -82,9 +76,8 @@ def consent_fields(file: StudyFile) -> dict[str, Mapping[str, str]]:
     return {LANGUAGE: own, **file.consent_translations}
 
 
-def task_fields(planned: PlannedTask) -> dict[str, object]:
+def task_fields(task: TaskFile, plan: Plan) -> dict[str, object]:
     """Values for the fields of `Task`."""
-    task = planned.file
     return {
         "wording": task.wording,
         "instructions": task.instructions,
@@ -92,7 +85,7 @@ def task_fields(planned: PlannedTask) -> dict[str, object]:
         "strata": list(task.strata),
         "seed": task.seed,
         "page_size": task.page_size,
-        "image_set": planned.plan.image_set,
+        "image_set": plan.image_set,
         "translations": task.translations,
         "examples": list(task.examples),
     }
@@ -126,7 +119,7 @@ def current_consent(study: Study) -> dict[str, ConsentText]:
     return {text.language: text for text in texts if text.version == texts[-1].version}
 
 
-def differences(study: Study, *, file: StudyFile, planned: Sequence[PlannedTask]) -> list[str]:
+def differences(study: Study, *, file: StudyFile, planned: Sequence[tuple[TaskFile, Plan]]) -> list[str]:
     """Keys of the file whose values differ from the database; empty if it is the same study."""
     differing = [STUDY_KEYS[name] for name in _differing_fields(study, study_fields(file))]
     if (study.stereotype_source.name if study.stereotype_source else None) != file.stereotype_source:
@@ -135,13 +128,13 @@ def differences(study: Study, *, file: StudyFile, planned: Sequence[PlannedTask]
         differing.append("leads")
     differing += consent_differences(current_consent(study), consent_fields(file))
     tasks = {task.kind: task for task in study.tasks.select_related("image_set")}
-    if set(tasks) != {each.file.kind for each in planned}:
+    if set(tasks) != {read.kind for read, _plan in planned}:
         return [*differing, "tasks"]
-    for number, each in enumerate(planned, 1):
-        task = tasks[each.file.kind]
-        differing += [f"tasks[{number}].{name}" for name in _differing_fields(task, task_fields(each))]
-        if not units_match(task=task, plan=each.plan):
-            differing.append(f"tasks[{number}].{_shown_key(each.file)}")
+    for number, (read, plan) in enumerate(planned, 1):
+        task = tasks[read.kind]
+        differing += [f"tasks[{number}].{name}" for name in _differing_fields(task, task_fields(read, plan))]
+        if not units_match(task=task, plan=plan):
+            differing.append(f"tasks[{number}].{_shown_key(read)}")
     return differing
 
 

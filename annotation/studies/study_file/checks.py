@@ -37,7 +37,6 @@ def read_checks(table: Table, *, kind: str, names_group: bool, page_size: int) -
                 checks.append(_read_page(each, purpose=purpose, page_size=page_size))
             else:
                 checks.append(_read_item(each, purpose=purpose, names_group=names_group))
-            each.reject_unknown_keys()
     return tuple(checks)
 
 

@@ -151,19 +151,16 @@ def _read_study(table: Table, *, folder: Path | None) -> StudyFile:
         support_text=care.prose("support_text"),
         translations=read_translations(table.table("translations")),
     )
-    for each in (consent, rule, recruitment, quality, care, table):
-        each.reject_unknown_keys()
+    table.reject_unknown_keys()
     _check_consistency(study)
     return study
 
 
 def _read_consent(table: Table) -> dict[str, str]:
-    texts = {
+    return {
         "text": table.prose("text", required=True),
         "content_warning": table.prose("content_warning"),
     }
-    table.reject_unknown_keys()
-    return texts
 
 
 def _read_crowd_parameters(table: Table) -> dict[str, str]:
@@ -173,7 +170,6 @@ def _read_crowd_parameters(table: Table) -> dict[str, str]:
         if not re.fullmatch(PARAMETER_PATTERN, name):
             raise table.error(key, name, _("%(it)s is not a valid name of a URL parameter."))
         parameters[key] = name
-    table.reject_unknown_keys()
     return parameters
 
 

@@ -74,10 +74,9 @@ def read_attributes(table: Table, *, folder: Path | None) -> SourceDraw | tuple[
             'or attributes = { file = "list.txt" }.',
             page_message=_("Choose a resource, or list what is to be judged."),
         )
-    inner = Table(value, path=path)
+    inner = table.table("attributes")
     if "file" in inner:
         name = inner.text("file", required=True)
-        inner.reject_unknown_keys()
         if folder is None:
             raise inner.error(
                 "file",
@@ -97,12 +96,10 @@ def read_attributes(table: Table, *, folder: Path | None) -> SourceDraw | tuple[
             ) from error
         numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
         return _normalise(numbered, path=path, noun="line", listed=f" from {listed}")
-    drawn = SourceDraw(
+    return SourceDraw(
         source=inner.text("source", required=True, longest=80),
         limit=inner.optional_integer("limit", least=1, most=LARGEST_NUMBER),
     )
-    inner.reject_unknown_keys()
-    return drawn
 
 
 def read_associations(table: Table) -> Associations:
@@ -125,7 +122,6 @@ def read_associations(table: Table) -> Associations:
         groups=inner.text_list("groups"),
         pairs=tuple((" ".join(group.split()), " ".join(text.split()).lower()) for group, text in pairs),
     )
-    inner.reject_unknown_keys()
     if chosen.pairs and (chosen.limit or chosen.groups):
         raise StudyFileError(
             "%(it)s lists the associations; leave out 'limit' and 'groups'.",
@@ -167,13 +163,11 @@ def read_pages(table: Table) -> PageDraw | dict[str, GroupDraw]:
             '"none" to treat every attribute as visual.',
             page_message=_("List the visual attributes."),
         )
-    drawn = PageDraw(
+    return PageDraw(
         visual=None if visual == "none" else visual,
         groups=inner.text_list("groups"),
         allow_fewer=inner.boolean("allow_fewer", default=False),
     )
-    inner.reject_unknown_keys()
-    return drawn
 
 
 def _read_shown(table: Table) -> dict[str, GroupDraw]:
@@ -192,7 +186,6 @@ def _read_shown(table: Table) -> dict[str, GroupDraw]:
             tuple(text.lower() for text in each.text_list(role)) for role in ("stereotypical", "random")
         )
         _normalise(enumerate([*stereotypical, *random], 1), path=each.path_of("stereotypical and random"))
-        each.reject_unknown_keys()
         shown[group] = GroupDraw(stereotypical, random)
     if not shown:
         raise StudyFileError(

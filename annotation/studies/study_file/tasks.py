@@ -80,7 +80,7 @@ def read_task(table: Table, *, folder: Path | None) -> TaskFile:
     wording = table.text("wording", default=default_wording(kind, names_group=names_group))
     examples = [_read_example(each) for each in table.tables("examples")]
     _check_wording(table, wording, kind=kind, names_group=names_group)
-    task = TaskFile(
+    return TaskFile(
         kind=kind,
         wording=wording,
         instructions=table.prose("instructions"),
@@ -97,8 +97,6 @@ def read_task(table: Table, *, folder: Path | None) -> TaskFile:
         examples=examples,
         checks=read_checks(table, kind=kind, names_group=names_group, page_size=page_size),
     )
-    table.reject_unknown_keys()
-    return task
 
 
 def _check_wording(table: Table, wording: str, *, kind: str, names_group: bool) -> None:
@@ -170,12 +168,8 @@ def _read_translations(
             )
         if translated:
             translations[language]["examples"] = translated
-        each.reject_unknown_keys()
-    table.reject_unknown_keys()
     return translations
 
 
 def _read_example(table: Table) -> dict[str, str]:
-    example = {key: table.text(key, required=key != "why") for key in ("text", "answer", "why")}
-    table.reject_unknown_keys()
-    return example
+    return {key: table.text(key, required=key != "why") for key in ("text", "answer", "why")}

@@ -44,7 +44,6 @@ def read_translations(table: Table) -> dict[str, dict[str, str]]:
                 page_message=_("There is no text in the language '%(code)s'. Write one."),
                 code=language,
             )
-    table.reject_unknown_keys()
     return translations
 
 
@@ -77,7 +76,6 @@ def read_questions(tables: list[Table]) -> list[dict[str, Any]]:
         questions[name] = {"field": name, "label": label, "choices": choices}
         if translations := _read_question_translations(each.table("translations"), choices=choices):
             questions[name]["translations"] = translations
-        each.reject_unknown_keys()
     return list(questions.values())
 
 
@@ -101,6 +99,4 @@ def _read_question_translations(table: Table, *, choices: list[str]) -> dict[str
             )
         if translated:
             translations[language]["choices"] = list(translated)
-        each.reject_unknown_keys()
-    table.reject_unknown_keys()
     return translations
