@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -20,7 +19,6 @@ from metrics.score_runs.queries import ScoreRequest
 _MAX_RUNS = 8  # that one page can wait for
 
 
-@login_required
 @require_safe
 def fresh_scores(request: HttpRequest, name: str) -> HttpResponse:
     """`?of=tendency:corrected` checks the scores of a metric, `?with=` those of a comparison, `?by=gender`
