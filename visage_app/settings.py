@@ -110,6 +110,7 @@ MIDDLEWARE = [
     "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "visage_app.login.middleware.LoginRequiredMiddleware",
     "visage_app.login.middleware.SecondFactorMiddleware",
     "visage_app.database.replica_pages.ReplicaMiddleware",
     # Last: shows the lockout page after too many failed logins.

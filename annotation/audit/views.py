@@ -1,11 +1,9 @@
 """The audit log, and hours and exposure: of one study for its leads, of all studies for admins."""
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_safe
 
 from annotation import policies
@@ -16,8 +14,6 @@ from annotation.core.requests import LoggedIn, query_without_page
 from annotation.models import Study
 
 
-@login_required
-@never_cache
 @require_safe
 def audit(request: LoggedIn) -> HttpResponse:
     if not policies.is_admin(request.user):
@@ -36,9 +32,7 @@ def audit(request: LoggedIn) -> HttpResponse:
     return render(request, "annotation/audit/events.html", context, status=200 if valid else 422)
 
 
-@login_required
 @require_GET
-@never_cache
 def audit_export(request: LoggedIn, fmt: str) -> HttpResponse | StreamingHttpResponse:
     """Download all events that match the page's filters."""
     if not policies.is_admin(request.user) or fmt not in services.EVENT_FORMATS:
@@ -53,8 +47,6 @@ def audit_export(request: LoggedIn, fmt: str) -> HttpResponse | StreamingHttpRes
     )
 
 
-@login_required
-@never_cache
 @require_safe
 def exposure(request: LoggedIn, name: str | None = None) -> HttpResponse:
     study = _study(request, name)
@@ -69,9 +61,7 @@ def exposure(request: LoggedIn, name: str | None = None) -> HttpResponse:
     return render(request, "annotation/audit/exposure.html", context)
 
 
-@login_required
 @require_GET
-@never_cache
 def exposure_csv(request: LoggedIn, name: str | None = None) -> StreamingHttpResponse:
     study = _study(request, name)
     return StreamingHttpResponse(

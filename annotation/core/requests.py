@@ -11,7 +11,7 @@ _View = TypeVar("_View", bound=Callable[..., Any])
 
 
 class LoggedIn(HttpRequest):
-    """A request of a logged-in user, for views behind `login_required`."""
+    """A request of a logged-in user, for views that need a login."""
 
     user: User
     htmx: HtmxDetails

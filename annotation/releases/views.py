@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.core.requests import LoggedIn
@@ -18,8 +16,6 @@ from annotation.releases.request import ReleaseRefused, study_to_release
 from annotation.releases.services import bundle
 
 
-@login_required
-@never_cache
 @require_safe
 def release_page(request: LoggedIn, name: str) -> HttpResponse:
     """The options, and what a release with them would disclose about people. Nothing is released yet."""
@@ -28,9 +24,7 @@ def release_page(request: LoggedIn, name: str) -> HttpResponse:
     return _page(request, study, form)
 
 
-@login_required
 @require_POST
-@never_cache
 def release_download(request: LoggedIn, name: str) -> HttpResponse | StreamingHttpResponse:
     """The release as a zip archive."""
     study = study_to_release(request.user, name)

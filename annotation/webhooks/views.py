@@ -1,15 +1,13 @@
 """The webhook pages of a study's lead."""
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation import policies
+from annotation.api.study_access import study_for_lead
 from annotation.core.requests import LoggedIn
 from annotation.models import Study, Webhook
 from annotation.webhooks import queries
@@ -17,12 +15,10 @@ from annotation.webhooks.forms import EventsForm, WebhookForm
 from annotation.webhooks.services import deliveries, subscriptions
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def webhook_list(request: LoggedIn, name: str) -> HttpResponse:
     """GET lists the webhooks; POST adds one and shows its secret once."""
-    study = _study(request, name)
+    study = study_for_lead(request, name)
     form = WebhookForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -43,12 +39,10 @@ def webhook_list(request: LoggedIn, name: str) -> HttpResponse:
     return render(request, "annotation/webhooks/webhooks.html", context, status=422 if form.errors else 200)
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def webhook(request: LoggedIn, name: str, pk: int) -> HttpResponse:
     """GET shows one webhook with its messages; POST changes its events."""
-    study = _study(request, name)
+    study = study_for_lead(request, name)
     found = get_object_or_404(Webhook, study=study, pk=pk)
     if request.method != "POST":
         return _page(request, study, found)
@@ -60,12 +54,10 @@ def webhook(request: LoggedIn, name: str, pk: int) -> HttpResponse:
     return redirect("webhook", name=name, pk=pk)
 
 
-@login_required
-@never_cache
 @require_POST
 def webhook_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpResponse:
     """Send a test message, change the secret, disable, enable or delete."""
-    study = _study(request, name)
+    study = study_for_lead(request, name)
     found = get_object_or_404(Webhook, study=study, pk=pk)
     if action == "rotate":
         secret = subscriptions.rotate_secret(webhook=found, by=request.user)
@@ -97,12 +89,10 @@ def webhook_action(request: LoggedIn, name: str, pk: int, action: str) -> HttpRe
     return redirect("webhook", name=name, pk=pk)
 
 
-@login_required
-@never_cache
 @require_POST
 def redeliver(request: LoggedIn, name: str, pk: int, delivery: int) -> HttpResponse:
     """Send one message again."""
-    found = get_object_or_404(Webhook, study=_study(request, name), pk=pk)
+    found = get_object_or_404(Webhook, study=study_for_lead(request, name), pk=pk)
     message = get_object_or_404(queries.messages(found), pk=delivery)
     try:
         deliveries.redeliver(delivery=message)
@@ -111,11 +101,6 @@ def redeliver(request: LoggedIn, name: str, pk: int, delivery: int) -> HttpRespo
     else:
         messages.success(request, _("The message will be sent again, under the same key."))
     return redirect("webhook", name=name, pk=pk)
-
-
-def _study(request: LoggedIn, name: str) -> Study:
-    """404 for studies of others, as if they did not exist."""
-    return get_object_or_404(policies.studies_led_by(request.user), name=name)
 
 
 def _page(

@@ -1,6 +1,5 @@
 """Pages: all image sets, one set as a gallery, and one image with its history."""
 
-from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
@@ -18,7 +17,6 @@ from generation.recipes.display import recipe_rows
 SETS_PER_PAGE = 48
 
 
-@login_required
 @require_safe
 def image_set_list(request: LoggedIn) -> HttpResponse:
     may_generate = policies.may_make_images(request.user)
@@ -31,7 +29,6 @@ def image_set_list(request: LoggedIn) -> HttpResponse:
     return render(request, "generation/image_sets/image_sets.html", context)
 
 
-@login_required
 @require_safe
 def image_set_gallery(request: LoggedIn, name: str) -> HttpResponse:
     image_set = get_visible_image_set(request, name)
@@ -56,7 +53,6 @@ def image_set_gallery(request: LoggedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_safe
 def image_page(request: LoggedIn, pk: int) -> HttpResponse:
     image = get_visible_image(request, pk)

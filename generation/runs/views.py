@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.functional import Promise
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.core.requests import LoggedIn
@@ -40,7 +39,6 @@ LABELS = {"start": _("Start"), "pause": _("Pause"), "resume": _("Resume")}
 
 
 @image_makers_only
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_run(request: LoggedIn, kind: str) -> HttpResponse:
     """GET shows the form; POST shows the preview, and with `start` plans and starts the previewed run."""
@@ -113,7 +111,6 @@ def run_list(request: LoggedIn) -> HttpResponse:
 
 
 @image_makers_only
-@never_cache
 @require_safe
 def run(request: LoggedIn, pk: int) -> HttpResponse:
     found = get_object_or_404(queries.all_runs(), pk=pk)
@@ -139,7 +136,6 @@ def run(request: LoggedIn, pk: int) -> HttpResponse:
 
 
 @image_makers_only
-@never_cache
 @require_safe
 def run_progress(request: LoggedIn, pk: int) -> JsonResponse:
     """The progress as the page shows it; `version` changes when other parts of the page change."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
@@ -23,7 +22,6 @@ _TAB_TEXTS = {
 }
 
 
-@login_required
 @require_safe
 def agreement(request: HttpRequest, name: str) -> HttpResponse:
     """`?by=` chooses the groups of annotators; an unknown value shows all annotators together."""

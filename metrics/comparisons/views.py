@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
@@ -26,7 +25,6 @@ _COLUMNS = {
 _NAMES = [name for metric in contrasts.METRICS for name in contrasts.NAMES[metric]]
 
 
-@login_required
 @require_safe
 def compare(request: HttpRequest, name: str) -> HttpResponse:
     """`?with=` is the key of an offered comparison: another study that the user leads, or a split of this

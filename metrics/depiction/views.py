@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext_lazy as _
@@ -32,7 +31,6 @@ _CONTRAST_TEXTS = {
 }
 
 
-@login_required
 @require_safe
 def identities(request: HttpRequest, name: str) -> HttpResponse:
     study = get_depiction_study_or_404(request, name)
@@ -66,7 +64,6 @@ def identities(request: HttpRequest, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_safe
 def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
     study = get_depiction_study_or_404(request, name)
@@ -100,7 +97,6 @@ def identity(request: HttpRequest, name: str, group_id: int) -> HttpResponse:
     )
 
 
-@login_required
 @require_safe
 def gallery(request: HttpRequest, name: str) -> HttpResponse:
     study = get_depiction_study_or_404(request, name)

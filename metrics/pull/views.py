@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
@@ -34,7 +33,6 @@ _COMPARED = contrasts.NAMES["pull_contrast"]
 _QUERY_PARAMETERS = ("sort", "dir", "region", "by", "points", "run", "with", "number")
 
 
-@login_required
 @require_safe
 def pull(request: LoggedIn, name: str) -> HttpResponse:
     """`?group=7` shows the images of a group, `?run=12` the scores of another embedding run, `?with=13`

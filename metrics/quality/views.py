@@ -5,11 +5,9 @@ from __future__ import annotations
 import csv
 from datetime import datetime
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
@@ -26,8 +24,6 @@ from metrics.quality.queries import work
 _TEXT_COLUMNS = frozenset({"who"})
 
 
-@login_required
-@never_cache
 @require_safe
 @vary_on_headers("HX-Request")
 def quality(request: HttpRequest, name: str) -> HttpResponse:
@@ -69,8 +65,6 @@ def _next_poll(
     return "changed" if not checked and is_large(study) else ""
 
 
-@login_required
-@never_cache
 @require_safe
 def quality_csv(request: HttpRequest, name: str) -> HttpResponse:
     """The whole table, in the order of the page."""

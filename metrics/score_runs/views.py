@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -17,7 +16,6 @@ from metrics.score_runs import services as score_runs
 from metrics.score_runs.tasks import enqueue
 
 
-@login_required
 @require_safe
 def methods(request: HttpRequest) -> HttpResponse:
     if not policies.is_admin(request.user) and not policies.studies_led_by(request.user).exists():
@@ -26,7 +24,6 @@ def methods(request: HttpRequest) -> HttpResponse:
     return render(request, "metrics/score_runs/methods.html", {"metrics": entries})
 
 
-@login_required
 @require_POST
 def retry_scores(request: HttpRequest, name: str, run_id: int) -> HttpResponse:
     """Put a failed run back into the queue and return to the page of the request."""

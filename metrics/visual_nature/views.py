@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
@@ -19,7 +18,6 @@ _TEXT_COLUMNS = frozenset({"text"})
 _METRIC_OF_TASK = {TaskKind.VISUAL_NATURE: "visual_nature", TaskKind.DEPICTION: "likelihood"}
 
 
-@login_required
 @require_safe
 def attributes(request: HttpRequest, name: str) -> HttpResponse:
     study = get_study_or_404(request, name)
@@ -42,7 +40,6 @@ def attributes(request: HttpRequest, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_safe
 def attribute(request: HttpRequest, name: str, attribute_id: int) -> HttpResponse:
     study = get_study_or_404(request, name)

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterator
 
 from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
@@ -22,6 +23,7 @@ from visage_app.observability.queries import metrics as metric_queries
 log = logging.getLogger(__name__)
 
 
+@login_not_required
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:

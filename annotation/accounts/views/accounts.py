@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation import policies
@@ -31,8 +29,6 @@ def _require_admin(request: LoggedIn) -> None:
         raise Http404
 
 
-@login_required
-@never_cache
 @require_safe
 def people(request: LoggedIn) -> HttpResponse:
     _require_admin(request)
@@ -52,8 +48,6 @@ def people(request: LoggedIn) -> HttpResponse:
     )
 
 
-@login_required
-@never_cache
 @require_safe
 def account(request: LoggedIn, who: str) -> HttpResponse:
     _require_admin(request)
@@ -73,8 +67,6 @@ def account(request: LoggedIn, who: str) -> HttpResponse:
     )
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def account_action(request: LoggedIn, who: str, action: str) -> HttpResponse:
     """GET asks for confirmation; POST does it."""
@@ -96,8 +88,6 @@ def account_action(request: LoggedIn, who: str, action: str) -> HttpResponse:
     return render(request, "annotation/accounts/confirm.html", context)
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def merge(request: LoggedIn, who: str) -> HttpResponse:
     """GET with a pseudonym shows what merging would do; POST merges."""

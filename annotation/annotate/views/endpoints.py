@@ -9,12 +9,10 @@ from functools import partial, wraps
 from typing import Any
 from uuid import UUID
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.middleware.csrf import get_token
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.annotate import queries
@@ -48,8 +46,6 @@ def json_endpoint(
     """Make a JSON view for annotators of the study; `find` reads their membership."""
 
     def decorate(endpoint: Endpoint) -> Callable[..., HttpResponse]:
-        @login_required
-        @never_cache
         @require_http_methods([method])
         @wraps(endpoint)
         def view(request: HttpRequest, name: str) -> HttpResponse:

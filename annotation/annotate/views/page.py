@@ -8,7 +8,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,7 +15,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.annotate import queries
@@ -39,8 +37,6 @@ _DEPICTION_MODULES = ("depiction", "option-row")
 _ENDPOINTS = ("items", "answers", "skips", "last", "corrections", "token")
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "POST"])
 def annotate(request: LoggedIn, name: str) -> HttpResponse:
     """GET shows the assigned items; POST stores the answer of a plain form and redirects to GET."""
@@ -64,7 +60,6 @@ def annotate(request: LoggedIn, name: str) -> HttpResponse:
     return _page(request, membership, assigned, started_at=timezone.now().isoformat())
 
 
-@login_required
 @require_POST
 def stop(request: LoggedIn, name: str) -> HttpResponse:
     """Release the assigned items for others, and go to the home page."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import auth, messages
+from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -22,6 +23,7 @@ _BACKEND = "django.contrib.auth.backends.ModelBackend"
 _SESSION_SECONDS = 90 * 24 * 60 * 60
 
 
+@login_not_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, code: str) -> HttpResponse:
@@ -47,6 +49,7 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
     return render(request, "annotation/participation/join.html", context)
 
 
+@login_not_required
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_variables("arrival")

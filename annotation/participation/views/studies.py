@@ -6,13 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import auth, messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import policies
@@ -30,8 +28,6 @@ from annotation.participation.services import annotators, crowd, withdrawals
 _SECONDS_PER_ITEM = 10
 
 
-@login_required
-@never_cache
 @require_safe
 def study(request: LoggedIn, name: str) -> HttpResponse:
     found = get_object_or_404(Study, name=name)
@@ -59,8 +55,6 @@ def study(request: LoggedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def consent(request: LoggedIn, name: str) -> HttpResponse:
     found = get_object_or_404(Study, name=name)
@@ -104,8 +98,6 @@ def consent(request: LoggedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def profile(request: LoggedIn, name: str | None = None) -> HttpResponse:
     """The voluntary profile, on the way into a study or on its own."""
@@ -151,8 +143,6 @@ def _decline(request: LoggedIn, membership: Membership) -> HttpResponse:
     return render(request, "annotation/participation/declined.html", {"study": found, "crowd": crowd})
 
 
-@login_required
-@never_cache
 @require_safe
 def thanks(request: LoggedIn, name: str) -> HttpResponse:
     """Say why there is nothing to do at the moment, and how to hand in the work."""
@@ -188,8 +178,6 @@ def thanks(request: LoggedIn, name: str) -> HttpResponse:
     return render(request, "annotation/participation/thanks.html", context)
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def withdraw(request: LoggedIn, name: str) -> HttpResponse:
     """Stop taking part, or withdraw one's answers as well. Open to everybody who ever took part, in any state
@@ -224,7 +212,6 @@ def withdraw(request: LoggedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_POST
 def come_back(request: LoggedIn, name: str) -> HttpResponse:
     """Take part again after having stopped."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from django.utils.translation import get_language_info, override
+from django.utils.translation import get_language_bidi, override
 from django.utils.translation import gettext as _
 
 from annotation.annotate import texts
@@ -57,21 +57,15 @@ def _preview(
     with override(code):
         labels = texts.labels().get(kind, [])
         note = str(texts.NOTES.get(kind, ""))
+        direction = "rtl" if get_language_bidi() else "ltr"
     return {
         "id": f"{kind}-{code}",
         "code": code,
         "name": name,
-        "dir": "rtl" if _is_bidi(code) else "ltr",
+        "dir": direction,
         "statement": [named.get(part, ("text", part)) for part in _PLACEHOLDERS.split(wording) if part],
         "note": note,
         "labels": labels,
         **sample,
         "seen": "own" if own else "usual" if wording else "english",
     }
-
-
-def _is_bidi(code: str) -> bool:
-    try:
-        return bool(get_language_info(code)["bidi"])
-    except KeyError:
-        return False

@@ -7,13 +7,11 @@ import tomllib
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser, User
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation import policies
@@ -34,8 +32,6 @@ def _max_upload_bytes(user: User | AnonymousUser) -> int:
 
 
 @accepts_files(_max_upload_bytes)
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def setup(request: LoggedIn) -> HttpResponse:
     """GET lists the studies being set up; POST starts one, from a title and name or from a file."""
@@ -67,8 +63,6 @@ def setup(request: LoggedIn) -> HttpResponse:
     )
 
 
-@login_required
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
     """One page of the wizard. POST saves it, and continues with the next page unless `stay` is sent."""
@@ -103,8 +97,6 @@ def setup_step(request: LoggedIn, name: str, step: str) -> HttpResponse:
     return render(request, f"annotation/setup/{step}.html", context, status=422 if form.errors else 200)
 
 
-@login_required
-@never_cache
 @require_safe
 def setup_file(request: LoggedIn, name: str) -> HttpResponse:
     """Download the study file of the current entries, complete or not."""
@@ -116,7 +108,6 @@ def setup_file(request: LoggedIn, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_POST
 def setup_discard(request: LoggedIn, name: str) -> HttpResponse:
     """Discard the entries; a draft created from them is kept."""

@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import get_conditional_response
@@ -26,7 +25,6 @@ _NARROW = 640  # pixels: a wider figure scrolls in a narrow window, because it w
 _SPECIFICATION = "json"
 
 
-@login_required
 @require_safe
 def figure_list(request: HttpRequest, name: str) -> HttpResponse:
     """All figures; each is loaded separately, or says why it cannot be drawn."""
@@ -38,7 +36,6 @@ def figure_list(request: HttpRequest, name: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_safe
 @vary_on_headers("HX-Request")
 def figure_page(request: HttpRequest, name: str, figure: str) -> HttpResponse:
@@ -64,7 +61,6 @@ def figure_page(request: HttpRequest, name: str, figure: str) -> HttpResponse:
     )
 
 
-@login_required
 @require_safe
 def figure_file(request: HttpRequest, name: str, figure: str, fmt: str) -> HttpResponse:
     """The file of a figure; with `?download` the browser saves it."""

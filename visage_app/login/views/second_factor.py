@@ -7,11 +7,9 @@ from typing import Any
 import segno
 from django.contrib import messages
 from django.contrib.auth import authenticate, update_session_auth_hash
-from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 from django_otp import login as remember_device
@@ -27,8 +25,6 @@ KEY = "second_factor_key"
 _PAGE = "registration/second_factor.html"
 
 
-@login_required
-@never_cache
 @sensitive_post_parameters("code", "password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def page(request: LoggedIn) -> HttpResponse:
