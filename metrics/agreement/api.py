@@ -14,7 +14,7 @@ from metrics.agreement.queries import DIFFERENCE, METRIC
 from metrics.agreement.scores.rows import MEASURES
 from metrics.agreement.serializers import AgreementQuery, AgreementSerializer
 from metrics.core.answers import has_simulated_answers
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.models import Variant
 from metrics.score_runs import queries, registry
 

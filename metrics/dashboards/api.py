@@ -17,8 +17,8 @@ from annotation.api.resource import FileResource, Resource, file_of
 from metrics.core.answers import has_simulated_answers
 from metrics.core.charts.figure import CONTENT_TYPES, Figure, render_figure
 from metrics.core.figure_sources import NothingToDraw, UnknownFigure
-from metrics.core.json_numbers import json_safe
-from metrics.core.study_access import get_study_or_404
+from metrics.core.serializers import json_safe
+from metrics.core.studies import get_study_or_404
 from metrics.dashboards.figures import FIGURES, draw_figure
 from metrics.dashboards.queries import progress
 from metrics.dashboards.serializers import (
