@@ -29,7 +29,7 @@ class RunState(models.TextChoices):
 class ScoreRun(models.Model):
     """One computation of a metric for a study, with everything needed to repeat it.
 
-    `digest` identifies the inputs (metrics/score_runs/digests.py), `rule` describes which associations
+    `digest` identifies the inputs (metrics/score_runs/evaluation.py), `rule` describes which associations
     counted as stereotypes. A worker claims the row by a conditional update with a lease.
     """
 

@@ -13,7 +13,7 @@ from metrics.agreement.queries import BY, DIFFERENCE, METRIC
 from metrics.agreement.scores.rows import MEASURES
 from metrics.core.answers import has_simulated_answers
 from metrics.core.serializers import NumberSerializer
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.models import Variant
 from metrics.score_runs import queries, registry
 from metrics.score_runs.serializers import ScoreRunSerializer

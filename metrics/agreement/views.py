@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from metrics.agreement import queries as pages
 from metrics.agreement.queries import run_of
 from metrics.core.answers import has_simulated_answers
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.core.tables import url_with
 from metrics.score_runs import freshness, queries
 

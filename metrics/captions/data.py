@@ -14,8 +14,8 @@ from generation.models import Caption, Run, RunKind, RunState
 from metrics.captions.stats.term_finder import term_finder
 from metrics.core.answers import counted_responses
 from metrics.core.fingerprints import fingerprint
-from metrics.core.request_parameters import parse_id
 from metrics.core.stats.checks import Ints
+from metrics.core.tables import parse_id
 
 NEWEST = "newest"
 _AT_ONCE = 2000

@@ -11,7 +11,7 @@ from annotation import policies
 from metrics.comparisons import queries as pages
 from metrics.comparisons.queries import score_requests
 from metrics.core.answers import has_simulated_answers
-from metrics.core.study_access import get_depiction_study_or_404
+from metrics.core.studies import get_depiction_study_or_404
 from metrics.depiction.queries.identities import COLUMNS
 from metrics.models import Variant
 from metrics.score_runs import contrasts, freshness, queries

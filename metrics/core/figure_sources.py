@@ -9,8 +9,7 @@ from django.urls import reverse
 
 from annotation.models import Study
 from metrics.core.answers import has_simulated_answers
-from metrics.core.charts.figure import Figure
-from metrics.core.charts.titles import answered_by, marked_title
+from metrics.core.charts.figure import Figure, answered_by, marked_title
 
 
 class UnknownFigure(ValueError):

@@ -11,6 +11,11 @@ from django.http import HttpRequest, QueryDict
 Row = TypeVar("Row")
 
 
+def parse_id(text: str) -> int:
+    """A primary key from a URL; 0, which no row has, for anything that is not a number."""
+    return int(text) if text.isdecimal() and len(text) < 19 else 0
+
+
 def url_with(request: HttpRequest, **changes: str) -> str:
     """The query string of the current page with some parameters changed. `check` is dropped: it applies to
     one request only."""

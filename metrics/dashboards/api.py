@@ -17,9 +17,8 @@ from annotation.models import StudyStatus, TaskKind
 from metrics.core.answers import has_simulated_answers
 from metrics.core.charts.figure import CONTENT_TYPES, Figure, render_figure
 from metrics.core.figure_sources import NothingToDraw, UnknownFigure
-from metrics.core.json_numbers import json_safe
-from metrics.core.serializers import MeaningSerializer, text_choice
-from metrics.core.study_access import get_study_or_404
+from metrics.core.serializers import MeaningSerializer, json_safe, text_choice
+from metrics.core.studies import get_study_or_404
 from metrics.dashboards.figures import FIGURES, draw_figure
 from metrics.dashboards.queries import progress
 

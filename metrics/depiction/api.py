@@ -14,7 +14,7 @@ from annotation.api.resource import Resource
 from annotation.models import IdentityGroup, Image
 from metrics.core.answers import has_simulated_answers
 from metrics.core.serializers import MAX_ID, IdentityGroupSerializer, NumberSerializer
-from metrics.core.study_access import get_depiction_study_or_404
+from metrics.core.studies import get_depiction_study_or_404
 from metrics.depiction.queries.gallery import (
     DISAGREEMENT_CHOICES,
     Filters,

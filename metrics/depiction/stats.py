@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from metrics.core.stats import checks
 from metrics.core.stats.checks import Floats
-from metrics.core.stats.offensiveness_scale import HIGHEST, LOWEST
+from metrics.core.stats.means import HIGHEST, LOWEST
 
 
 @dataclass(frozen=True)

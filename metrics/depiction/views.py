@@ -10,9 +10,8 @@ from django.views.decorators.http import require_safe
 from annotation.core.requests import query_without_page
 from annotation.models import IdentityGroup
 from metrics.core.answers import has_simulated_answers
-from metrics.core.request_parameters import parse_id
-from metrics.core.study_access import get_depiction_study_or_404
-from metrics.core.tables import requested_order, url_with
+from metrics.core.studies import get_depiction_study_or_404
+from metrics.core.tables import parse_id, requested_order, url_with
 from metrics.depiction.queries.gallery import DISAGREEMENT_CHOICES, Filters, gallery_page
 from metrics.depiction.queries.identities import (
     COLUMNS,
@@ -23,7 +22,7 @@ from metrics.depiction.queries.identities import (
 )
 from metrics.models import Variant
 from metrics.score_runs import contrasts, freshness, queries
-from metrics.score_runs.history import score_history
+from metrics.score_runs.queries import score_history
 
 _CONTRAST_TEXTS = {
     "l_stereo": _("L(stereo) of this group minus the mean of all others:"),

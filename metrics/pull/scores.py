@@ -16,7 +16,7 @@ from metrics.pull.stats import pull
 from metrics.pull.stats.paired import paired_resampled
 from metrics.score_runs import compared_rows, registry, shared_resamples
 from metrics.score_runs.compared_rows import ComparedEstimates, Estimates, Mean
-from metrics.score_runs.digests import inputs_digest
+from metrics.score_runs.evaluation import inputs_digest
 from metrics.score_runs.rows import Inputs, ScoreRow, intervals_or_none, score_row
 
 COMPARED = ("x", "s_d_s", "s_d_ns")

@@ -18,9 +18,8 @@ from generation.models import Run
 from metrics.comparisons import queries as compare
 from metrics.core.answers import has_simulated_answers
 from metrics.core.fingerprints import snapshot
-from metrics.core.request_parameters import parse_id
-from metrics.core.study_access import get_study_or_404
-from metrics.core.tables import requested_order, url_with
+from metrics.core.studies import get_study_or_404
+from metrics.core.tables import parse_id, requested_order, url_with
 from metrics.models import ScoreRun, Variant
 from metrics.pull import queries as pages
 from metrics.pull.data import embedding_runs, finished_runs

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation.api.resource import Query, Resource
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.quality.queries import annotators, work
 from metrics.quality.queries.annotators import FLAGS
 

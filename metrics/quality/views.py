@@ -15,8 +15,7 @@ from annotation.core.csv_text import safe_cell
 from annotation.core.requests import query_without_page
 from annotation.models import Study
 from metrics.core.answers import has_simulated_answers
-from metrics.core.study_access import get_study_or_404
-from metrics.core.study_size import is_large
+from metrics.core.studies import get_study_or_404, is_large
 from metrics.core.tables import default_direction, headings
 from metrics.quality.queries import annotators as pages
 from metrics.quality.queries import work

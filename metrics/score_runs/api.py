@@ -18,7 +18,7 @@ from annotation.api.pages import documents_list, filtered_page, page, page_seria
 from annotation.api.resource import Resource
 from annotation.models import Study
 from metrics.core.answers import has_simulated_answers
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.models import RunState, Score, ScoreRun
 from metrics.score_runs import queries, registry
 from metrics.score_runs import services as score_runs

@@ -9,8 +9,7 @@ from django.core.cache import cache
 from annotation.models import Study
 from metrics.models import Score
 from metrics.score_runs import queries, registry
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import Evaluation, evaluate
+from metrics.score_runs.evaluation import Evaluation, evaluate, inputs_digest
 
 _CACHE_SECONDS = 24 * 3600
 _INTERVAL = ("name", "group", "part", "low", "high")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
 from django.db.models.functions import Coalesce
 
-from annotation.models import Study
+from annotation.models import IdentityGroup, Study
 from metrics.models import RunState, Score, ScoreRun
 from metrics.score_runs import registry
-from metrics.score_runs.digests import inputs_digest
+from metrics.score_runs.evaluation import inputs_digest
 from metrics.score_runs.metric import Metric
 
 ScoreRequest = tuple[str, str, Mapping[str, str]]
 """A metric, its variant and its chosen parameters."""
+MAX_RUNS = 10
+"""In the history of a group's scores."""
 _MAX_FAILED = 5
 
 
@@ -26,6 +28,16 @@ class LatestRun:
 
     run: ScoreRun | None
     stale: bool
+
+
+@dataclass(frozen=True)
+class PastRun:
+    """The scores of a finished run. `comparable`: it has the version and rule of the newest run, so that
+    differences come from the answers only."""
+
+    run: ScoreRun
+    scores: tuple[Score | None, ...]
+    comparable: bool
 
 
 def serialize_parameters(parameters: Mapping[str, str]) -> str:
@@ -90,6 +102,35 @@ def scores_by_group(run: ScoreRun) -> Mapping[int, Mapping[str, Score]]:
     for score in rows.select_related("group").order_by("group__name", "group_id", "name"):
         found.setdefault(score.group_id or 0, {})[score.name] = score
     return found
+
+
+def score_history(
+    study: Study, group: IdentityGroup, *, metric: str, names: Sequence[str], variant: str
+) -> list[PastRun]:
+    """The scores `names` of `group` in the latest finished runs of `metric`, newest first. Two queries."""
+    runs = list(
+        ScoreRun.objects.filter(
+            study=study, metric=metric, variant=variant, state=RunState.DONE, parameters="{}"
+        ).order_by("-finished_at", "-pk")[:MAX_RUNS]
+    )
+    found = {
+        (score.run_id, score.name): score
+        for score in Score.objects.filter(
+            run__in=[run.pk for run in runs],
+            group=group,
+            attribute__isnull=True,
+            part="",
+            name__in=list(names),
+        )
+    }
+    return [
+        PastRun(
+            run=run,
+            scores=tuple(found.get((run.pk, name)) for name in names),
+            comparable=(run.version, run.rule) == (runs[0].version, runs[0].rule),
+        )
+        for run in runs
+    ]
 
 
 def failed_runs(study: Study) -> list[ScoreRun]:

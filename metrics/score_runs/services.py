@@ -18,8 +18,7 @@ from annotation.models import Study
 from metrics.core.fingerprints import snapshot
 from metrics.models import RunState, Score, ScoreRun
 from metrics.score_runs import queries, registry
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import Evaluation, evaluate
+from metrics.score_runs.evaluation import Evaluation, evaluate, inputs_digest
 from metrics.score_runs.metric import NothingToCompute
 from metrics.score_runs.shared_resamples import sharing_resamples
 

@@ -9,7 +9,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import policies
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.models import ScoreRun
 from metrics.score_runs import registry
 from metrics.score_runs import services as score_runs

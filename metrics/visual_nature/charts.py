@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metrics.core.charts.figure import BAR, INK, Figure, apply_style
-from metrics.core.charts.titles import answered_by, marked_title
+from metrics.core.charts.figure import BAR, INK, Figure, answered_by, apply_style, marked_title
 
 
 @dataclass(frozen=True)

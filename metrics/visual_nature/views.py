@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 from annotation.core.requests import query_without_page
 from annotation.models import Attribute, Study, TaskKind
 from metrics.core.answers import has_simulated_answers
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.core.tables import requested_order
 from metrics.score_runs import freshness
 from metrics.visual_nature import queries as pages

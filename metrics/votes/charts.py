@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from metrics.core.charts.figure import COLOURS, INK, INK_SOFT, LINE_FAINT, SHAPES, Figure, apply_style
-from metrics.core.stats.offensiveness_scale import HIGHEST, LOWEST
+from metrics.core.stats.means import HIGHEST, LOWEST
 
 Unit = Literal["number", "share", "score"]
 _LANE = 15

@@ -9,8 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from metrics.agreement.data.ratings import RatingFrame
-from metrics.agreement.scores.readings import Reading, Resampling, read
-from metrics.agreement.scores.rows import AgreementRow, intervals_of
+from metrics.agreement.scores.rows import AgreementRow, Reading, Resampling, intervals_of, read
 from metrics.agreement.stats import rated_pairs
 from metrics.agreement.stats.coefficients import Estimate
 from metrics.agreement.stats.differences import AgreementDifference, agreement_difference

@@ -11,8 +11,7 @@ import numpy as np
 from annotation.models import Study
 from metrics.agreement.data.ratings import RatingFrame, has_region, read_ratings
 from metrics.agreement.scores.differences import differences
-from metrics.agreement.scores.readings import Reading, Resampling, read, readings
-from metrics.agreement.scores.rows import AgreementRow, intervals_of
+from metrics.agreement.scores.rows import AgreementRow, Reading, Resampling, intervals_of, read, readings
 from metrics.agreement.scores.subjects import (
     PER,
     WHOLE,

@@ -190,12 +190,11 @@ def resampled(cells: Cells, *, resamples: int, rng: np.random.Generator) -> Floa
     if not len(people):
         return _by_cluster(cells.sums, images, number, resamples, rng)
     sums = np.empty((resamples, cells.sums.shape[1]))
-    step = max(1, _AT_ONCE // max(number, len(images)))
-    for start in range(0, resamples, step):
-        here = min(step, resamples - start)
+    for rows in bootstrap.chunks(resamples, max(number, len(images))):
+        here = rows.stop - rows.start
         by_image = bootstrap.cluster_weights(number, here, rng)
         drawn = bootstrap.cluster_weights(len(people), here, rng)
-        sums[start : start + here] = _weighed(cells, by_image[:, images], people, drawn)
+        sums[rows] = _weighed(cells, by_image[:, images], people, drawn)
     return sums
 
 
@@ -223,14 +222,13 @@ def paired_resampled(
         return _paired_by_cluster(first, second, resamples, rng)
     columns = [np.unique(side.clusters, return_inverse=True)[1] for side in sides]
     found = [np.empty((resamples, side.sums.shape[1])) for side in sides]
-    step = max(1, _AT_ONCE // sum(len(side.sums) for side in sides))
-    for start in range(0, resamples, step):
-        here = min(step, resamples - start)
+    for rows in bootstrap.chunks(resamples, sum(len(side.sums) for side in sides)):
+        here = rows.stop - rows.start
         by_image = bootstrap.joint_weights(first.clusters, second.clusters, here, rng)
         drawn = bootstrap.joint_weights(*people, here, rng)
         for place, side in enumerate(sides):
             weights = by_image[place][:, columns[place]]
-            found[place][start : start + here] = _weighed(side, weights, people[place], drawn[place])
+            found[place][rows] = _weighed(side, weights, people[place], drawn[place])
     return found[0], found[1]
 
 
@@ -277,10 +275,8 @@ def _by_cluster(sums: Floats, images: Ints, number: int, resamples: int, rng: np
         whole = np.column_stack([np.bincount(images, column, number) for column in sums.T])
     kinds, many = _kinds(whole.round(9))
     found = np.empty((resamples, sums.shape[1]))
-    step = max(1, _AT_ONCE // len(kinds))
-    for start in range(0, resamples, step):
-        here = min(step, resamples - start)
-        found[start : start + here] = rng.multinomial(number, many / number, size=here) @ kinds
+    for rows in bootstrap.chunks(resamples, len(kinds)):
+        found[rows] = rng.multinomial(number, many / number, size=rows.stop - rows.start) @ kinds
     return found
 
 

@@ -152,3 +152,19 @@ def _csv(figure: Figure) -> bytes:
         [safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in figure.rows
     )
     return out.getvalue().encode()
+
+
+def marked_title(study: str, *, simulated: bool) -> str:
+    """The title of a study, marked as simulated unless it already says so.
+
+    Examples
+    --------
+    >>> marked_title("Trial", simulated=True), marked_title("Simulated trial", simulated=True)
+    ('Trial – simulated answers', 'Simulated trial')
+    """
+    return f"{study} – simulated answers" if simulated and "simulated" not in study.lower() else study
+
+
+def answered_by(*, simulated: bool) -> str:
+    """The cell of the column `answers`."""
+    return "simulated" if simulated else "given by people"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from metrics.core.stats import checks, single_responses
 from metrics.core.stats.checks import Floats, Ints
 
-# Weights in memory at a time: 4 million numbers are 32 MB, whatever the size of the study.
+# Numbers in memory at a time: 4 million are 32 MB, whatever the size of the study.
 _CHUNK_SIZE = 4_000_000
 
 
@@ -27,6 +27,13 @@ def generator(seed: int, name: str) -> np.random.Generator:
     if seed < 0:
         raise ValueError(f"A seed is a whole number of at least 0, not {seed}.")
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
+
+
+def chunks(resamples: int, numbers: int) -> Iterator[slice]:
+    """Slices of the resamples, of which each needs so many `numbers`, that fit in memory at once."""
+    step = max(1, _CHUNK_SIZE // max(1, numbers))
+    for start in range(0, resamples, step):
+        yield slice(start, min(start + step, resamples))
 
 
 def cluster_weights(clusters: int, resamples: int, rng: np.random.Generator) -> Ints:
@@ -145,9 +152,7 @@ def weighted_sums(
     kind = _exact_float_type(by_image, by_annotator, both)
     both, first, second = both.astype(kind), by_image.astype(kind), by_annotator.astype(kind)
     sums = np.empty((len(by_image), both.shape[1]))
-    step = max(1, _CHUNK_SIZE // max(1, len(pairs)))
-    for start in range(0, len(by_image), step):
-        rows = slice(start, start + step)
+    for rows in chunks(len(by_image), len(pairs)):
         weights = first[rows][:, pairs[:, 0]]
         np.multiply(weights, second[rows][:, pairs[:, 1]], out=weights)
         sums[rows] = weights @ both
@@ -316,12 +321,8 @@ def _unique_answers(k: Ints, n: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _first_columns(clusters: int, number: int, resamples: int, rng: np.random.Generator) -> Ints:
-    """The first `number` columns of `cluster_weights`, with at most `_CHUNK_SIZE` numbers in memory besides
-    them."""
-    step = max(1, _CHUNK_SIZE // clusters)
-    return np.concatenate(
-        [
-            cluster_weights(clusters, min(step, resamples - start), rng)[:, :number]
-            for start in range(0, resamples, step)
-        ]
-    )
+    """The first `number` columns of `cluster_weights`, with few numbers in memory besides them."""
+    found = np.empty((resamples, number), dtype=np.int64)
+    for rows in chunks(resamples, clusters):
+        found[rows] = cluster_weights(clusters, rows.stop - rows.start, rng)[:, :number]
+    return found

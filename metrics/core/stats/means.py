@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from metrics.core.stats import bootstrap, checks
 from metrics.core.stats.checks import Bools, Floats
 
-# Weights in memory at a time: 4 million numbers are 32 MB, whatever the number of ratings.
-_CHUNK_SIZE = 4_000_000
+LOWEST, HIGHEST = -1.0, 4.0
+"""The scale on which people rate how offensive something is (PROTOCOL §4)."""
 
 
 def means(values: ArrayLike, chosen: ArrayLike) -> Floats:
@@ -66,9 +66,7 @@ def resampled_means(
     both = np.zeros((len(cells), 2 * used.shape[1]))
     np.add.at(both, cell_of.ravel(), np.hstack([used * value[:, None], used]))
     sums = np.empty((resamples, both.shape[1]))
-    step = max(1, _CHUNK_SIZE // len(cells))
-    for start in range(0, resamples, step):
-        rows = slice(start, start + step)
+    for rows in bootstrap.chunks(resamples, len(cells)):
         weights = item_weights[rows][:, cells[:, 0]]
         if annotator_weights is not None:
             weights = weights * annotator_weights[rows][:, cells[:, 1]]

@@ -15,9 +15,6 @@ Rule = Callable[[Ints], tuple[Bools, Bools]]
 """From a table (N, C) of how often each unit was given each label to which units pass and which count, (N, M)
 each."""
 
-# Numbers in memory at a time: 4 million are 32 MB, whatever the number of answers.
-_CHUNK_SIZE = 4_000_000
-
 
 def count_labels(units: ArrayLike, labels: ArrayLike, *, shape: tuple[int, int]) -> Ints:
     """How often each unit was given each label, shape (U, C). `units` and `labels` (R,) of the answers start
@@ -81,9 +78,8 @@ def resampled_shares(
     size = len(item_of) * number
     item_rng, annotator_rng = rng.spawn(2)
     pieces = []
-    step = max(1, _CHUNK_SIZE // max(size, len(cells)))
-    for start in range(0, resamples, step):
-        drawn = min(step, resamples - start)
+    for rows in bootstrap.chunks(resamples, max(size, len(cells))):
+        drawn = rows.stop - rows.start
         times = bootstrap.cluster_weights(int(annotator_of.max()) + 1, drawn, annotator_rng)
         table = np.zeros((drawn, size), dtype=np.int64)
         table[:, given] = np.add.reduceat(times[:, annotator_of[order]], starts, axis=1)

@@ -15,7 +15,7 @@ from django.db.models import Count, Q
 from django.db.models.functions import TruncDate
 
 from annotation.models import Enrolment, Response, Slot, SlotState, Study, StudyStatus, Task
-from metrics.core.study_size import is_large
+from metrics.core.studies import is_large
 from metrics.dashboards.queries import alerts
 
 DAYS = 14

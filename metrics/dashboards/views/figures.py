@@ -16,7 +16,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.models import Study
 from metrics.core.charts.figure import CONTENT_TYPES, render_figure
 from metrics.core.figure_sources import UnknownFigure
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.dashboards.figures import FIGURES, draw_figure
 
 _MAX_ROWS = 500  # in the table of a figure; the file has all rows

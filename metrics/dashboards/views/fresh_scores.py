@@ -11,7 +11,7 @@ from annotation.core.requests import LoggedIn
 from annotation.models import Study
 from metrics.agreement import queries as agreement
 from metrics.comparisons import queries as comparisons
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.models import Variant
 from metrics.score_runs import freshness, registry
 from metrics.score_runs.queries import ScoreRequest

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotation import policies
-from metrics.core.study_access import get_study_or_404
+from metrics.core.studies import get_study_or_404
 from metrics.dashboards.queries import progress
 from metrics.dashboards.queries.overview import read_overview, shown_metrics
 from metrics.score_runs import freshness

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metrics.core.charts.figure import INK, INK_SOFT, Figure, apply_style
-from metrics.core.charts.titles import answered_by, marked_title
+from metrics.core.charts.figure import INK, INK_SOFT, Figure, answered_by, apply_style, marked_title
 
 _SIDE = 460  # longer side of the image
 _LEGEND_WIDTH, _LEGEND_ROW = 270, 20

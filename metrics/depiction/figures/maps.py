@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from annotation.models import Axis, IdentityGroup, Study, TaskKind
 from metrics.core import figure_options
 from metrics.core.answers import has_simulated_answers, stereotypes, task_kinds
-from metrics.core.charts.figure import Figure
-from metrics.core.charts.titles import marked_title
+from metrics.core.charts.figure import Figure, marked_title
 from metrics.core.figure_sources import FigureSource, NothingToDraw, answers_label, group_link
 from metrics.depiction.charts.maps import MapGroup, MapTexts, world_map
 from metrics.depiction.queries.pictures import judged_groups

@@ -16,7 +16,7 @@ from metrics.depiction.data import GroupFrame, read_depiction
 from metrics.depiction.scores import group_tendency
 from metrics.depiction.tallies import Tally, tally_by_image
 from metrics.score_runs import registry, shared_resamples
-from metrics.score_runs.digests import inputs_digest
+from metrics.score_runs.evaluation import inputs_digest
 from metrics.score_runs.rows import Inputs, ScoreRow, intervals_or_none, score_row
 
 _KIND, _TOGETHER = "answers", "answers of all groups together"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from metrics.agreement.data.ratings import has_region
@@ -62,13 +61,7 @@ class Command(BaseCommand):
             choices=PER,
             help="also for each attribute or identity group, over all annotators",
         )
-        parser.add_argument(
-            "--resamples",
-            type=int,
-            default=settings.BOOTSTRAP_RESAMPLES,
-            help=f"bootstrap resamples, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
-        )
-        parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+        output.add_resampling(parser)
         parser.add_argument("--format", default="table", choices=output.FORMATS)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Study
@@ -107,13 +106,7 @@ class Command(BaseCommand):
             help="corrected (default), or published: as in the tables of ViSAGe",
         )
         parser.add_argument("--format", default="table", choices=output.FORMATS)
-        parser.add_argument(
-            "--resamples",
-            type=int,
-            default=settings.BOOTSTRAP_RESAMPLES,
-            help=f"bootstrap resamples, 0 for no intervals (default {settings.BOOTSTRAP_RESAMPLES})",
-        )
-        parser.add_argument("--seed", type=int, default=0, help="seed of the bootstrap (default 0)")
+        output.add_resampling(parser)
         parser.add_argument(
             "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the metric"
         )

@@ -16,11 +16,11 @@ from annotation.participation.queries import people
 from metrics.agreement.data.ratings import read_ratings
 from metrics.core.answers import task_kinds
 from metrics.core.fingerprints import snapshot
-from metrics.core.study_size import is_large
+from metrics.core.studies import is_large
 from metrics.quality import data as frame
 from metrics.quality import stats
 from metrics.score_runs import registry
-from metrics.score_runs.digests import inputs_digest
+from metrics.score_runs.evaluation import inputs_digest
 
 _MIN_ANSWERS = 10  # before somebody is called fast
 _FAST_FACTOR = 3

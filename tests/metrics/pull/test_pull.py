@@ -16,8 +16,7 @@ from generation.recipes.recipes import EmbeddingRecipe, ImageRecipe
 from generation.runs import services as runs
 from metrics.pull.data import embedding_run, read_embeddings
 from metrics.score_runs import registry
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import evaluate
+from metrics.score_runs.evaluation import evaluate, inputs_digest
 from tests import factories
 from tests.metrics import pulled
 

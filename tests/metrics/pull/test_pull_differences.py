@@ -11,8 +11,7 @@ from generation.recipes.prompts import PromptSet
 from metrics.pull import scores
 from metrics.pull.data import read_embeddings
 from metrics.score_runs import registry
-from metrics.score_runs.digests import inputs_digest
-from metrics.score_runs.evaluation import evaluate
+from metrics.score_runs.evaluation import evaluate, inputs_digest
 from metrics.score_runs.shared_resamples import sharing_resamples
 from tests import factories
 from tests.metrics import pulled

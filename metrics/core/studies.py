@@ -1,4 +1,4 @@
-"""Find a lead's study for a page or the API: a study that they do not lead is not found."""
+"""Find a lead's study for a page or the API, and say whether it is too large to count there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from rest_framework.request import Request
 
 from annotation import policies
 from annotation.core import replica
-from annotation.models import Study, TaskKind
+from annotation.models import Slot, Study, TaskKind
+
+MAX_SMALL = 20_000
+"""A study with at most this many slots is counted during the request."""
 
 
 def get_study_or_404(request: HttpRequest | Request, name: str) -> Study:
@@ -28,3 +31,8 @@ def get_depiction_study_or_404(request: HttpRequest | Request, name: str) -> Stu
     if not any(task.kind == TaskKind.DEPICTION for task in study.tasks.all()):
         raise Http404("This study has no task about what images depict.")
     return study
+
+
+def is_large(study: Study) -> bool:
+    """Whether counting it would take too long for a page."""
+    return Slot.objects.filter(study=study).order_by()[MAX_SMALL : MAX_SMALL + 1].exists()
