@@ -4,8 +4,6 @@ Rare events are announced where they happen, in the same transaction. Responses 
 (webhooks/services/events.py), so that saving one costs no extra query.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

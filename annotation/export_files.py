@@ -1,7 +1,5 @@
 """Files of finished exports: private, kept for some days, deleted at once when an annotator withdraws."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import time

@@ -1,7 +1,5 @@
 """Score runs and their scores (DESIGN §3, §7)."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from django.db import models

@@ -5,8 +5,6 @@ Without any variable the program runs *embedded*: SQLite in `var/`, no broker, n
 test checks that it is complete.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Labels of the admin's pages about people, and the confirmation that each action asks for."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The form for a new API token. The rules are in the service."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -1,7 +1,5 @@
 """What the annotation page shows: units as JSON, and an annotator's last answers. Nothing here writes."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Texts of the annotation page, in the reader's language."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.utils.functional import Promise

@@ -1,7 +1,5 @@
 """Values that assignment and the rooms above it share."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from annotation.models import EnrolmentStatus

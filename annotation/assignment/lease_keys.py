@@ -1,8 +1,6 @@
 """Lease keys prove that a unit was assigned to an annotator, without a database row (docs/adr/0002-slots.md):
 UUIDs of 64 random bits and 64 bits of HMAC-SHA256 over those bits, the annotator and the unit."""
 
-from __future__ import annotations
-
 import secrets
 from uuid import UUID
 

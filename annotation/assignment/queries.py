@@ -1,7 +1,5 @@
 """An account's enrolment in a study, and the open slots that it may lease (docs/adr/0002-slots.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """CSV in which no spreadsheet runs a formula. Pure: no Django."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

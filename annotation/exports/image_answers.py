@@ -1,7 +1,5 @@
 """Answers about images, one image at a time: the source of every format with boxes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

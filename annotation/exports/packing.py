@@ -1,7 +1,5 @@
 """Zip archives and Excel sheets as streams of bytes, never whole in memory."""
 
-from __future__ import annotations
-
 import io
 import re
 import tempfile

@@ -1,7 +1,5 @@
 """The long table: one row for each annotator, unit and option shown (DESIGN §8; Prabhakaran et al. 2021)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import islice

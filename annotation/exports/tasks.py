@@ -1,7 +1,5 @@
 """Celery task for exports. The message only wakes a worker; the database row decides what is done."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

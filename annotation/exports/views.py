@@ -1,7 +1,5 @@
 """Downloads of annotator-level data, for admins."""
 
-from __future__ import annotations
-
 import logging
 
 from django.contrib import messages

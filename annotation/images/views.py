@@ -1,7 +1,5 @@
 """Image files, for accounts that may see them."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import PurePath
 

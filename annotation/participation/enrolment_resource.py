@@ -1,7 +1,5 @@
 """Base class and lookups for the API resources of somebody who takes part in a study."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import ClassVar
 

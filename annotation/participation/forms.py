@@ -1,7 +1,5 @@
 """Forms of the annotators' and the leads' pages. The rules are in the services."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

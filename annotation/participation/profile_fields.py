@@ -1,8 +1,6 @@
 """The questions of the profile page, all voluntary (PROTOCOL §1). Stored values are used in strata ("origin:
 Asia"), so they stay English in every language of the page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

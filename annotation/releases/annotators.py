@@ -1,7 +1,5 @@
 """Who is in a release: pseudonyms that are valid only there, and the coarsened profiles."""
 
-from __future__ import annotations
-
 import hmac
 import secrets
 from collections import Counter, defaultdict

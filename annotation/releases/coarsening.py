@@ -4,8 +4,6 @@ Fields are recoded globally to fewer, wider values, then rare combinations are s
 recodings, the one that publishes most is taken. Only values that a form offers are published.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The files and columns of a release, for writing and for importing one (docs/releases.md). Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 SCHEMA = 1

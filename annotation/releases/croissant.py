@@ -1,7 +1,5 @@
 """Croissant metadata of a release (Akhtar et al. 2024), with the fields of its responsible-AI extension."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """The documents of a release for people. The data card (README.md) is after Pushkarna, Zaldivar and
 Kjartansson (2022): Data Cards, FAccT. What the database does not know is a marked placeholder."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

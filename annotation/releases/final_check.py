@@ -1,8 +1,6 @@
 """The final check of a release before it appears. It reads only the written files, independently of the code
 that wrote them."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from collections.abc import Iterator

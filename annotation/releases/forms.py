@@ -1,7 +1,5 @@
 """The form of the release page. The rules are in the services."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

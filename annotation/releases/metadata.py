@@ -1,7 +1,5 @@
 """Machine-readable descriptions of a release: release.json, and the study file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import date

@@ -1,7 +1,5 @@
 """The answers of a release: one row for each annotator, unit and option shown, as CSV and as Parquet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby

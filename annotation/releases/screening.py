@@ -1,7 +1,5 @@
 """Removes identifying details from what annotators wrote. It may miss some: read texts before publishing."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable

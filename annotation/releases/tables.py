@@ -1,7 +1,5 @@
 """The smaller tables of a release: annotators, units, images, associations, identity groups."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Publishing a study's data, for admins: a preview of what would be disclosed, then the download."""
 
-from __future__ import annotations
-
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext

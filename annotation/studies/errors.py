@@ -1,8 +1,6 @@
 """Errors about a study: the key of the study file they concern, and a message for files and one for pages.
 Pure: no Django."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any

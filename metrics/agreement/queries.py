@@ -1,7 +1,5 @@
 """Stored agreement scores: overall, within and between groups of annotators (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Top attributes of groups or regions: counterparts of ViSAGe's figure 3 and SeeGULL's figures 10 and 11."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

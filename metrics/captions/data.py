@@ -1,7 +1,5 @@
 """Attributes in the captions of a study's images, as arrays (PROTOCOL §8)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass

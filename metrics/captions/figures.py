@@ -1,7 +1,5 @@
 """Figures of top attributes by likelihood and salience (PROTOCOL §6, §8)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from annotation.models import IdentityGroup, Region, Study

@@ -1,7 +1,5 @@
 """Metrics of captions and of salience."""
 
-from __future__ import annotations
-
 from annotation.models import Study
 from metrics.captions import data
 from metrics.captions.scores import caption_agreement, findings

@@ -1,7 +1,5 @@
 """Read and resample both sides of a comparison of depictions together (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scores that compare tendencies and offensiveness of depictions (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The comparison page: two studies, image sets or groups of annotators, and each group against the others."""
 
-from __future__ import annotations
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _

@@ -1,7 +1,5 @@
 """The type in which each room's `figures.py` declares its figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Find a lead's study for a page or the API, and say whether it is too large to count there."""
 
-from __future__ import annotations
-
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from rest_framework.request import Request

@@ -1,7 +1,5 @@
 """Tables that are sorted and paged by URL parameters, so that a link shows what its sender saw."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar

@@ -3,8 +3,6 @@
 Within one query, both databases write all columns in the same row order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

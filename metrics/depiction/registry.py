@@ -1,7 +1,5 @@
 """Metrics of what images depict."""
 
-from __future__ import annotations
-
 from metrics.depiction import data
 from metrics.depiction.scores import measures
 from metrics.score_runs.metric import Metric, stereotype_rule

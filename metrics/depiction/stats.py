@@ -1,8 +1,6 @@
 """Likelihoods and stereotypical tendency, and offensiveness of depictions (PROTOCOL §6, §7; Jha et al. 2024,
 ViSAGe, ACL 2024, doi:10.18653/v1/2024.acl-long.667)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scores per identity group: the table, and one group with its images. The gallery of images with boxes."""
 
-from __future__ import annotations
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext_lazy as _

@@ -1,7 +1,5 @@
 """Shared by the commands of this app: find a study, and write rows as a table, CSV or JSON."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,8 +1,6 @@
 """Scatter plot of stereotypical pull, one point per region or per group (counterpart of ViSAGe's figure
 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Read the embeddings of the three image sets of pull, one identity group at a time (PROTOCOL §9)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The figure of stereotypical pull (PROTOCOL §9; ViSAGe, figure 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import mean
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """Queries of the pull explorer: scores of groups and regions, images of a group, runs to compare with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil

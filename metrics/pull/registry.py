@@ -1,7 +1,5 @@
 """Metrics of stereotypical pull."""
 
-from __future__ import annotations
-
 from metrics.pull import data, queries, scores
 from metrics.score_runs.metric import BENJAMINI, OF_CONTRASTS, P_AND_Q, VISAGE, Metric, Parameter
 

@@ -1,8 +1,6 @@
 """Scores of stereotypical pull; of two models compared, and of a group or region compared with all others
 (PROTOCOL §9, §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The pull explorer: the figure, the scores of each group, and its images."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from urllib.parse import urlencode
 

@@ -1,7 +1,5 @@
 """The quality page, for leads only."""
 
-from __future__ import annotations
-
 import csv
 from datetime import datetime
 

@@ -3,8 +3,6 @@
 Shared by all metrics that compare something.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

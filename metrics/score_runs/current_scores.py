@@ -1,7 +1,5 @@
 """Scores of the present answers for figures, computed without a stored run."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from django.core.cache import cache

@@ -1,7 +1,5 @@
 """Compute the score rows of a metric for a study; `services.py` stores them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Check whether the scores on a page are up to date: slow, so the loaded page asks for it with htmx."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """Queries of stored scores."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

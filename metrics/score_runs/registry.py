@@ -1,7 +1,5 @@
 """The registry of metrics (DESIGN §7). docs/metrics.md is generated from it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 from django.contrib.auth.models import User

@@ -1,7 +1,5 @@
 """Score rows, and the inputs they are computed from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypedDict

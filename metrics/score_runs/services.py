@@ -1,7 +1,5 @@
 """Score runs: requested by a page, claimed by a worker, computed once (DESIGN §6, §7)."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Share resamples between the metrics that a worker computes together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

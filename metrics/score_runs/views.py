@@ -1,7 +1,5 @@
 """Views of score runs: the methods page, generated from the registry, and retrying a failed run."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render

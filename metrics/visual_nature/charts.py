@@ -1,7 +1,5 @@
 """Counterpart of ViSAGe's figure 6: for how many attributes annotators chose the same label."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Ratings of the visual nature of attributes, as arrays (PROTOCOL §2)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

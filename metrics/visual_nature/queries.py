@@ -1,7 +1,5 @@
 """Attributes with the scores of stored runs, over all identity groups and in each of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from django.core.paginator import Paginator

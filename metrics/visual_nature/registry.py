@@ -1,7 +1,5 @@
 """Metrics of whether attributes can be seen."""
 
-from __future__ import annotations
-
 from metrics.score_runs.metric import Metric
 from metrics.visual_nature import scores, visual_rule
 

@@ -1,7 +1,5 @@
 """Scores of whether attributes can be seen (PROTOCOL §2)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -1,8 +1,6 @@
 """Which attributes are visual, and consensus about it (PROTOCOL §2; Jha et al. 2024, ViSAGe, ACL 2024,
 figure 6, doi:10.18653/v1/2024.acl-long.667)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

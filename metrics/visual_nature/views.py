@@ -1,7 +1,5 @@
 """Pages of attributes: the table, and one attribute over all groups."""
 
-from __future__ import annotations
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe

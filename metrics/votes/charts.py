@@ -3,8 +3,6 @@
 Used for the counterparts of SeeGULL's figures of votes and offensiveness.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal

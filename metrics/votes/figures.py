@@ -1,7 +1,5 @@
 """Figures of votes, of offensiveness and of the visual rules (PROTOCOL §2, §3, §4)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

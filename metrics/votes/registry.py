@@ -1,7 +1,5 @@
 """Metrics of known stereotypes and of their offensiveness."""
 
-from __future__ import annotations
-
 from annotation.models import Study
 from metrics.score_runs.metric import SEEGULL, Metric, Parameters, stereotype_rule
 from metrics.votes.data import own_answers, source

@@ -1,8 +1,6 @@
 """Which associations are stereotypes, for each pool and threshold (PROTOCOL §3; Jha et al. 2023, SeeGULL, ACL
 2023, doi:10.18653/v1/2023.acl-long.548)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

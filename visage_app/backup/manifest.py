@@ -1,7 +1,5 @@
 """The manifest of a backup, `manifest.json`. Pure: no Django."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

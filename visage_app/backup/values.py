@@ -14,8 +14,6 @@ SQL's null is null. Negative zero becomes zero and the keys of JSON objects are 
 databases would not preserve them.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import math

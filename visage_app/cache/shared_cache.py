@@ -4,8 +4,6 @@ While Redis is down the cache behaves as if it were empty: pages compute their n
 limits let everybody pass. It is not tried again for some seconds, so that not every request waits for it.
 """
 
-from __future__ import annotations
-
 import logging
 import pickle
 from collections.abc import Callable, Iterable, Mapping

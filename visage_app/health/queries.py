@@ -1,7 +1,5 @@
 """Health of the installation: waiting jobs, workers, and what needs attention."""
 
-from __future__ import annotations
-
 import hashlib
 import platform
 from collections.abc import Callable, Iterator

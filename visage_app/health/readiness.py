@@ -1,7 +1,5 @@
 """Whether this process can serve requests, for `/readyz`."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Probes for load balancers (`/healthz`, `/readyz`), and the health page for admins."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

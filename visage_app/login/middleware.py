@@ -1,7 +1,5 @@
 """Every page needs a login, and some accounts a second factor (SECOND_FACTOR; docs/administration.md)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import auth

@@ -4,8 +4,6 @@ A record about a request has its route instead of its path, which may contain a 
 its place in the code and the safe part of its message (`describe_error`).
 """
 
-from __future__ import annotations
-
 import copy
 import http.client
 import logging

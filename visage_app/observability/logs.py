@@ -1,7 +1,5 @@
 """The setting LOGGING (docs/monitoring.md)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from visage_app.environment import env_choice

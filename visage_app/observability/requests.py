@@ -5,8 +5,6 @@ the one that is scraped adds them up. Without the folder (`runserver`, tests) a 
 django-prometheus is not used: it labels by URL and by any method that a client invents.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re

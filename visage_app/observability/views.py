@@ -1,7 +1,5 @@
 """`/metrics` for Prometheus (docs/monitoring.md), protected by METRICS_TOKEN."""
 
-from __future__ import annotations
-
 import hmac
 import logging
 from collections.abc import Iterator

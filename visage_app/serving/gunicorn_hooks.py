@@ -4,8 +4,6 @@ Its log lines have the program's format, its processes count requests in one fol
 (observability/requests.py), and a request with too long headers is refused in the API's format.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

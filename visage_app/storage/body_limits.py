@@ -1,7 +1,5 @@
 """Refusals of forms that are too large, or whose files could not be saved because the disk is full."""
 
-from __future__ import annotations
-
 from http import HTTPStatus
 from typing import Any
 

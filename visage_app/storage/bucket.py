@@ -5,8 +5,6 @@ not know the kind of storage: FileNotFoundError for a missing object, BucketFail
 server, bucket or key.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Sizes of the database and the stored files."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

@@ -1,7 +1,5 @@
 """The setting STORAGES. With `S3_BUCKET`, images and exports are in a bucket (docs/growing.md)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path

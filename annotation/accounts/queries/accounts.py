@@ -1,8 +1,6 @@
 """People as admins see them: accounts, and annotators without one (DESIGN §11). Only here is a name shown
 next to a pseudonym. A platform id can be searched for, but is never shown."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime

@@ -1,8 +1,6 @@
 """Accounts: roles, switching off, password reset links (DESIGN §11). Each change writes an audit event;
 except for roles, it holds no id of an annotator's account."""
 
-from __future__ import annotations
-
 from django.contrib.auth.models import Permission, User
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.sessions.models import Session

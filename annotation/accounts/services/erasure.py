@@ -1,8 +1,6 @@
 """Erase a person: their answers, which a withdrawal keeps, and everything that identifies them (DESIGN §11).
 Earlier exports, releases and backups are not changed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from django.contrib.admin.models import LogEntry

@@ -1,8 +1,6 @@
 """Merge two annotators who are one person. If both answered a unit, the first answer stays, and the second,
 by somebody who had seen the unit before, becomes a surplus: stored, in no score, and its slot open."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """Two-factor authentication: after the password, a TOTP code (RFC 6238) or a recovery code. TOTP secrets are
 stored readable; of a recovery code only a digest keyed by SECRET_KEY."""
 
-from __future__ import annotations
-
 import secrets
 import time
 from base64 import b32encode

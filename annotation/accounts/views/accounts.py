@@ -1,7 +1,5 @@
 """An admin's pages about people: accounts, roles, merging and erasing."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render

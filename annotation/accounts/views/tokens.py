@@ -1,7 +1,5 @@
 """An account's own API tokens: create one, whose secret is shown once, or revoke one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.contrib import messages

@@ -1,7 +1,5 @@
 """Validates answers by the rules of the four kinds of task (PROTOCOL §2-§5). Reads, never writes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Selects an annotator's next items: training first, then data with checks mixed in (DESIGN §4, §5)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal

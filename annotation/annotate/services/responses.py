@@ -1,8 +1,6 @@
 """Stores answers, corrections and skips (DESIGN §3, §4, §5). An answer is stored once, however often it is
 sent: its key is the key of its lease. A correction is a new revision."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -1,8 +1,6 @@
 """Saves an answer: the response, its judgements and boxes, the slot it fills, the counters. The caller has
 opened a transaction and locked the enrolment."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cache

@@ -1,8 +1,6 @@
 """JSON endpoints of the annotation page (docs/annotating.md). Refusals are JSON too, {"error", "field"}: the
 page then knows not to send that again. An answer is accepted in any state of the study."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial, wraps

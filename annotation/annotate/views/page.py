@@ -1,8 +1,6 @@
 """The page on which annotators answer one item after another (DESIGN §5). Without scripts, rating tasks work
 as a plain form, one item per page."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,8 +1,6 @@
 """Finds and locks an enrolment for one request, in one round trip on PostgreSQL. SQLite has one writer at a
 time, so a request that usually only reads gets no transaction there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any

@@ -2,8 +2,6 @@
 change of a slot is one conditional UPDATE whose row count is the answer, so two processes never hold the same
 slot."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta

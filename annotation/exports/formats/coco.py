@@ -1,7 +1,5 @@
 """COCO: boxes with the annotator of each, and reviewed images without boxes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import chain

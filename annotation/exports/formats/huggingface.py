@@ -1,7 +1,5 @@
 """A folder for `datasets.load_dataset(FOLDER)`: images, or a table if no image has a file here."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Label Studio: one task for each page of an image, with an annotation for every response."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The long table as Parquet: typed columns, written one row group at a time."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,8 +1,6 @@
 """The long table as CSV and JSON lines, written by PostgreSQL's COPY: several times as fast as building the
 lines in Python, with the same bytes. On other databases `table` builds the rows."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from itertools import islice

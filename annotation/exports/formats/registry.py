@@ -1,7 +1,5 @@
 """All export formats: name, purpose, columns and writer of each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A study's votes and ratings in SeeGULL's format; `import_seegull` reads it back (PROTOCOL §13)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 from operator import itemgetter

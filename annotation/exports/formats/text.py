@@ -1,7 +1,5 @@
 """Text formats: the long table as CSV and JSON lines, and Crowd-Kit's table."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,7 +1,5 @@
 """ViSAGe's two released files; `import_visage` reads them back (PROTOCOL §13)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, groupby, islice

@@ -1,7 +1,5 @@
 """Pascal VOC: one XML file per image, without objects if nobody drew a box."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from xml.sax.saxutils import escape

@@ -1,7 +1,5 @@
 """YOLO: one text file per image, empty if nobody drew a box."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

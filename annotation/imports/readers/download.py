@@ -1,7 +1,5 @@
 """Download the released files from their authors' repositories on GitHub, and verify their checksums."""
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import os

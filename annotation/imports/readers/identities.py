@@ -1,7 +1,5 @@
 """Details of the identities in SeeGULL, from imports/data/identities.csv (PROTOCOL §1)."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from importlib.resources import files

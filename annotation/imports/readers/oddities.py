@@ -1,7 +1,5 @@
 """What readers report about a file: errors, oddities and row counts."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path

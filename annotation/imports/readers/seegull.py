@@ -1,7 +1,5 @@
 """Reader of SeeGULL's files of associations (PROTOCOL §3, §4, §13)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path

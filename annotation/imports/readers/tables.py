@@ -1,7 +1,5 @@
 """Reading CSV files and Excel sheets as rows of cells, with the row numbers of a spreadsheet."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """Reader of ViSAGe's annotations of images, `Image Annotations.xlsx` (PROTOCOL §5, §13). A response is five
 consecutive rows; `worker_id` identifies the page, not the person who answered."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Reader of ViSAGe's ratings of attributes, `Visual Attributes_.xlsx` (PROTOCOL §2, §13)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path

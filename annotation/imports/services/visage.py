@@ -1,7 +1,5 @@
 """Import ViSAGe's released annotations as a closed study (PROTOCOL §2, §5, §13)."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from collections.abc import Iterator

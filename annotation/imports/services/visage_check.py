@@ -1,7 +1,5 @@
 """Compares a stored study with ViSAGe's files, so that an import can be repeated."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """Progress of commands on stderr, and the report of an import."""
 
-from __future__ import annotations
-
 import gc
 import json
 import sys

@@ -1,7 +1,5 @@
 """manage.py export STUDY --format FMT --out PATH (docs/exports.md)"""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

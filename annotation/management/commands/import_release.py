@@ -1,7 +1,5 @@
 """manage.py import_release DIR [--name NAME] (docs/releases.md)"""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """manage.py import_seegull: SeeGULL's associations, as released (docs/importing.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """manage.py import_visage: ViSAGe's released annotations as a closed study (docs/importing.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """manage.py release STUDY --out DIR --k 5 (docs/releases.md)"""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """manage.py withdraw STUDY PSEUDONYM: for somebody who asked for it, e.g. by e-mail (docs/care.md)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser

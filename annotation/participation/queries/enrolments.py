@@ -1,7 +1,5 @@
 """Queries of the annotators' pages. Their cost grows with a study no more than that of an index look-up."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

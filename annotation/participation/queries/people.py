@@ -1,7 +1,5 @@
 """The people in a study as its lead sees them: pseudonyms and counts, never an account (DESIGN §11)."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass

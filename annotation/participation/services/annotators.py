@@ -1,7 +1,5 @@
 """Annotators: pseudonyms, consent, enrolment and profiles (DESIGN §3)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
 """Crowd platforms: people arrive with a platform's parameters in the URL and leave with a completion code.
 Their platform id is stored only with their enrolment, and never shown or exported."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

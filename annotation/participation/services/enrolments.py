@@ -1,8 +1,6 @@
 """A lead's actions on an enrolment: block, unblock, release leased items (DESIGN §5). Each writes an audit
 event that does not name the annotator, because it is kept after a withdrawal."""
 
-from __future__ import annotations
-
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _

@@ -1,8 +1,6 @@
 """Invitations: links into a study, with a maximum number of uses and an end date (DESIGN §5). One conditional
 UPDATE counts a use, so a link for twenty people admits exactly twenty."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.contrib.auth.models import User

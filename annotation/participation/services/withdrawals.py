@@ -1,8 +1,6 @@
 """Leaving a study: stop, or withdraw one's answers as well (DESIGN §5, §11). The audit event that stays says
 how much was withdrawn, but not by whom."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

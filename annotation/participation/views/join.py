@@ -1,7 +1,5 @@
 """Entering a study by an invitation link or from a crowd platform."""
 
-from __future__ import annotations
-
 from django.contrib import auth, messages
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import redirect_to_login

@@ -1,7 +1,5 @@
 """A lead's pages about people: annotators under pseudonyms, quotas, and invitations."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render

@@ -1,7 +1,5 @@
 """An annotator's pages around the work: the study, consent, the voluntary profile, the end, withdrawal."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Importing a release as a closed study with the same answers, and so the same scores."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 Existing rows must be the same: an import never changes what other studies' scores are computed from.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any

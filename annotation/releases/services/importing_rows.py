@@ -1,7 +1,5 @@
 """Importing the rows of a release: units, annotators and answers, some thousands at a time."""
 
-from __future__ import annotations
-
 import uuid
 from collections import Counter
 from collections.abc import Mapping

@@ -1,8 +1,6 @@
 """Base of the wizard's forms: each edits one part of a document (setup/services.py). Keys without a field are
 left alone."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Wizard page for worked examples and check items."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections import Counter

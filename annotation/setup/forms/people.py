@@ -1,7 +1,5 @@
 """Wizard pages for consent and care, and for recruitment."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Wizard page for the description of a study and what is judged in it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django import forms

@@ -1,7 +1,5 @@
 """Wizard page for the wording and quotas of each task."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterable
 from typing import Any

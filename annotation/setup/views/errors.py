@@ -1,7 +1,5 @@
 """Errors of a study that is being set up: the page and the field they belong to, and a message with links."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any

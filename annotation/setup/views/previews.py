@@ -1,7 +1,5 @@
 """Previews of a task as annotators will see it, in each language."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,8 +1,6 @@
 """The setup pages of a study. They fill in the content of a study file; creating and opening the study works
 as it does from a file (setup/services.py, studies/services/studies.py)."""
 
-from __future__ import annotations
-
 import tomllib
 from typing import Any
 

@@ -1,8 +1,6 @@
 """How far the slots of a study are filled, and how many people could fill the rest (DESIGN §4). Reads every
 slot."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 

@@ -1,8 +1,6 @@
 """Exporting a study as a study file (docs/studies.md). The file lists what was drawn, because a source may
 have changed since."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

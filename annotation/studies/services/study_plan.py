@@ -1,7 +1,5 @@
 """From a study file to database rows: planned units, field values, and differences from an existing study."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 

@@ -1,7 +1,5 @@
 """Training items, gold items and attention checks of a task (docs/studies.md). Pure: no Django."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from annotation.studies.errors import KeyPath

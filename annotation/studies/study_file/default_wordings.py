@@ -1,7 +1,5 @@
 """The default wordings of tasks, in every language of the program (docs/translating.md). Pure: no Django."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 WORDINGS = {

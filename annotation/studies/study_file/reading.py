@@ -1,8 +1,6 @@
 """Reading and checking a study file (docs/studies.md). Whether the people, sources and attributes it names
 exist is checked in studies/services/study_plan.py. Pure: no Django."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

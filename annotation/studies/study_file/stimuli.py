@@ -1,7 +1,5 @@
 """The stimuli of a task in a study file: attributes, associations or pages. Pure: no Django."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass

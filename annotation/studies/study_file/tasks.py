@@ -1,7 +1,5 @@
 """The [[tasks]] of a study file: questions, stimuli and strata (docs/studies.md). Pure: no Django."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Texts of a study in several languages, and its own questions (docs/studies.md). Pure: no Django."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Writing a `StudyFile` as TOML that reads back as the same. Pure: no Django."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

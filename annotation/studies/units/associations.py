@@ -1,7 +1,5 @@
 """Units that show one association, for prevalence and offensiveness (PROTOCOL §3, §4)."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Units that show one attribute, for visual nature and offensiveness (PROTOCOL §2, §4)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 

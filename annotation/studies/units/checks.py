@@ -1,8 +1,6 @@
 """Units of training items, gold items and attention checks. Their answers are known, they have no slots, and
 they come after the data in the order of a task."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

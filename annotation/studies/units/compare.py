@@ -1,7 +1,5 @@
 """Comparison of the stored units of a task with a plan, batch by batch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import zip_longest

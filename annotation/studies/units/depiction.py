@@ -1,7 +1,5 @@
 """Units that show an image with a page of attributes (PROTOCOL §5)."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -1,8 +1,6 @@
 """Drawing the attributes shown with each image: S(id) and R(id), shuffled and split into pages (PROTOCOL §5).
 Each group and image has its own generator, so adding a group does not change the draws of the others."""
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Writing the rows of planned units, options and slots, batch by batch (DESIGN §3, §4)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 

@@ -1,7 +1,5 @@
 """Differences in agreement between groups of annotators, with p and q."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations

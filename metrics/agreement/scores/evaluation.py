@@ -1,7 +1,5 @@
 """Agreement rows from ratings: overall, within and between groups of annotators, and differences."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """How agreement is computed (which level a scale is read as, how intervals are resampled), and its rows."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

@@ -1,7 +1,5 @@
 """Agreement of boxes drawn by different annotators (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

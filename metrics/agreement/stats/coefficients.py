@@ -4,8 +4,6 @@ All take a table of ratings (`rated_pairs.Ratings`). Missing ratings are not cou
 unit are compared.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ All functions take any number of leading axes, so that a thousand resamples are 
 package, which the tests compare with, does not offer this.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

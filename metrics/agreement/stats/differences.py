@@ -1,7 +1,5 @@
 """Differences in agreement between two groups of annotators (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

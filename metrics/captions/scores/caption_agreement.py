@@ -1,7 +1,5 @@
 """How many of the attributes in captions people saw as well (PROTOCOL §8)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scores of attributes found in captions, and of salience (PROTOCOL §8)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar

@@ -1,8 +1,6 @@
 """Pairs of an attribute and a group that both captions and people found (PROTOCOL §8; Jha et al. 2024,
 ViSAGe, ACL 2024, doi:10.18653/v1/2024.acl-long.667)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from numpy.typing import ArrayLike

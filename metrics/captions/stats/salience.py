@@ -1,7 +1,5 @@
 """Salience: how much an attribute stands out for one group among others (PROTOCOL §8)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,8 +1,6 @@
 """Finding attributes in captions (PROTOCOL §8; Jha et al. 2024, ViSAGe, doi:10.18653/v1/2024.acl-long.667).
 Lemmas: the dictionary of simplemma (Barbaresi, doi:10.5281/zenodo.4673264)."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

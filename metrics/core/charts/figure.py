@@ -1,7 +1,5 @@
 """Shared by all figures: a Vega-Lite specification with its numbers, one style, file formats (DESIGN §7)."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """Two-way cluster bootstrap over images and annotators (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator, Sequence
 

@@ -4,8 +4,6 @@ The resamples of both scores are drawn together (`paired_likelihoods`): images a
 share are drawn once, so that their effects cancel.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

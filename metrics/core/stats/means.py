@@ -1,7 +1,5 @@
 """Means of ratings, and their two-way cluster bootstrap (PROTOCOL §4, §10)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

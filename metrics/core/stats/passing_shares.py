@@ -1,8 +1,6 @@
 """Shares of units that pass a rule about their labels, resampled over items and annotators (PROTOCOL §2, §3,
 §10). For consensus, the rules of visual nature, and known stereotypes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

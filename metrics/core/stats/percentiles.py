@@ -1,7 +1,5 @@
 """Percentile intervals from resamples (PROTOCOL §10)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

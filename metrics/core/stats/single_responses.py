@@ -7,8 +7,6 @@ images of weight w, all such cells (w, p) are multinomial: the same distribution
           C_b \sim \mathrm{Multinomial}(R_b, M_{bwp} / N)
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from metrics.core.stats.checks import Bools, Floats, Ints

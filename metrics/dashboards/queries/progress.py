@@ -1,8 +1,6 @@
 """A study's progress: responses, pace and alerts. The page of a large study shows the last count and requests
 a new one separately."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Views of figures: the list, the page of a figure, and its files."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Polled by pages (htmx) to check whether their scores are up to date, and to wait for new ones."""
 
-from __future__ import annotations
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe

@@ -1,7 +1,5 @@
 """Counterpart of ViSAGe's figure 7: an image with its annotators' boxes and the attributes they mark."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -5,8 +5,6 @@ countryinfo. Both are read from the installed packages; nothing is downloaded. B
 Earth and take no position on disputed territories.
 """
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """World maps of one number for each group: counterparts of ViSAGe's figures 2 and 8."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass

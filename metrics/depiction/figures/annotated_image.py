@@ -1,7 +1,5 @@
 """The figure of one image with the boxes of all annotators (ViSAGe, figure 7)."""
 
-from __future__ import annotations
-
 import base64
 import io
 from collections import defaultdict

@@ -1,8 +1,6 @@
 """World maps of visual stereotypes, their likelihood in images, and the offensiveness of depictions (PROTOCOL
 §2, §3, §6, §7; ViSAGe, figures 2 and 8)."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

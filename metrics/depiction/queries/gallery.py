@@ -5,8 +5,6 @@ not grow with the study. Annotators are shown as letters that are valid within o
 profile answers must not reveal who is behind a pseudonym.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

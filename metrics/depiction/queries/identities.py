@@ -4,8 +4,6 @@ The attributes of a group come from a stored score run; its images are read a pa
 queries does not depend on the numbers of images, attributes and annotators.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The judged images and groups of a study; one image with the attributes selected, by whom and where."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The tendency of one group or the mean of several, with resamples, and its score rows (PROTOCOL §6, §10)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

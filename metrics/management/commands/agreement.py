@@ -1,7 +1,5 @@
 """manage.py agreement STUDY: the agreement of annotators for each task, within and between groups."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 

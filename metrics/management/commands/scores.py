@@ -1,7 +1,5 @@
 """manage.py scores STUDY: the scores of a study, with their intervals and provenance."""
 
-from __future__ import annotations
-
 from argparse import ArgumentParser
 from typing import Any
 

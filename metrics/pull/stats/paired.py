@@ -1,7 +1,5 @@
 """Paired resamples of the pull of two models (PROTOCOL §9, §10)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -2,8 +2,6 @@
 
 The page of a large study shows the last count."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass

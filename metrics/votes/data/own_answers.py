@@ -1,7 +1,5 @@
 """A study's own answers: known stereotypes, and how offensive they are (PROTOCOL §3, §4)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

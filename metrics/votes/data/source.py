@@ -1,7 +1,5 @@
 """The associations of a study's stereotype source, with their votes and ratings (PROTOCOL §3, §4)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """How many associations are known stereotypes, by pool and threshold (PROTOCOL §3)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

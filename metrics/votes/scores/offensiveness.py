@@ -1,7 +1,5 @@
 """How offensive attributes and associations are (PROTOCOL §4)."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

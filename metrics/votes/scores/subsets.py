@@ -1,7 +1,5 @@
 """The subsets of associations that are scored: all, each region and each group."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Check a backup and load it into an empty installation, completely or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator

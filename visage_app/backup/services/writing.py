@@ -1,7 +1,5 @@
 """Make a backup: a snapshot of the database and every file it refers to."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Callable, Iterator

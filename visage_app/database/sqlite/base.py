@@ -9,8 +9,6 @@ its lock, and is synced before its `commit` returns: an acknowledged commit is o
 concurrent ones share one sync. Single statements outside a transaction keep `FULL`.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from typing import IO, Any

@@ -3,8 +3,6 @@
 Between the two steps nobody is logged in: the session records for a few minutes whose password was correct.
 """
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Passwords and logout."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.contrib.auth import forms
 from django.contrib.auth import views as auth

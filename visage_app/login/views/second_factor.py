@@ -1,7 +1,5 @@
 """One's own second factor: set it up, create recovery codes, remove it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import segno

@@ -1,7 +1,5 @@
 """Metrics from the database for `/metrics`: a fixed number of queries, none of which reads a large table."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta

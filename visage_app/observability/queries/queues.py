@@ -4,8 +4,6 @@
 rows or stops counting at CAP.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
