@@ -98,7 +98,7 @@ LABELS = {(kind, one.value): one.name for kind, scale in scales.SCALES.items() f
 CHUNK = 2000
 """Rows in memory at a time. The boxes of one chunk are one query."""
 
-_FIELDS = (
+FIELDS = (
     "pk",
     "value",
     "position",
@@ -143,7 +143,7 @@ def chunks(selection: Selection, *, status: str = "") -> Iterator[list[Row]]:
 
     Unknown values are None, texts are unchanged, boxes are lists of corners.
     """
-    query = ordered_judgements(selection, status=status).values_list(*_FIELDS, named=True)
+    query = ordered_judgements(selection, status=status).values_list(*FIELDS, named=True)
     judgements = query.iterator(chunk_size=CHUNK)
     while chunk := list(islice(judgements, CHUNK)):
         boxes = boxes_of(row.pk for row in chunk)
