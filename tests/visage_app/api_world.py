@@ -44,7 +44,7 @@ class World:
         ]
         score_runs.compute_pending()
         webhook = Webhook.objects.create(
-            study=study, url="https://hooks.example.org/", secret="whsec_x", events=["study.paused"]
+            study=study, url="https://hooks.example.org/", secret="x" * 9, events=["study.paused"]
         )
         delivery = Delivery.objects.create(webhook=webhook, event="study.paused")
         export = ExportJob.objects.create(study=study, by=admin, format="csv")
