@@ -6,12 +6,13 @@ and people are erased on their own page.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.auth import get_user_model
 from django.contrib.auth.admin import UserAdmin
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.urls import URLPattern
@@ -34,43 +35,50 @@ from annotation.models import (
     StudyStatus,
 )
 
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+    Model = admin.ModelAdmin[Any]
+    Form = forms.ModelForm[Any]
+else:
+    Model, Form = admin.ModelAdmin, forms.ModelForm
+
 admin.site.site_header = admin.site.site_title = "Visage"
 admin.site.disable_action("delete_selected")
-admin.site.unregister(User)
+admin.site.unregister(get_user_model())
 admin.site.unregister(Group)
 # Admins must not see the secrets of second factors; their own page records each change.
 admin.site.unregister(TOTPDevice)
 admin.site.unregister(StaticDevice)
 
 
-class AdminsOnly(admin.ModelAdmin):
+class AdminsOnly(Model):
     """Admins may view and change; nobody may delete."""
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
+    def _admin(self, request: HttpRequest) -> bool:
         return policies.is_admin(request.user)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self._admin(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return policies.is_admin(request.user)
+        return self._admin(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return policies.is_admin(request.user)
+        return self._admin(request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return policies.is_admin(request.user)
+        return self._admin(request)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 
-class NotAdded(AdminsOnly):
-    """Admins may view and change what is created elsewhere."""
+class ReadOnly(AdminsOnly):
+    """Admins may only view."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
-
-
-class ReadOnly(NotAdded):
-    """Admins may only view."""
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -125,7 +133,7 @@ class AssociationAdmin(ReadOnly):
 
 
 @admin.register(ImageSet)
-class ImageSetAdmin(NotAdded):
+class ImageSetAdmin(AdminsOnly):
     """Runs and uploads create sets; their title and licence are edited here."""
 
     list_display = ("name", "title", "model_name", "licence", "drawn")
@@ -133,9 +141,12 @@ class ImageSetAdmin(NotAdded):
     fields = ("name", "title", "model_name", "licence", "drawn")
     readonly_fields = ("name", "model_name", "drawn")
 
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
 
 @admin.register(ConsentText)
-class ConsentTextAdmin(NotAdded):
+class ConsentTextAdmin(AdminsOnly):
     """A text can be changed while its study is a draft and nobody has consented. Later, the command `consent`
     publishes a new version."""
 
@@ -153,6 +164,9 @@ class ConsentTextAdmin(NotAdded):
     def agreed(self, text: Any) -> int:
         return int(text.agreements)
 
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         if obj is not None and (obj.study.status != StudyStatus.DRAFT or obj.consents.exists()):
             return False
@@ -168,7 +182,7 @@ class AuditEventAdmin(ReadOnly):
     show_full_result_count = False
 
 
-class AccountForm(forms.ModelForm):
+class AccountForm(Form):
     """An account and its roles. accounts/services/accounts.py changes the roles."""
 
     may_set_up = forms.BooleanField(label=gettext_lazy("may set up studies"), required=False)
@@ -177,7 +191,7 @@ class AccountForm(forms.ModelForm):
     )
 
     class Meta:
-        model = User
+        model = get_user_model()
         fields = ("username", "first_name", "last_name", "email", "is_active", "is_superuser")
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -190,7 +204,7 @@ class AccountForm(forms.ModelForm):
         self.fields["leads"].initial = Study.objects.filter(leads=self.instance)
 
 
-@admin.register(User)
+@admin.register(get_user_model())
 class AccountAdmin(AdminsOnly, UserAdmin):
     """Accounts. The admin chooses the password of a new one; a link on the person's page replaces a lost
     one."""

@@ -1,5 +1,7 @@
 """Files of finished exports: private, kept for some days, deleted at once when an annotator withdraws."""
 
+from __future__ import annotations
+
 import logging
 import shutil
 import time
@@ -70,8 +72,11 @@ def clean_up(*, now: datetime | None = None) -> int:
 def delete_on_commit(files: Iterable[str]) -> None:
     """Delete files once the current transaction is committed."""
     names = list(files)
-    # not a partial: Django logs the name of a function that failed
-    transaction.on_commit(lambda: _delete(names), robust=True)
+
+    def delete() -> None:  # not a partial: Django logs the name of a function that failed
+        _delete(names)
+
+    transaction.on_commit(delete, robust=True)
 
 
 def _delete_orphans() -> int:

@@ -1,5 +1,7 @@
 """Reading environment variables: an invalid value is refused, and the message says how to fix it."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
 

@@ -1,5 +1,6 @@
 """The home page."""
 
+from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -9,6 +10,7 @@ from annotation.core.requests import LoggedIn
 from annotation.participation.queries import enrolments
 
 
+@login_required
 @require_safe
 def home(request: LoggedIn) -> HttpResponse:
     led = policies.studies_led_by(request.user).order_by("title")

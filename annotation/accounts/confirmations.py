@@ -1,6 +1,8 @@
 """Labels of the admin's pages about people, and the confirmation that each action asks for."""
 
-from dataclasses import dataclass, replace
+from __future__ import annotations
+
+from dataclasses import dataclass
 from typing import Literal
 
 from django.utils.functional import Promise
@@ -27,63 +29,74 @@ STATES: tuple[tuple[str, str | Promise], ...] = (
 @dataclass(frozen=True)
 class Confirmation:
     """What a page shows before `action` is done: a question and its consequences (`points`). `done` is the
-    message afterwards. `question` and `done` can name %(who)s and %(study)s. `needs`: what must exist."""
+    message afterwards."""
+
+    action: str
+    question: str
+    points: tuple[str | Promise, ...]
+    button: str | Promise
+    done: str
+
+
+@dataclass(frozen=True)
+class _Action:
+    """The texts of an action. `question` and `done` can name %(who)s and %(study)s. `needs`: what the action
+    needs to exist."""
 
     needs: Literal["account", "annotator", "study", "anybody"]
     question: str | Promise
     points: tuple[str | Promise, ...]
     button: str | Promise
     done: str | Promise = ""
-    action: str = ""
 
 
 _ITEMS_AND_ANSWERS = _("Their items in progress go to others; their answers stay.")
 _KEEP_STUDIES = _("They keep the studies that they lead.")
 
 ACTIONS = {
-    "make-admin": Confirmation(
+    "make-admin": _Action(
         "account",
         _("Make %(who)s an admin?"),
         (_("An admin can see and do everything, including everything on this page."),),
         _("Make an admin"),
         _("%(who)s is now an admin."),
     ),
-    "unmake-admin": Confirmation(
+    "unmake-admin": _Action(
         "account",
         _("Remove the admin role of %(who)s?"),
         (_KEEP_STUDIES,),
         _("Remove admin role"),
         _("%(who)s is no longer an admin."),
     ),
-    "let-set-up": Confirmation(
+    "let-set-up": _Action(
         "account",
         _("Allow %(who)s to set up studies?"),
         (_("They can create their own studies, upload and generate images, and see all image sets."),),
         _("Allow setting up studies"),
         _("%(who)s can now set up studies."),
     ),
-    "unlet-set-up": Confirmation(
+    "unlet-set-up": _Action(
         "account",
         _("Stop %(who)s from setting up studies?"),
         (_KEEP_STUDIES,),
         _("Stop setting up studies"),
         _("%(who)s can no longer set up studies."),
     ),
-    "lead": Confirmation(
+    "lead": _Action(
         "study",
         _("Make %(who)s a lead of “%(study)s”?"),
         (_("A lead sees progress, scores and pseudonyms, invites and blocks people, and cannot take part."),),
         _("Make a lead"),
         _("%(who)s now leads “%(study)s”."),
     ),
-    "unlead": Confirmation(
+    "unlead": _Action(
         "study",
         _("Remove %(who)s as a lead of “%(study)s”?"),
         (_("Admins can still manage a study without a lead."),),
         _("Remove as lead"),
         _("%(who)s no longer leads “%(study)s”."),
     ),
-    "switch-off": Confirmation(
+    "switch-off": _Action(
         "account",
         _("Switch off the account %(who)s?"),
         (
@@ -93,14 +106,14 @@ ACTIONS = {
         _("Switch off"),
         _("The account %(who)s is switched off."),
     ),
-    "switch-on": Confirmation(
+    "switch-on": _Action(
         "account",
         _("Switch on the account %(who)s?"),
         (_("They can log in again. Their API tokens stay revoked."),),
         _("Switch on"),
         _("The account %(who)s is switched on."),
     ),
-    "password": Confirmation(
+    "password": _Action(
         "account",
         _("Create a password reset link for %(who)s?"),
         (
@@ -109,7 +122,7 @@ ACTIONS = {
         ),
         _("Create the link"),
     ),
-    "remove-second-factor": Confirmation(
+    "remove-second-factor": _Action(
         "account",
         _("Remove the two-factor authentication of %(who)s?"),
         (
@@ -119,7 +132,7 @@ ACTIONS = {
         _("Remove two-factor authentication"),
         _("%(who)s now logs in with the password alone."),
     ),
-    "block": Confirmation(
+    "block": _Action(
         "annotator",
         _("Block %(who)s in all studies?"),
         (
@@ -129,14 +142,14 @@ ACTIONS = {
         _("Block in all studies"),
         _("%(who)s is blocked and gets no more items."),
     ),
-    "release": Confirmation(
+    "release": _Action(
         "annotator",
         _("Give all items in progress of %(who)s to others?"),
         (_("If they still answer them, the answers are saved."),),
         _("Release all"),
         _("All items in progress of %(who)s were released."),
     ),
-    "erase": Confirmation(
+    "erase": _Action(
         "anybody",
         _("Erase %(who)s permanently?"),
         (
@@ -164,4 +177,10 @@ def confirmation(action: str, person: Person, study: Study | None) -> Confirmati
     if not applies[found.needs]:
         return None
     values = {"who": person.name, "study": study.title if study else ""}
-    return replace(found, action=action, question=str(found.question) % values, done=str(found.done) % values)
+    return Confirmation(
+        action=action,
+        question=str(found.question) % values,
+        points=found.points,
+        button=found.button,
+        done=str(found.done) % values,
+    )

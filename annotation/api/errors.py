@@ -1,5 +1,7 @@
 """Errors in one shape: RFC 9457, `application/problem+json` (docs/api.md)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -14,11 +16,17 @@ from rest_framework.views import set_rollback
 
 MEDIA_TYPE = "application/problem+json"
 _TYPES = {
+    400: "bad-request",
     401: "not-authenticated",
     403: "not-permitted",
+    404: "not-found",
+    405: "method-not-allowed",
+    406: "not-acceptable",
+    409: "conflict",
     412: "changed-meanwhile",
     413: "too-large",
     414: "too-long",
+    415: "unsupported-media-type",
     422: "refused",
     429: "throttled",
     431: "too-long",
@@ -26,15 +34,15 @@ _TYPES = {
     503: "busy",
     507: "no-room",
 }
-"""Status -> type of error, where it is not the status's phrase."""
 
 
 class Conflict(exceptions.APIException):
     """The request conflicts with the current state: `state`, where it has a name."""
 
     status_code = HTTPStatus.CONFLICT
+    default_detail = "This is not possible in the current state."
 
-    def __init__(self, detail: str, *, state: str = "") -> None:
+    def __init__(self, detail: str | None = None, *, state: str = "") -> None:
         super().__init__(detail)
         self.state = state
 
@@ -49,6 +57,7 @@ class Busy(exceptions.APIException):
     """The answer is not available yet: try again after `wait` seconds."""
 
     status_code = HTTPStatus.SERVICE_UNAVAILABLE
+    default_detail = "Try again in a moment."
     wait = 2
 
 
@@ -56,6 +65,7 @@ class Refused(exceptions.APIException):
     """The request is well formed but cannot be carried out."""
 
     status_code = HTTPStatus.UNPROCESSABLE_ENTITY
+    default_detail = "This cannot be done."
 
 
 class Stale(exceptions.APIException):
@@ -210,8 +220,7 @@ def _errors(detail: Any, *, query: bool, pointer: str = "") -> Iterator[dict[str
     """Each message with the place it refers to."""
     if isinstance(detail, Mapping):
         for key, value in detail.items():
-            escaped = str(key).replace("~", "~0").replace("/", "~1")
-            here = pointer if key == "non_field_errors" else f"{pointer}/{escaped}"
+            here = pointer if key == "non_field_errors" else f"{pointer}/{_escaped(str(key))}"
             yield from _errors(value, query=query, pointer=here)
     elif isinstance(detail, list | tuple):
         for number, value in enumerate(detail):
@@ -220,3 +229,7 @@ def _errors(detail: Any, *, query: bool, pointer: str = "") -> Iterator[dict[str
     else:
         place = {"parameter": pointer.strip("/").partition("/")[0]} if query else {"pointer": pointer}
         yield {"detail": str(detail), **place}
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")

@@ -1,10 +1,11 @@
 """A sentence for each kind of audit event."""
 
-from collections import defaultdict
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from django.utils.translation import gettext, gettext_noop
-
-from annotation.models import AuditEvent
 
 SENTENCES: dict[str, str] = {
     "account switched off": gettext_noop("Switched account %(account)s off."),
@@ -62,9 +63,13 @@ SENTENCES: dict[str, str] = {
 """Kind of event (AuditEvent.what) -> sentence. Events that are not listed are shown by their kind."""
 
 
-def sentence(event: AuditEvent) -> str:
+class _Details(dict[str, Any]):
+    def __missing__(self, key: str) -> str:
+        return "–"
+
+
+def sentence(what: str, details: Mapping[str, Any]) -> str:
     """What happened, in the active language."""
-    if event.what not in SENTENCES:
-        return event.what
-    details = event.details if isinstance(event.details, dict) else {}
-    return gettext(SENTENCES[event.what]) % defaultdict(lambda: "–", details)
+    if what not in SENTENCES:
+        return what
+    return gettext(SENTENCES[what]) % _Details(details)

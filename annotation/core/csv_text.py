@@ -1,5 +1,7 @@
 """CSV in which no spreadsheet runs a formula. Pure: no Django."""
 
+from __future__ import annotations
+
 import csv
 import io
 import json
@@ -32,8 +34,12 @@ def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
 def _cell(value: Any) -> Any:
     if isinstance(value, str):
         return safe_cell(value)
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
         return json.dumps(value)
-    return value.isoformat() if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value

@@ -3,9 +3,13 @@
 A prop is drawn around its centre (x, y) and returns its extent.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 from annotation.demo.canvas import Canvas, Extent
+
+Prop = Callable[[Canvas, float, float], Extent]
 
 
 def _baguette(c: Canvas, x: float, y: float) -> Extent:
@@ -170,7 +174,7 @@ def _sheep(c: Canvas, x: float, y: float) -> Extent:
     return x - 58, y - 22, x + 62, y + 80
 
 
-PROPS: dict[str, Callable[[Canvas, float, float], Extent]] = {
+PROPS: dict[str, Prop] = {
     "baguette": _baguette,
     "basket": _basket,
     "camel": _camel,

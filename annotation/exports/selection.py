@@ -29,7 +29,6 @@ from annotation.models import (
     Purpose,
     Region,
     Study,
-    TaskKind,
 )
 
 COUNTED, SURPLUS = "counted", "surplus"
@@ -80,7 +79,7 @@ class Selection:
     """Answers of one study, with the number of rows that an export has read so far.
 
     `on_progress` is called with that number. `withdrawn`: how many responses of the study were withdrawn when
-    the export began (`snapshot.consistent_read`). `ids`: only these judgements, all if empty.
+    the export began (`snapshot.consistent_read`).
     """
 
     study: Study
@@ -88,7 +87,6 @@ class Selection:
     rows: int = 0
     withdrawn: int = 0
     on_progress: Callable[[int], None] | None = None
-    ids: Sequence[int] = ()
 
     def count_rows(self, rows: int) -> None:
         """Add to the number of rows read."""
@@ -103,8 +101,6 @@ class Selection:
         rows = Judgement.objects.filter(
             response__unit__task__study=self.study, response__withdrawn_at__isnull=True
         )
-        if self.ids:
-            rows = rows.filter(pk__in=self.ids)
         if tasks:
             rows = rows.filter(response__unit__task__kind__in=tasks)
         if filters.task:
@@ -122,13 +118,7 @@ class Selection:
             rows = rows.filter(response__slot__stratum=filters.stratum)
         if filters.pool:
             rows = with_pools(rows).filter(**{POOLS[filters.pool]: True})
-        if status := filters.status or status:
-            rows = rows.filter(
-                response__unit__purpose=Purpose.DATA,
-                response__current=True,
-                response__slot__isnull=status == SURPLUS,
-            )
-        return rows
+        return _with_status(rows, filters.status or status)
 
 
 def check_filters(study: Study, filters: Filters) -> None:
@@ -169,10 +159,9 @@ def check_groups(rows: QuerySet[Judgement], *, of: str) -> None:
             )
 
 
-def check_attributes(selection: Selection) -> None:
+def check_attributes(rows: QuerySet[Judgement]) -> None:
     """For formats that write the option without an attribute as NONE_OF_ABOVE. Raises ExportRefused if an
     attribute has that name."""
-    rows = selection.judgements(status=COUNTED, tasks=[TaskKind.DEPICTION])
     if rows.filter(option__attribute__text=NONE_OF_ABOVE).exists():
         raise ExportRefused(
             f"An attribute is called '{NONE_OF_ABOVE}'. This format could not distinguish it from the option "
@@ -203,6 +192,16 @@ def with_pools(rows: QuerySet[Judgement]) -> QuerySet[Any]:
 def _profile_has(name: str, value: Any) -> Exists:
     answers = ProfileAnswer.objects.filter(annotator=OuterRef("response__annotator"), field=name)
     return Exists(answers.filter(value__iexact=value))
+
+
+def _with_status(rows: QuerySet[Judgement], status: str) -> QuerySet[Judgement]:
+    if not status:
+        return rows
+    return rows.filter(
+        response__unit__purpose=Purpose.DATA,
+        response__current=True,
+        response__slot__isnull=status == SURPLUS,
+    )
 
 
 def _midnight(day: date) -> datetime:

@@ -1,5 +1,7 @@
 """Image files. Each is named by its hash and written completely or not at all."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import tempfile

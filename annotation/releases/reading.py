@@ -1,5 +1,10 @@
-"""Reading a release from its folder (docs/releases.md). Pure: no Django. Errors name the file, the row
-(counted as in a spreadsheet) and the column of the wrong cell."""
+"""Reading a release from its folder (docs/releases.md). Pure: no Django.
+
+The checksums are verified first. Errors name the file, the row (counted as in a spreadsheet) and the column
+of the wrong cell.
+"""
+
+from __future__ import annotations
 
 import csv
 import hashlib

@@ -1,4 +1,10 @@
-"""Removes identifying details from what annotators wrote. It may miss some: read texts before publishing."""
+"""Removes identifying details from what annotators wrote. It may miss some: read the texts before publishing.
+
+Removed: e-mail addresses, links, telephone numbers, handles, names and account names known to this
+installation, and participant ids of crowd platforms.
+"""
+
+from __future__ import annotations
 
 import re
 import unicodedata

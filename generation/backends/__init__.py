@@ -1,5 +1,9 @@
-"""The models that make images, captions and embeddings, each behind a small protocol (base.py). Nothing else
-imports torch, diffusers, transformers or open_clip."""
+"""The models that make images, captions and embeddings, each behind a small protocol (base.py).
+
+Only the modules of this package import torch, diffusers, transformers or open_clip.
+"""
+
+from __future__ import annotations
 
 import importlib
 import pkgutil

@@ -1,5 +1,7 @@
 """Format durations."""
 
+from __future__ import annotations
+
 from django.utils.translation import gettext as _
 
 

@@ -1,5 +1,7 @@
 """Metrics that compare tendencies, and offensiveness of depictions."""
 
+from __future__ import annotations
+
 from metrics.comparisons import data, queries, scores
 from metrics.score_runs.metric import (
     BENJAMINI,

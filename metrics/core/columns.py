@@ -1,5 +1,7 @@
 """Read integer columns of a query into an array: millions of rows without a Python object for each."""
 
+from __future__ import annotations
+
 from itertools import chain
 from typing import Any
 

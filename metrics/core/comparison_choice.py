@@ -1,5 +1,7 @@
 """Parse the parameters of a metric that compares two sides."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

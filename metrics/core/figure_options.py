@@ -1,5 +1,7 @@
 """Parse the options of a figure, which come as text from a URL or the command line."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from annotation.models import Region

@@ -1,5 +1,7 @@
 """Suggest a known name for an unknown one."""
 
+from __future__ import annotations
+
 import difflib
 
 

@@ -1,5 +1,7 @@
 """Agreement of each annotator with the others (PROTOCOL §10)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

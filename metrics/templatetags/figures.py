@@ -1,5 +1,7 @@
 """Filters for the data table of a figure."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from django import template

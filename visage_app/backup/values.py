@@ -14,12 +14,13 @@ SQL's null is null. Negative zero becomes zero and the keys of JSON objects are 
 databases would not preserve them.
 """
 
+from __future__ import annotations
+
 import base64
 import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -150,8 +151,12 @@ def _read_real(value: Any) -> float:
 
 
 def _read_time(value: Any) -> str:
-    with suppress(ValueError):
-        if type(value) is str and _TIME.fullmatch(value) and datetime.fromisoformat(value):
+    if type(value) is str and _TIME.fullmatch(value):
+        try:
+            datetime.fromisoformat(value)
+        except ValueError:
+            pass
+        else:
             return value
     raise BadValue(f"{str(value)[:40]!r} is not a time like 2026-01-31T12:00:00.000000Z")
 
@@ -163,9 +168,11 @@ def _read_time_of_sqlite(value: Any) -> str:
 
 
 def _read_uuid(value: Any) -> str:
-    with suppress(ValueError):
+    try:
         if type(value) is str and str(UUID(value)) == value:
             return value
+    except ValueError:
+        pass
     raise BadValue(f"{str(value)[:40]!r} is not a UUID")
 
 

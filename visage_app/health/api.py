@@ -1,5 +1,8 @@
 """Health of storage and jobs, for admins. Load balancers use `/readyz`."""
 
+from __future__ import annotations
+
+from dataclasses import fields
 from typing import Any
 
 from django.http import Http404
@@ -81,4 +84,7 @@ class HealthView(Resource):
     def get(self, request: Request) -> Response:
         if not policies.is_admin(request.user):
             raise Http404
-        return Response(HealthSerializer(queries.health()).data)
+        found = queries.health()
+        data = {each.name: getattr(found, each.name) for each in fields(found)}
+        data |= {"well": found.well, "versions": dict(found.versions)}
+        return Response(HealthSerializer(data).data)

@@ -1,5 +1,7 @@
 """Whether this process can serve requests, for `/readyz`."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Callable
 from contextlib import suppress
@@ -45,11 +47,17 @@ def checks() -> dict[str, str]:
         else:
             results[name] = OK
     if results["database"] == results["migrations"] == OK:
-        results["queues"] = OK
-        if slow := ", ".join(queues.slow(timezone.now())):
-            log.warning("jobs have waited longer than %s minutes: %s", settings.QUEUE_SLOW_MINUTES, slow)
-            results["queues"] = SLOW
+        results["queues"] = _queues()
     return results
+
+
+def _queues() -> str:
+    slow = queues.slow(timezone.now())
+    if slow:
+        log.warning(
+            "jobs have waited longer than %s minutes: %s", settings.QUEUE_SLOW_MINUTES, ", ".join(slow)
+        )
+    return SLOW if slow else OK
 
 
 def _database() -> None:

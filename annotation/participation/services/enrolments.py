@@ -1,13 +1,22 @@
-"""A lead's actions on an enrolment: block, unblock, release leased items (DESIGN §5). Each writes an audit
-event that does not name the annotator, because it is kept after a withdrawal."""
+"""A lead's actions on an enrolment: block, unblock, release leased items (DESIGN §5).
 
-from django.contrib.auth.models import User
+Each action writes an audit event in the same transaction. The event does not name the annotator, because it
+is kept after a withdrawal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.assignment.constants import LEFT_STATUSES
 from annotation.assignment.services import slots
 from annotation.models import AuditEvent, Consent, Enrolment, EnrolmentStatus, Purpose, Unit
+from annotation.participation.constants import LEFT_STATUSES
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 
 class EnrolmentRefused(ValueError):
@@ -15,8 +24,10 @@ class EnrolmentRefused(ValueError):
 
 
 def block(*, enrolment: Enrolment, by: User) -> bool:
-    """Stop giving items to `enrolment`. Their leased items go to others; their answers stay. Returns False if
-    they are blocked already. Raises EnrolmentRefused if they have left the study."""
+    """Stop giving items to `enrolment`. Their leased items go to others; their answers stay.
+
+    Returns False if they are blocked already. Raises EnrolmentRefused if they have left the study.
+    """
     with transaction.atomic():
         locked = _lock(enrolment)
         if locked.status == EnrolmentStatus.BLOCKED:
@@ -42,7 +53,8 @@ def unblock(*, enrolment: Enrolment, by: User) -> bool:
 
 
 def release(*, enrolment: Enrolment, by: User) -> int:
-    """Return the leased items of `enrolment` to the queue; how many. Answers that still arrive are saved."""
+    """Return the leased items of `enrolment` to the queue. Returns how many. An answer that still arrives is
+    saved."""
     with transaction.atomic():
         locked = _lock(enrolment)
         released = slots.release_leases(enrolment=locked)

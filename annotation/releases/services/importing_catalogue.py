@@ -3,6 +3,8 @@
 Existing rows must be the same: an import never changes what other studies' scores are computed from.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -110,7 +112,8 @@ def associations(
                 f"has other votes for '{row.text('identity')}: {row.text('attribute')}'. "
                 "Import into an empty installation."
             )
-    Association.objects.bulk_create(new, batch_size=CHUNK)
+    for chunk in in_chunks(new):
+        Association.objects.bulk_create(chunk)
     return len(new)
 
 
@@ -150,8 +153,10 @@ def images(
         if existing is not None:
             # Without a hash, only the location identifies an image
             same_location = bool(image.sha256) or existing.reference == image.reference
-            same_file = all(
-                getattr(existing, name) == getattr(image, name) for name in ("sha256", "width", "height")
+            same_file = (existing.sha256, existing.width, existing.height) == (
+                image.sha256,
+                image.width,
+                image.height,
             )
             if not (same_file and same_location):
                 raise ImportRefused(
@@ -167,7 +172,8 @@ def images(
             image.reference = name
         by_name[name] = image
         new.append(image)
-    Image.objects.bulk_create(new, batch_size=CHUNK)
+    for chunk in in_chunks(new):
+        Image.objects.bulk_create(chunk)
     return by_name, len(new)
 
 

@@ -1,5 +1,7 @@
 """Wizard page for worked examples and check items."""
 
+from __future__ import annotations
+
 import copy
 import re
 from collections import Counter
@@ -14,13 +16,12 @@ from annotation.models import TaskKind
 from annotation.setup.forms.base import (
     Document,
     clean_text,
-    get_at,
     languages,
     put,
-    put_at,
     split_lines,
     split_task_key,
     tasks_by_kind,
+    unsupported_languages,
 )
 from annotation.setup.forms.examples import ExamplesForm
 from annotation.setup.queries import suggestions
@@ -37,11 +38,10 @@ _PURPOSES = (
 class ChecksForm(ExamplesForm):
     """Examples and check items of each task in rows, and the study's rules for check items."""
 
-    ROWS = "tasks"
     SPARE = 2
     MOST_FIELDS = 900  # a form may send a thousand (DATA_UPLOAD_MAX_NUMBER_FIELDS)
     _FIELDS_PER_CHECK = 11  # with every label of the longest scale chosen
-    PATHS = {"quality.training_pass": "training_pass", "quality.gold_rate": "gold_rate"}
+    KEYS = {r"quality\.training_pass": "training_pass", r"quality\.gold_rate": "gold_rate"}
     training_pass = forms.FloatField(
         label=_("Training items to answer correctly, in per cent"),
         required=False,
@@ -79,7 +79,11 @@ class ChecksForm(ExamplesForm):
                 self._add_check(f"{kind}_check_{number}", task)
 
     def initial_from(self, document: Document) -> dict[str, Any]:
-        found = {name: round(share * 100, 4) for name, share in super().initial_from(document).items()}
+        quality = document.get("quality", {})
+        found: dict[str, Any] = {
+            key: round(quality[key] * 100, 4) if quality.get(key) is not None else None
+            for key in ("training_pass", "gold_rate")
+        }
         for kind, task in tasks_by_kind(document).items():
             found |= self.examples_initial(kind, task)
             for number, check in enumerate(_checks_of(task)):
@@ -120,11 +124,14 @@ class ChecksForm(ExamplesForm):
 
     def updated_document(self) -> Document:
         data, changed = self.cleaned_data, copy.deepcopy(self.document)
-        for key, name in self.PATHS.items():
-            if name in self.changed_data:  # others keep their unrounded value
-                put_at(changed, key, None if data[name] is None else round(data[name] / 100, 6))
-        if not get_at(changed, "quality.gold_rate"):
-            put_at(changed, "quality.gold_rate", None)
+        quality = changed.setdefault("quality", {})
+        for key in {"training_pass", "gold_rate"}.intersection(
+            self.changed_data
+        ):  # others keep their unrounded value
+            put(quality, key, None if data[key] is None else round(data[key] / 100, 6))
+        if not quality.get("gold_rate"):
+            quality.pop("gold_rate", None)
+        put(changed, "quality", quality)
         if self.too_many:
             return changed
         self.row_names = {}
@@ -132,6 +139,9 @@ class ChecksForm(ExamplesForm):
             self.apply_examples(task, key=f"tasks[{number}]")
             self._apply_checks(task, key=f"tasks[{number}]")
         return changed
+
+    def kept_languages(self) -> list[str]:
+        return unsupported_languages(task.get("translations", {}) for task in self.document.get("tasks", []))
 
     def field_for(self, key: str) -> str | None:
         found = re.match(r"(.*?(?:training|gold|attention|examples)\[\d+\])(?:\.(\w+))?", key)

@@ -1,5 +1,7 @@
 """New versions of the consent text while a study runs (docs/operations.md, docs/care.md)."""
 
+from __future__ import annotations
+
 import logging
 
 from django.db import transaction

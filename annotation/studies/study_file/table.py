@@ -1,4 +1,7 @@
-"""A table of a study file, read and checked key by key. Pure: no Django."""
+"""A table of a study file, read and checked key by key. Pure: no Django.
+
+Keys that no reader asked for are most likely typing mistakes; `reject_unknown_keys` raises for them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,6 @@ class Table:
         self._values = values
         self._path = path
         self._read_keys: set[str] = set()
-        self._tables: list[Table] = []
 
     def __contains__(self, key: str) -> bool:
         return key in self._values
@@ -58,7 +60,7 @@ class Table:
 
     def integer(self, key: str, *, default: int, least: int, most: int = HIGHEST_COUNT) -> int:
         value = self.raw(key, default)
-        if not _is_between(value, least, most) or not isinstance(value, int):
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
             raise self.error(
                 key,
                 value,
@@ -77,7 +79,7 @@ class Table:
         value = self.raw(key, default)
         if value is None:
             return None
-        if not _is_between(value, 0, most):
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= most:
             raise self.error(
                 key,
                 value,
@@ -92,7 +94,7 @@ class Table:
         value = self.raw(key)
         if value is None:
             return None
-        if not _is_between(value, least, most):
+        if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
             raise self.error(
                 key,
                 value,
@@ -128,7 +130,7 @@ class Table:
         value = self.raw(key, {})
         if not isinstance(value, dict) or (required and not value):
             raise self.missing(key, "the table [%(it)s] is missing.", fix="Add it; see docs/studies.md.")
-        return self._inner(value, self.path_of(key))
+        return Table(value, path=self.path_of(key))
 
     def tables(self, key: str) -> list[Table]:
         value = self.raw(key, [])
@@ -140,11 +142,7 @@ class Table:
                 fix=f"Write [[{self.path_of(key)}]].",
                 page_message=_("This cannot be read. Fill it in again."),
             )
-        return [self._inner(item, f"{self.path_of(key)}[{number}]") for number, item in enumerate(value, 1)]
-
-    def _inner(self, values: dict[str, Any], path: str) -> Table:
-        self._tables.append(Table(values, path=path))
-        return self._tables[-1]
+        return [Table(item, path=f"{self.path_of(key)}[{number}]") for number, item in enumerate(value, 1)]
 
     def by_language(self) -> list[tuple[str, Table]]:
         """The sub-tables by language, e.g. [consent.es]."""
@@ -170,9 +168,7 @@ class Table:
         return found
 
     def reject_unknown_keys(self) -> None:
-        """Raise StudyFileError for the first key that was never read, here or in the tables read from it."""
-        for table in self._tables:
-            table.reject_unknown_keys()
+        """Raise StudyFileError for the first key that was never read."""
         for key in self._values:
             if key not in self._read_keys:
                 near = difflib.get_close_matches(key, self._read_keys, n=1)
@@ -214,7 +210,3 @@ class Table:
                     value,
                     _("%(it)s contains the NUL character (\\u0000), which cannot be stored. Remove it."),
                 )
-
-
-def _is_between(value: Any, least: float, most: float) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most

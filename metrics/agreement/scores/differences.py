@@ -1,5 +1,7 @@
 """Differences in agreement between groups of annotators, with p and q."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations
@@ -7,7 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from metrics.agreement.data.ratings import RatingFrame
-from metrics.agreement.scores.rows import AgreementRow, Reading, Resampling, intervals_of, read
+from metrics.agreement.scores.readings import Reading, Resampling, read
+from metrics.agreement.scores.rows import AgreementRow, defined_of, intervals_of
 from metrics.agreement.stats import rated_pairs
 from metrics.agreement.stats.coefficients import Estimate
 from metrics.agreement.stats.differences import AgreementDifference, agreement_difference
@@ -81,7 +84,7 @@ def _row(first: AgreementRow, second: AgreementRow, found: AgreementDifference, 
         agreeing=0,
         annotators=None,
         intervals=intervals_of(percentage=share, alpha=alpha),
-        p={name: value for name, value in p.items() if not np.isnan(value)},
+        p=defined_of(p),
     )
 
 

@@ -1,5 +1,7 @@
 """Data of the overview page: the study's progress and its stored scores."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -1,5 +1,7 @@
 """manage.py figure STUDY NAME --out FILE.(png|svg|pdf|csv)"""
 
+from __future__ import annotations
+
 import os
 import tempfile
 from argparse import ArgumentParser

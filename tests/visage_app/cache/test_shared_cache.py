@@ -40,10 +40,10 @@ def use(settings, url: str) -> None:
 def _shared(server, settings):
     use(settings, server.url)
     redis.Redis.from_url(server.url).flushall()
-    shared_cache.paused_until.clear()
+    shared_cache.pause.end()
     yield
     cache.close()
-    shared_cache.paused_until.clear()
+    shared_cache.pause.end()
 
 
 class Stopped:
@@ -57,7 +57,7 @@ class Stopped:
 
     def __exit__(self, *_: object) -> None:
         self._server.start()
-        shared_cache.paused_until.clear()
+        shared_cache.pause.end()
 
 
 def test_every_question_is_answered():
